@@ -1,0 +1,1 @@
+"""The `orchestrate` command: one module a verb, no logic."""

@@ -1,0 +1,5 @@
+"""The entry point."""
+
+
+def main() -> None:
+    """Run the command line."""

@@ -1,0 +1,1 @@
+"""Configuration: one strict model, layered from defaults to flags, every value with its origin."""

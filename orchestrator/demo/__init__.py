@@ -1,0 +1,1 @@
+"""A real migration of a real package, without a model key."""

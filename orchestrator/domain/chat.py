@@ -1,0 +1,62 @@
+"""Our own request and reply types; no provider's shapes reach beyond `llm`."""
+
+from typing import Any, Literal
+
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.domain.usage import Usage
+
+Role = Literal["planner", "worker", "judge", "arbiter"]
+
+
+class ToolCall(Frozen):
+    """A model's wish to use a tool; `arguments` is the JSON text exactly as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Message(Frozen):
+    """One message of a conversation; `call_id` names the tool call that a `tool` message answers."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    call_id: str | None = None
+
+
+class ToolSpec(Frozen):
+    """A tool as offered to a model; `parameters` is a JSON Schema object."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class Request(Frozen):
+    """One call of a model: `turn` counts the calls of the session from 0."""
+
+    role: Role
+    task: TaskId
+    session: SessionId
+    turn: int
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    api_base: str | None = None
+    api_key_env: str | None = None
+    temperature: float | None = None
+    max_output_tokens: int | None = None
+    timeout_s: float = 600.0
+
+
+class Reply(Frozen):
+    """What came back: text, tool calls, the model that says it answered, and what it cost."""
+
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    model: str = ""
+    finish_reason: str = ""
+    usage: Usage = Usage()
+    seconds: float = 0.0

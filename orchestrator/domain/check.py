@@ -1,0 +1,136 @@
+"""Checks that the harness runs itself, and the receipts they leave."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.ids import TreeId
+from orchestrator.domain.text import Text
+
+
+class ReportFormat(StrEnum):
+    """How a check tells the outcome of each test."""
+
+    AUTO = "auto"
+    JUNIT = "junit"
+    TAP = "tap"
+    PYTEST_RA = "pytest-rA"
+    UNITTEST = "unittest"
+    EXIT_CODE = "exit-code"
+
+
+class TestOutcome(StrEnum):
+    """The outcome of one test. An error is a failure outside the test's own body: set-up, collection, import."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    SKIPPED = "skipped"
+    XFAILED = "xfailed"
+    XPASSED = "xpassed"
+
+    @property
+    def is_red(self) -> bool:
+        """Whether the test tells that something is broken."""
+        return self in {TestOutcome.FAILED, TestOutcome.ERROR}
+
+
+Outcomes = Mapping[str, TestOutcome]
+"""Test id → outcome."""
+
+
+class CheckSpec(Frozen):
+    """A command with its time limit; `{report}` in it stands for the path of the report it writes."""
+
+    id: str
+    run: str
+    report: ReportFormat = ReportFormat.AUTO
+    timeout_s: float = 1_800.0
+
+
+class TestCounts(Frozen):
+    """How many tests ended how; expected failures count as passed, unexpected passes too."""
+
+    passed: int = 0
+    failed: int = 0
+    errors: int = 0
+    skipped: int = 0
+
+    @classmethod
+    def of(cls, outcomes: Iterable[TestOutcome]) -> "TestCounts":
+        """Count outcomes."""
+        n = Counter(outcomes)
+        return cls(
+            passed=n[TestOutcome.PASSED] + n[TestOutcome.XFAILED] + n[TestOutcome.XPASSED],
+            failed=n[TestOutcome.FAILED],
+            errors=n[TestOutcome.ERROR],
+            skipped=n[TestOutcome.SKIPPED],
+        )
+
+    @property
+    def total(self) -> int:
+        """All tests that reported an outcome."""
+        return self.passed + self.failed + self.errors + self.skipped
+
+    def __add__(self, other: "TestCounts") -> "TestCounts":
+        return TestCounts(
+            passed=self.passed + other.passed,
+            failed=self.failed + other.failed,
+            errors=self.errors + other.errors,
+            skipped=self.skipped + other.skipped,
+        )
+
+
+class ReceiptStatus(StrEnum):
+    """How the command itself ended. Everything but `completed` is infrastructure until it repeats."""
+
+    COMPLETED = "completed"
+    TIMED_OUT = "timed-out"
+    OUTPUT_LIMIT = "output-limit"
+    KILLED = "killed"
+    NOT_STARTED = "not-started"
+
+
+class Receipt(Frozen):
+    """What the harness saw when it ran one check on one tree.
+
+    `tests` is the sha of a blob that holds test id → outcome as JSON, or None where the check reports only an
+    exit code. `environment` hashes what besides the tree decides the outcome. `seconds` is wall time.
+    """
+
+    key: str
+    check: str
+    command: str
+    tree: TreeId
+    environment: str
+    status: ReceiptStatus
+    exit_code: int | None
+    seconds: float
+    counts: TestCounts = TestCounts()
+    tests: str | None = None
+    output: Text = Text()
+
+
+class Difference(Frozen):
+    """What a candidate's outcomes lost against the baseline. Green is when nothing was lost and something ran."""
+
+    new_failures: tuple[str, ...] = ()
+    missing_tests: tuple[str, ...] = ()
+    newly_skipped: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def is_green(self) -> bool:
+        """Whether the candidate may land as far as the tests go."""
+        return not (self.new_failures or self.missing_tests or self.newly_skipped or self.problems)
+
+    def __add__(self, other: "Difference") -> "Difference":
+        return Difference(
+            new_failures=self.new_failures + other.new_failures,
+            missing_tests=self.missing_tests + other.missing_tests,
+            newly_skipped=self.newly_skipped + other.newly_skipped,
+            fixed=self.fixed + other.fixed,
+            problems=self.problems + other.problems,
+        )

@@ -1,0 +1,50 @@
+"""All events, and the one place that turns stored JSON back into them."""
+
+import json
+from typing import Any
+
+from orchestrator.domain.event import landing, migration, run, work
+from orchestrator.domain.event.base import Done, Event, Intent, Recorded
+
+__all__ = ["EVENTS", "Done", "Event", "Intent", "Recorded", "UnknownEventError", "parse_event"]
+
+
+class UnknownEventError(ValueError):
+    """A kind or version this program does not know: the journal was written by another version of it."""
+
+
+def _concrete(cls: type[Event]) -> list[type[Event]]:
+    below = [found for sub in cls.__subclasses__() for found in _concrete(sub)]
+    return below or [cls]
+
+
+def _identity(cls: type[Event]) -> tuple[str, int]:
+    return cls.model_fields["kind"].default, cls.model_fields["v"].default
+
+
+_MODULES = (landing, migration, run, work)
+EVENTS: dict[tuple[str, int], type[Event]] = {
+    _identity(cls): cls for cls in _concrete(Event) if cls not in {Event, Intent, Done}
+}
+"""(kind, version) → class. Importing this package imports every module of events."""
+
+
+def parse_event(kind: str, version: int, body: str | bytes) -> Event:
+    """Rebuild an event from its stored JSON body.
+
+    Raises:
+        UnknownEventError: no class has this kind and version.
+        pydantic.ValidationError: the body does not have the shape of its version.
+    """
+    cls = EVENTS.get((kind, version))
+    if cls is None:
+        known = sorted(v for k, v in EVENTS if k == kind)
+        hint = f"this program knows version {known}" if known else "this program does not know the kind"
+        raise UnknownEventError(f"event {kind!r} version {version}: {hint}")
+    return cls.model_validate_json(body)
+
+
+def to_body(event: Event) -> str:
+    """The JSON body to store: everything but `kind` and `v`, which have columns of their own."""
+    data: dict[str, Any] = event.model_dump(mode="json", exclude={"kind", "v"}, exclude_defaults=True)
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))

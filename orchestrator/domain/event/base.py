@@ -1,0 +1,47 @@
+"""What every event has. Facts are named in the past tense; an effect is an intent before and a done event after."""
+
+from datetime import datetime
+
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.ids import TaskId
+
+
+class Event(Frozen):
+    """One fact of a run. `v` is the version of its shape: a reader refuses what it does not know.
+
+    Every concrete class fixes `kind` and `v` by its own Literal types.
+    """
+
+    kind: str
+    v: int
+    task: TaskId | None = None
+
+
+class Intent(Event):
+    """Written before an external effect. `key` is the effect's idempotency key, see `effect_key`."""
+
+    key: str
+
+
+class Done(Event):
+    """Written after an external effect, with the key of its intent."""
+
+    key: str
+
+
+def effect_key(name: str, tries: int) -> str:
+    """The key of the next try of an effect: its name and how often it was begun before, `land/4be21aa~0`."""
+    return f"{name}~{tries}"
+
+
+def effect_name(key: str) -> str:
+    """The effect that a key is a try of."""
+    return key.rpartition("~")[0]
+
+
+class Recorded(Frozen):
+    """An event with its place in the journal: `seq` counts from 1 without gaps, `at` is aware UTC."""
+
+    seq: int
+    at: datetime
+    event: Event

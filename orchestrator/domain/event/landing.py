@@ -1,0 +1,57 @@
+"""Events of the queue: trials of unions of units, ejections, landings."""
+
+from typing import Literal
+
+from orchestrator.domain.check import Difference
+from orchestrator.domain.event.base import Done, Event, Intent
+from orchestrator.domain.ids import CommitId, TreeId, UnitId
+
+
+class TrialJudged(Event):
+    """The gate's word on a union of units on top of what has landed.
+
+    `cached` tells that the tree had been judged before and nothing ran.
+    """
+
+    kind: Literal["trial.judged"] = "trial.judged"
+    v: Literal[1] = 1
+    round: str
+    units: tuple[UnitId, ...]
+    tree: TreeId
+    difference: Difference
+    cached: bool
+
+
+class UnitEjected(Event):
+    """A unit cannot land: alone on top of what landed it is red, or its text conflicts."""
+
+    kind: Literal["unit.ejected"] = "unit.ejected"
+    v: Literal[1] = 1
+    round: str
+    unit: UnitId
+    conflict: tuple[str, ...] = ()
+    difference: Difference = Difference()
+    receipts: tuple[str, ...] = ()
+
+
+class LandingStarted(Intent):
+    """The PR branch is about to move from `old` to `new`; `old` is None when it does not exist yet."""
+
+    kind: Literal["landing.started"] = "landing.started"
+    v: Literal[1] = 1
+    branch: str
+    old: CommitId | None
+    new: CommitId
+    tree: TreeId
+    units: tuple[UnitId, ...]
+
+
+class LandingFinished(Done):
+    """The PR branch moved."""
+
+    kind: Literal["landing.finished"] = "landing.finished"
+    v: Literal[1] = 1
+    branch: str
+    new: CommitId
+    tree: TreeId
+    units: tuple[UnitId, ...]

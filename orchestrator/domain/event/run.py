@@ -1,0 +1,144 @@
+"""Events of the run as a whole."""
+
+from typing import Any, Literal
+
+from orchestrator.domain.check import Receipt
+from orchestrator.domain.contract import Contract, IterationVerdict
+from orchestrator.domain.event.base import Done, Event, Intent
+from orchestrator.domain.ids import CommitId, RunId, TreeId
+
+Outcome = Literal["done", "partial", "rejected", "nothing-changed", "failed"]
+
+
+class RunStarted(Event):
+    """The run exists. `settings` is the resolved configuration, frozen here; secrets never stand in it."""
+
+    kind: Literal["run.started"] = "run.started"
+    v: Literal[1] = 1
+    run: RunId
+    mode: Literal["goal", "migration"]
+    goal: str
+    repository: str
+    base: CommitId
+    base_tree: TreeId
+    branch: str
+    settings: dict[str, Any]
+    recipe: dict[str, Any] | None = None
+
+
+class EngineStarted(Event):
+    """A process took the run's lock. `epoch` counts the processes that have had it."""
+
+    kind: Literal["engine.started"] = "engine.started"
+    v: Literal[1] = 1
+    epoch: int
+    pid: int
+    host: str
+    version: str
+
+
+class Noticed(Event):
+    """Something a person should know that changes nothing: a dirty checkout, a dropped file, a weak sandbox."""
+
+    kind: Literal["run.noticed"] = "run.noticed"
+    v: Literal[1] = 1
+    level: Literal["info", "warning"]
+    text: str
+
+
+class BaselineRecorded(Event):
+    """The gate's receipts on the base tree: what every later verdict is a difference to."""
+
+    kind: Literal["baseline.recorded"] = "baseline.recorded"
+    v: Literal[1] = 1
+    receipts: tuple[str, ...]
+
+
+class CheckStarted(Intent):
+    """The harness is about to run a check on a tree."""
+
+    kind: Literal["check.started"] = "check.started"
+    v: Literal[1] = 1
+    check: str
+    tree: TreeId
+    purpose: str
+
+
+class CheckFinished(Done):
+    """A check ran; the receipt is the evidence."""
+
+    kind: Literal["check.finished"] = "check.finished"
+    v: Literal[1] = 1
+    receipt: Receipt
+
+
+class ContractFrozen(Event):
+    """The acceptance criteria, before the first task."""
+
+    kind: Literal["contract.frozen"] = "contract.frozen"
+    v: Literal[1] = 1
+    contract: Contract
+
+
+class IterationStarted(Event):
+    """Planning begins, for the first time or again."""
+
+    kind: Literal["iteration.started"] = "iteration.started"
+    v: Literal[1] = 1
+    number: int
+    reasons: tuple[str, ...] = ()
+
+
+class IterationJudged(Event):
+    """The verdict on the contract at the end of an iteration."""
+
+    kind: Literal["iteration.judged"] = "iteration.judged"
+    v: Literal[1] = 1
+    number: int
+    verdict: IterationVerdict
+
+
+class RunDraining(Event):
+    """A person asked to stop: no new work starts, what runs is finished."""
+
+    kind: Literal["run.draining"] = "run.draining"
+    v: Literal[1] = 1
+
+
+class RunPaused(Event):
+    """The engine stopped before the end and everything is kept; `exit` is the code the process leaves with."""
+
+    kind: Literal["run.paused"] = "run.paused"
+    v: Literal[1] = 1
+    reason: str
+    exit: int
+
+
+class PrOpening(Intent):
+    """The pull request is about to be opened or updated."""
+
+    kind: Literal["pr.opening"] = "pr.opening"
+    v: Literal[1] = 1
+    forge: str
+    head: CommitId
+
+
+class PrOpened(Done):
+    """The pull request stands; `ref` names it on its forge, `url` is where a person reads it."""
+
+    kind: Literal["pr.opened"] = "pr.opened"
+    v: Literal[1] = 1
+    forge: str
+    ref: str
+    url: str
+
+
+class RunEnded(Event):
+    """The run is over. `reason` says why in words."""
+
+    kind: Literal["run.ended"] = "run.ended"
+    v: Literal[1] = 1
+    outcome: Outcome
+    reason: str
+    exit: int
+    head: CommitId | None

@@ -1,0 +1,246 @@
+"""Events of planning and of attempts, and of the conversations inside them."""
+
+from typing import Literal
+
+from orchestrator.domain.attempt import Attempt, Exit
+from orchestrator.domain.chat import Role, ToolCall
+from orchestrator.domain.event.base import Done, Event, Intent
+from orchestrator.domain.handoff import Handoff
+from orchestrator.domain.ids import CommitId, SessionId, TreeId
+from orchestrator.domain.plan import Plan
+from orchestrator.domain.task import Task, TaskStatus
+from orchestrator.domain.text import Text
+from orchestrator.domain.usage import Usage
+from orchestrator.domain.verdict import LensVote, Verdict
+
+
+class TaskCreated(Event):
+    """A task joined the plan tree."""
+
+    kind: Literal["task.created"] = "task.created"
+    v: Literal[1] = 1
+    spec: Task
+
+
+class PlanningStarted(Event):
+    """A planner begins a round: the first, or one woken by handoffs."""
+
+    kind: Literal["planning.started"] = "planning.started"
+    v: Literal[1] = 1
+    round: int
+
+
+class PlanSubmitted(Event):
+    """A planner's plan was accepted; its tasks follow as `task.created`."""
+
+    kind: Literal["plan.submitted"] = "plan.submitted"
+    v: Literal[1] = 1
+    round: int
+    plan: Plan
+
+
+class PlanRefused(Event):
+    """A planner's plan broke the rules; the problems went back to it."""
+
+    kind: Literal["plan.refused"] = "plan.refused"
+    v: Literal[1] = 1
+    round: int
+    problems: tuple[str, ...]
+
+
+class PlanningEnded(Event):
+    """A planner's slice is finished."""
+
+    kind: Literal["planning.ended"] = "planning.ended"
+    v: Literal[1] = 1
+    round: int
+    handoff: Handoff
+
+
+class AttemptStarted(Event):
+    """A worker begins a try at the task."""
+
+    kind: Literal["attempt.started"] = "attempt.started"
+    v: Literal[1] = 1
+    attempt: Attempt
+
+
+class AttemptEnded(Event):
+    """The worker's session is over; a handoff exists only if it finished by itself."""
+
+    kind: Literal["attempt.ended"] = "attempt.ended"
+    v: Literal[1] = 1
+    number: int
+    exit: Exit
+    detail: str = ""
+    handoff: Handoff | None = None
+
+
+class WorkspaceLeasing(Intent):
+    """A workspace is about to be prepared at a commit."""
+
+    kind: Literal["workspace.leasing"] = "workspace.leasing"
+    v: Literal[1] = 1
+    purpose: str
+    commit: CommitId
+
+
+class WorkspaceLeased(Done):
+    """The workspace stands ready; `name` is its directory in the pool."""
+
+    kind: Literal["workspace.leased"] = "workspace.leased"
+    v: Literal[1] = 1
+    name: str
+
+
+class CandidateTaking(Intent):
+    """The harness is about to snapshot an attempt's workspace."""
+
+    kind: Literal["candidate.taking"] = "candidate.taking"
+    v: Literal[1] = 1
+    number: int
+
+
+class CandidateTaken(Done):
+    """The snapshot stands under `ref`; `dropped` names what the snapshot gate left out."""
+
+    kind: Literal["candidate.taken"] = "candidate.taken"
+    v: Literal[1] = 1
+    number: int
+    commit: CommitId
+    tree: TreeId
+    ref: str
+    paths: tuple[str, ...]
+    added: int
+    removed: int
+    dropped: tuple[str, ...] = ()
+
+
+class VerdictGiven(Event):
+    """The judge decided on an attempt's candidate."""
+
+    kind: Literal["verdict.given"] = "verdict.given"
+    v: Literal[1] = 1
+    number: int
+    verdict: Verdict
+
+
+class LensVoted(Event):
+    """One review of a candidate, logged so that it can be held against what became of it."""
+
+    kind: Literal["lens.voted"] = "lens.voted"
+    v: Literal[1] = 1
+    number: int
+    vote: LensVote
+
+
+class TaskEnded(Event):
+    """The task reached a terminal status."""
+
+    kind: Literal["task.ended"] = "task.ended"
+    v: Literal[1] = 1
+    status: TaskStatus
+    reason: str
+
+
+class SessionStarted(Event):
+    """A conversation begins: who speaks, on which model, with which prompt, and what it is told first."""
+
+    kind: Literal["session.started"] = "session.started"
+    v: Literal[1] = 1
+    session: SessionId
+    role: Role
+    model: str
+    prompt: str
+    system: Text
+    brief: Text
+
+
+class ModelCalled(Intent):
+    """A model is about to be asked. If no done event follows, the call may have been billed."""
+
+    kind: Literal["model.called"] = "model.called"
+    v: Literal[1] = 1
+    session: SessionId
+    turn: int
+    role: Role
+    model: str
+
+
+class ModelReplied(Done):
+    """The model's answer, with the model that says it gave it."""
+
+    kind: Literal["model.replied"] = "model.replied"
+    v: Literal[1] = 1
+    session: SessionId
+    turn: int
+    role: Role
+    model: str
+    text: Text
+    tool_calls: tuple[ToolCall, ...]
+    finish_reason: str
+    usage: Usage
+    seconds: float
+
+
+class ModelFailed(Done):
+    """One try of a model call failed; `retry_in_s` is None when it is not tried again.
+
+    The error `lost` means that the engine died during the call: it may have been billed.
+    """
+
+    kind: Literal["model.failed"] = "model.failed"
+    v: Literal[1] = 1
+    session: SessionId
+    turn: int
+    role: Role
+    model: str
+    error: str
+    detail: str
+    retry_in_s: float | None
+
+
+class ToolCalled(Intent):
+    """A tool is about to be used."""
+
+    kind: Literal["tool.called"] = "tool.called"
+    v: Literal[1] = 1
+    session: SessionId
+    turn: int
+    name: str
+    arguments: Text
+
+
+class ToolReturned(Done):
+    """What the tool returned to the model; `ok` is false for refusals and failures."""
+
+    kind: Literal["tool.returned"] = "tool.returned"
+    v: Literal[1] = 1
+    session: SessionId
+    turn: int
+    call_id: str
+    name: str
+    ok: bool
+    observation: Text
+    seconds: float
+
+
+class TurnEnded(Event):
+    """All tools of a turn have returned; `tree` is the workspace's content, from which the session can go on."""
+
+    kind: Literal["turn.ended"] = "turn.ended"
+    v: Literal[1] = 1
+    session: SessionId
+    turn: int
+    tree: TreeId | None
+    nudge: str = ""
+
+
+class SessionEnded(Event):
+    """A conversation is over."""
+
+    kind: Literal["session.ended"] = "session.ended"
+    v: Literal[1] = 1
+    session: SessionId
+    exit: Exit
+    detail: str = ""

@@ -1,0 +1,270 @@
+"""`fold`: events to state. The only place where an event changes anything."""
+
+from collections.abc import Iterable
+from functools import singledispatch
+
+from orchestrator.domain.event import landing, migration, run, work
+from orchestrator.domain.event.base import Done, Event, Intent, Recorded, effect_name
+from orchestrator.domain.lifecycle import FILE_MOVES, TASK_MOVES, move
+from orchestrator.domain.migration import FileRecord, FileStatus
+from orchestrator.domain.state import RunState, SessionState, TaskState, unit_task
+from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.usage import Usage
+
+
+def fold(events: Iterable[Recorded], onto: RunState | None = None) -> RunState:
+    """The state after `events`.
+
+    Args:
+        events: in journal order.
+        onto: a state to go on from; it is the caller's own and is advanced in place. None starts empty.
+
+    Raises:
+        IllegalMove: an event moves something where its transition table does not allow it.
+    """
+    state = RunState() if onto is None else onto
+    for recorded in events:
+        advance(state, recorded)
+    return state
+
+
+def advance(state: RunState, recorded: Recorded) -> None:
+    """Apply one event to a state that the caller owns."""
+    event = recorded.event
+    if isinstance(event, Intent):
+        state.tries[effect_name(event.key)] += 1
+        state.open_intents[event.key] = event
+    elif isinstance(event, Done):
+        state.open_intents.pop(event.key, None)
+    _apply(event, state)
+    state.seq = recorded.seq
+
+
+@singledispatch
+def _apply(event: Event, state: RunState) -> None:
+    """Events that only tell a story change nothing."""
+
+
+def _task(state: RunState, event: Event) -> TaskState:
+    if event.task is None or event.task not in state.tasks:
+        raise ValueError(f"{event.kind} names task {event.task!r}, which was never created")
+    return state.tasks[event.task]
+
+
+def _update(state: RunState, task: TaskState, status: TaskStatus | None = None, **changes: object) -> None:
+    if status is not None:
+        changes["status"] = move(TASK_MOVES, f"task {task.spec.id}", task.status, status)
+    state.tasks[task.spec.id] = task.model_copy(update=changes)
+
+
+# --- the run -------------------------------------------------------------------------------------------------------
+
+
+@_apply.register
+def _(event: run.RunStarted, state: RunState) -> None:
+    state.started = event
+
+
+@_apply.register
+def _(event: run.EngineStarted, state: RunState) -> None:
+    state.epoch = event.epoch
+    state.paused = None
+    state.is_draining = False
+
+
+@_apply.register
+def _(event: run.Noticed, state: RunState) -> None:
+    state.notices += (event,)
+
+
+@_apply.register
+def _(event: run.BaselineRecorded, state: RunState) -> None:
+    state.baseline = event.receipts
+
+
+@_apply.register
+def _(event: run.CheckFinished, state: RunState) -> None:
+    state.receipts[event.receipt.key] = event.receipt
+
+
+@_apply.register
+def _(event: run.ContractFrozen, state: RunState) -> None:
+    state.contract = event.contract
+
+
+@_apply.register
+def _(event: run.IterationStarted, state: RunState) -> None:
+    state.iteration = event.number
+    state.iteration_reasons = event.reasons
+
+
+@_apply.register
+def _(event: run.IterationJudged, state: RunState) -> None:
+    state.iterations += (event.verdict,)
+
+
+@_apply.register
+def _(event: run.RunDraining, state: RunState) -> None:
+    state.is_draining = True
+
+
+@_apply.register
+def _(event: run.RunPaused, state: RunState) -> None:
+    state.paused = event
+
+
+@_apply.register
+def _(event: run.PrOpened, state: RunState) -> None:
+    state.pr = event
+
+
+@_apply.register
+def _(event: run.RunEnded, state: RunState) -> None:
+    state.ended = event
+
+
+# --- planning and attempts -----------------------------------------------------------------------------------------
+
+
+@_apply.register
+def _(event: work.TaskCreated, state: RunState) -> None:
+    state.tasks[event.spec.id] = TaskState(spec=event.spec)
+
+
+@_apply.register
+def _(event: work.PlanningStarted, state: RunState) -> None:
+    _update(state, _task(state, event), TaskStatus.PLANNING, rounds=event.round)
+
+
+@_apply.register
+def _(event: work.PlanSubmitted, state: RunState) -> None:
+    _update(state, _task(state, event), TaskStatus.WAITING)
+
+
+@_apply.register
+def _(event: work.PlanningEnded, state: RunState) -> None:
+    _update(state, _task(state, event), TaskStatus.DONE, handoff=event.handoff)
+
+
+@_apply.register
+def _(event: work.AttemptStarted, state: RunState) -> None:
+    task = _task(state, event)
+    _update(state, task, TaskStatus.RUNNING, attempts=(*task.attempts, event.attempt))
+
+
+@_apply.register
+def _(event: work.CandidateTaken, state: RunState) -> None:
+    task = _task(state, event)
+    _update(state, task, candidates=(*task.candidates, event))
+
+
+@_apply.register
+def _(event: work.AttemptEnded, state: RunState) -> None:
+    task = _task(state, event)
+    _update(state, task, TaskStatus.JUDGING, ends=(*task.ends, event), handoff=event.handoff or task.handoff)
+
+
+@_apply.register
+def _(event: work.VerdictGiven, state: RunState) -> None:
+    task = _task(state, event)
+    status = TaskStatus.QUEUED if event.verdict.kind == "merge" else None
+    _update(state, task, status, verdicts=(*task.verdicts, event))
+
+
+@_apply.register
+def _(event: work.TaskEnded, state: RunState) -> None:
+    _update(state, _task(state, event), event.status, reason=event.reason)
+
+
+# --- conversations -------------------------------------------------------------------------------------------------
+
+
+@_apply.register
+def _(event: work.SessionStarted, state: RunState) -> None:
+    state.sessions[event.session] = SessionState(
+        session=event.session, role=event.role, task=event.task, model=event.model
+    )
+
+
+@_apply.register
+def _(event: work.ModelReplied, state: RunState) -> None:
+    session = state.sessions[event.session]
+    state.sessions[event.session] = session.model_copy(update={"replies": session.replies + 1})
+    usage = event.usage
+    state.spent += usage
+    state.spent_by_role[event.role] = state.spent_by_role.get(event.role, Usage()) + usage
+    state.spent_by_model[event.model] = state.spent_by_model.get(event.model, Usage()) + usage
+    if event.task is not None:
+        state.spent_by_task[event.task] = state.spent_by_task.get(event.task, Usage()) + usage
+
+
+@_apply.register
+def _(event: work.ModelFailed, state: RunState) -> None:
+    if event.error == "lost":
+        state.possibly_billed += 1
+        return
+    session = state.sessions[event.session]
+    state.sessions[event.session] = session.model_copy(update={"failures": session.failures + 1})
+
+
+@_apply.register
+def _(event: work.TurnEnded, state: RunState) -> None:
+    session = state.sessions[event.session]
+    state.sessions[event.session] = session.model_copy(update={"turns": event.turn + 1})
+
+
+@_apply.register
+def _(event: work.SessionEnded, state: RunState) -> None:
+    session = state.sessions[event.session]
+    state.sessions[event.session] = session.model_copy(update={"ended": event.exit})
+
+
+# --- the queue -----------------------------------------------------------------------------------------------------
+
+
+@_apply.register
+def _(event: landing.TrialJudged, state: RunState) -> None:
+    state.trials.append(event)
+
+
+@_apply.register
+def _(event: landing.UnitEjected, state: RunState) -> None:
+    task = state.tasks.get(unit_task(event.unit))
+    if task is not None:
+        _update(state, task, ejections=(*task.ejections, event))
+
+
+@_apply.register
+def _(event: landing.LandingFinished, state: RunState) -> None:
+    state.landings.append(event)
+    for unit in event.units:
+        task = state.tasks.get(unit_task(unit))
+        if task is not None:
+            _update(state, task, TaskStatus.MERGED)
+
+
+# --- migrations ----------------------------------------------------------------------------------------------------
+
+
+@_apply.register
+def _(event: migration.FilesFound, state: RunState) -> None:
+    state.files = {
+        file.path: FileRecord(path=file.path, base=file.blob, mode=file.mode, sites=file.sites) for file in event.files
+    }
+
+
+@_apply.register
+def _(event: migration.StepFinished, state: RunState) -> None:
+    state.steps[event.step] = event.seconds
+
+
+@_apply.register
+def _(event: migration.FileMoved, state: RunState) -> None:
+    file = state.files[event.path]
+    status = move(FILE_MOVES, f"file {event.path}", file.status, event.status)
+    changes: dict[str, object] = {"status": status, "rung": event.rung}
+    if status in {FileStatus.TRANSFORMED, FileStatus.RESTORED}:
+        changes["blob"] = event.blob
+    if event.reason:
+        changes |= {"reason": event.reason, "signature": event.signature}
+    state.files[event.path] = file.model_copy(update=changes)

@@ -1,0 +1,49 @@
+"""Whether two path globs can match the same file. Errs on the side of yes."""
+
+import re
+from functools import lru_cache
+
+_WILD = re.compile(r"[*?\[]")
+
+
+def overlap(left: str, right: str) -> bool:
+    """Whether some path could match both globs; `**` stands for any number of directories.
+
+    A glob that names a directory (`src/app` or `src/app/`) covers everything below it.
+    """
+    return _paths_meet(_segments(left), _segments(right))
+
+
+def _segments(glob: str) -> tuple[str, ...]:
+    parts = tuple(part for part in glob.split("/") if part not in ("", "."))
+    is_directory = glob.endswith("/") or not parts or ("." not in parts[-1] and not _WILD.search(parts[-1]))
+    return (*parts, "**") if is_directory and parts[-1:] != ("**",) else parts
+
+
+@lru_cache(maxsize=4096)
+def _paths_meet(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
+    if not left or not right:
+        return all(part == "**" for part in left or right)
+    if left[0] == "**":
+        return _paths_meet(left[1:], right) or _paths_meet(left, right[1:])
+    if right[0] == "**":
+        return _paths_meet(left, right[1:]) or _paths_meet(left[1:], right)
+    return _names_meet(left[0], right[0]) and _paths_meet(left[1:], right[1:])
+
+
+def _names_meet(left: str, right: str) -> bool:
+    """Compare what stands before the first and after the last wildcard; the middle may always meet."""
+    (head_l, tail_l), (head_r, tail_r) = _ends(left), _ends(right)
+    if tail_l is None and tail_r is None:
+        return left == right
+    heads = head_l.startswith(head_r) or head_r.startswith(head_l)
+    tail_l, tail_r = tail_l if tail_l is not None else left, tail_r if tail_r is not None else right
+    return heads and (tail_l.endswith(tail_r) or tail_r.endswith(tail_l))
+
+
+def _ends(name: str) -> tuple[str, str | None]:
+    found = list(_WILD.finditer(name))
+    if not found:
+        return name, None
+    tail = name[found[-1].end() :]
+    return name[: found[0].start()], tail.rpartition("]")[2]

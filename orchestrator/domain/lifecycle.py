@@ -1,0 +1,58 @@
+"""The transition tables: which status may follow which. Everything that changes a status goes through `move`."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import TypeVar
+
+from orchestrator.domain.migration import FileStatus
+from orchestrator.domain.task import TaskStatus
+
+S = TypeVar("S", bound=StrEnum)
+
+_STOPS = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.CANCELLED}
+
+TASK_MOVES: Mapping[TaskStatus, frozenset[TaskStatus]] = {
+    TaskStatus.PLANNED: frozenset({TaskStatus.RUNNING, TaskStatus.PLANNING, *_STOPS}),
+    # leaves
+    TaskStatus.RUNNING: frozenset({TaskStatus.JUDGING, TaskStatus.RUNNING, *_STOPS}),
+    TaskStatus.JUDGING: frozenset({TaskStatus.QUEUED, TaskStatus.RUNNING, *_STOPS}),
+    TaskStatus.QUEUED: frozenset({TaskStatus.MERGED, TaskStatus.RUNNING, *_STOPS}),
+    # branches
+    TaskStatus.PLANNING: frozenset({TaskStatus.WAITING, TaskStatus.DONE, *_STOPS}),
+    TaskStatus.WAITING: frozenset({TaskStatus.PLANNING, *_STOPS}),
+    # a new iteration wakes a planner that was done; a provider that is back unblocks a task
+    TaskStatus.DONE: frozenset({TaskStatus.PLANNING}),
+    TaskStatus.BLOCKED: frozenset({TaskStatus.RUNNING, TaskStatus.JUDGING, TaskStatus.PLANNING}),
+    TaskStatus.MERGED: frozenset(),
+    TaskStatus.REJECTED: frozenset(),
+    TaskStatus.CANCELLED: frozenset(),
+}
+
+FILE_MOVES: Mapping[FileStatus, frozenset[FileStatus]] = {
+    FileStatus.DISCOVERED: frozenset(
+        {FileStatus.TRANSFORMED, FileStatus.RESTORED, FileStatus.NOTHING_TO_DO, FileStatus.REJECTED}
+    ),
+    FileStatus.TRANSFORMED: frozenset(
+        {FileStatus.TRANSFORMED, FileStatus.RESTORED, FileStatus.EJECTED, FileStatus.MERGED, FileStatus.REJECTED}
+    ),
+    FileStatus.RESTORED: frozenset({FileStatus.TRANSFORMED, FileStatus.RESTORED, FileStatus.REJECTED}),
+    FileStatus.EJECTED: frozenset({FileStatus.TRANSFORMED, FileStatus.RESTORED, FileStatus.REJECTED}),
+    FileStatus.NOTHING_TO_DO: frozenset(),
+    FileStatus.MERGED: frozenset(),
+    FileStatus.REJECTED: frozenset(),
+}
+
+
+class IllegalMove(ValueError):
+    """A status change that the transition table does not allow: a defect in the engine or a damaged journal."""
+
+
+def move(table: Mapping[S, frozenset[S]], who: str, old: S, new: S) -> S:
+    """The new status.
+
+    Raises:
+        IllegalMove: the table has no such move.
+    """
+    if new not in table[old]:
+        raise IllegalMove(f"{who}: {old} cannot become {new}")
+    return new

@@ -1,0 +1,127 @@
+"""Plans and the rules they must obey. A refused plan goes back to its planner as text."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
+from itertools import combinations
+
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.globs import overlap
+from orchestrator.domain.ids import KEY
+from orchestrator.domain.task import TaskDraft
+
+
+class PlanLimits(Frozen):
+    """What a plan at this place of the tree may hold: `depth` is the planner's own, counted from 0 at the root."""
+
+    depth: int
+    max_depth: int = 3
+    max_children: int = 12
+    variants: tuple[str, ...] = ()
+
+
+class Plan(Frozen):
+    """What a planner submits: drafts of the tasks below it, and why it cut the work this way."""
+
+    rationale: str
+    tasks: tuple[TaskDraft, ...]
+
+
+def check_plan(plan: Plan, limits: PlanLimits, taken: Sequence[str] = ()) -> tuple[str, ...]:
+    """Every problem of the plan, in words its planner can act on; empty when the plan may be carried out.
+
+    Args:
+        plan: the drafts.
+        limits: the planner's place in the tree.
+        taken: keys of tasks that the planner submitted before; new tasks may depend on them.
+    """
+    return (
+        *_count_problems(plan, limits),
+        *_key_problems(plan, taken),
+        *_draft_problems(plan, limits),
+        *_dependency_problems(plan, taken),
+        *_ownership_problems(plan),
+    )
+
+
+def _count_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
+    if not plan.tasks:
+        yield "the plan holds no task: submit at least one, or finish instead"
+    if len(plan.tasks) > limits.max_children:
+        yield (
+            f"the plan holds {len(plan.tasks)} tasks and at most {limits.max_children} are allowed: "
+            "group what belongs together into branches"
+        )
+
+
+def _key_problems(plan: Plan, taken: Sequence[str]) -> Iterator[str]:
+    for key, count in Counter(draft.key for draft in plan.tasks).items():
+        if not KEY.match(key):
+            yield f"key {key!r} is not made of lower-case letters, digits and hyphens"
+        if count > 1:
+            yield f"key {key!r} is used {count} times"
+        if key in taken:
+            yield f"key {key!r} names a task that you submitted before: choose another"
+
+
+def _draft_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
+    for draft in plan.tasks:
+        if not draft.outcome.strip():
+            yield f"task {draft.key!r} has no outcome"
+        if draft.kind == "branch" and limits.depth + 1 >= limits.max_depth:
+            yield (
+                f"task {draft.key!r} is a branch, but planners stand at most {limits.max_depth} deep: make it a leaf"
+            )
+        if draft.variant is not None and draft.variant not in limits.variants:
+            known = ", ".join(limits.variants) or "none are configured"
+            yield f"task {draft.key!r} asks for worker variant {draft.variant!r}; known: {known}"
+
+
+def _dependency_problems(plan: Plan, taken: Sequence[str]) -> Iterator[str]:
+    known = {draft.key for draft in plan.tasks} | set(taken)
+    for draft in plan.tasks:
+        for key in draft.depends_on:
+            if key not in known:
+                yield f"task {draft.key!r} depends on {key!r}, which is not in the plan"
+    cycle = find_cycle({draft.key: draft.depends_on for draft in plan.tasks})
+    if cycle:
+        yield f"tasks depend on each other in a circle: {' → '.join(cycle)}"
+
+
+def _ownership_problems(plan: Plan) -> Iterator[str]:
+    after = _reachable({draft.key: draft.depends_on for draft in plan.tasks})
+    for one, other in combinations(plan.tasks, 2):
+        for decision in sorted(set(one.decisions) & set(other.decisions)):
+            yield f"tasks {one.key!r} and {other.key!r} both own the decision {decision!r}: give it to one of them"
+        if other.key in after[one.key] or one.key in after[other.key]:
+            continue
+        shared = [(p, q) for p in one.paths for q in other.paths if overlap(p, q)]
+        if shared:
+            yield (
+                f"tasks {one.key!r} and {other.key!r} may change the same files ({shared[0][0]} and {shared[0][1]}) "
+                "with no order between them: add a dependency or divide the files"
+            )
+
+
+def find_cycle(edges: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The keys of one circle of dependencies, first key repeated at the end; empty when there is none."""
+    try:
+        TopologicalSorter(edges).prepare()
+    except CycleError as circle:
+        return tuple(circle.args[1])
+    return ()
+
+
+def _reachable(edges: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
+    """For every key, all keys it depends on, directly or through others."""
+    reach: dict[str, set[str]] = {}
+    for key in edges:
+        seen: set[str] = set()
+        stack = list(edges[key])
+        while stack:
+            target = stack.pop()
+            if target not in seen:
+                seen.add(target)
+                stack.extend(edges.get(target, ()))
+        reach[key] = seen
+    return reach

@@ -1,0 +1,149 @@
+"""What a run is at some moment: the fold of its events. Read it, never change it; `fold` makes it."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from orchestrator.domain.attempt import Attempt, Exit
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.chat import Role
+from orchestrator.domain.check import Receipt
+from orchestrator.domain.contract import Contract, IterationVerdict
+from orchestrator.domain.event.base import Intent
+from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
+from orchestrator.domain.event.run import Noticed, PrOpened, RunEnded, RunPaused, RunStarted
+from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, VerdictGiven
+from orchestrator.domain.handoff import Handoff
+from orchestrator.domain.ids import CommitId, SessionId, TaskId, UnitId
+from orchestrator.domain.migration import FileRecord
+from orchestrator.domain.task import Task, TaskStatus
+from orchestrator.domain.usage import Usage
+
+
+class TaskState(Frozen):
+    """A task with all that happened to it. The tuples grow by attempt; `rounds` counts a planner's rounds."""
+
+    spec: Task
+    status: TaskStatus = TaskStatus.PLANNED
+    attempts: tuple[Attempt, ...] = ()
+    ends: tuple[AttemptEnded, ...] = ()
+    candidates: tuple[CandidateTaken, ...] = ()
+    verdicts: tuple[VerdictGiven, ...] = ()
+    ejections: tuple[UnitEjected, ...] = ()
+    rounds: int = 0
+    handoff: Handoff | None = None
+    reason: str = ""
+
+    @property
+    def attempt(self) -> Attempt | None:
+        """The latest attempt."""
+        return self.attempts[-1] if self.attempts else None
+
+    @property
+    def candidate(self) -> CandidateTaken | None:
+        """The candidate of the latest attempt, if it has one."""
+        latest = self.candidates[-1] if self.candidates else None
+        return latest if latest and self.attempt and latest.number == self.attempt.number else None
+
+    @property
+    def verdict(self) -> VerdictGiven | None:
+        """The verdict on the latest attempt, if there is one."""
+        latest = self.verdicts[-1] if self.verdicts else None
+        return latest if latest and self.attempt and latest.number == self.attempt.number else None
+
+    @property
+    def unit(self) -> UnitId:
+        """The name under which the latest attempt stands in the queue."""
+        return unit_id(self.spec.id, self.attempt.number if self.attempt else 0)
+
+    @property
+    def ejection(self) -> UnitEjected | None:
+        """Why the queue ejected the latest attempt, if it did."""
+        latest = self.ejections[-1] if self.ejections else None
+        return latest if latest and latest.unit == self.unit else None
+
+
+class SessionState(Frozen):
+    """A conversation: `turns` counts finished turns, `replies` answered calls, `failures` failed tries."""
+
+    session: SessionId
+    role: Role
+    task: TaskId | None
+    model: str
+    turns: int = 0
+    replies: int = 0
+    failures: int = 0
+    ended: Exit | None = None
+
+
+def unit_id(task: TaskId, attempt: int) -> UnitId:
+    """`storage/index@2`: the second attempt at a task, as a unit of the queue."""
+    return UnitId(f"{task}@{attempt}")
+
+
+def unit_task(unit: UnitId) -> TaskId:
+    """The task of a unit made by `unit_id`."""
+    return TaskId(unit.rpartition("@")[0])
+
+
+@dataclass(slots=True)
+class RunState:
+    """The projection of one journal. `seq` is the last event it has seen."""
+
+    seq: int = 0
+    epoch: int = 0
+    started: RunStarted | None = None
+    paused: RunPaused | None = None
+    ended: RunEnded | None = None
+    is_draining: bool = False
+    contract: Contract | None = None
+    iteration: int = 0
+    iteration_reasons: tuple[str, ...] = ()
+    iterations: tuple[IterationVerdict, ...] = ()
+    baseline: tuple[str, ...] = ()
+    pr: PrOpened | None = None
+    notices: tuple[Noticed, ...] = ()
+    tasks: dict[TaskId, TaskState] = field(default_factory=dict)
+    sessions: dict[SessionId, SessionState] = field(default_factory=dict)
+    receipts: dict[str, Receipt] = field(default_factory=dict)
+    files: dict[str, FileRecord] = field(default_factory=dict)
+    steps: dict[str, float] = field(default_factory=dict)
+    trials: list[TrialJudged] = field(default_factory=list)
+    landings: list[LandingFinished] = field(default_factory=list)
+    tries: Counter[str] = field(default_factory=Counter)
+    open_intents: dict[str, Intent] = field(default_factory=dict)
+    spent: Usage = field(default_factory=Usage)
+    spent_by_role: dict[str, Usage] = field(default_factory=dict)
+    spent_by_model: dict[str, Usage] = field(default_factory=dict)
+    spent_by_task: dict[TaskId, Usage] = field(default_factory=dict)
+    possibly_billed: int = 0
+
+    @property
+    def run(self) -> RunStarted:
+        """The run's first event; every journal that is not empty has it."""
+        if self.started is None:
+            raise ValueError("the journal holds no run.started event")
+        return self.started
+
+    @property
+    def head(self) -> CommitId | None:
+        """The last commit that landed, None while the PR branch does not exist."""
+        return self.landings[-1].new if self.landings else None
+
+    @property
+    def landed_units(self) -> frozenset[UnitId]:
+        """Everything that has landed."""
+        return frozenset(unit for landing in self.landings for unit in landing.units)
+
+    @property
+    def test_runs(self) -> int:
+        """How often the harness ran a check."""
+        return len(self.receipts)
+
+    def children(self, parent: TaskId) -> Iterator[TaskState]:
+        """The tasks that a planner submitted, in order."""
+        return (task for task in self.tasks.values() if task.spec.parent == parent)
+
+    def baseline_receipts(self) -> Mapping[str, Receipt]:
+        """Check id → the receipt of that check on the base tree."""
+        return {self.receipts[key].check: self.receipts[key] for key in self.baseline}

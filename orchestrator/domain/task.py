@@ -1,0 +1,71 @@
+"""Tasks: nodes of the plan tree. A leaf is work for one worker, a branch a slice for one sub-planner."""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.ids import TaskId
+
+
+class TaskDraft(Frozen):
+    """What a planner writes. `key` is local to its plan; `depends_on` names keys of the same plan."""
+
+    key: str = Field(description="Short name, unique in this plan: lower-case letters, digits, hyphens.")
+    kind: Literal["leaf", "branch"] = Field(
+        "leaf", description="leaf: work for one worker. branch: a slice that a sub-planner owns and divides."
+    )
+    title: str = Field(description="A few words.")
+    outcome: str = Field(description="The one testable outcome, in a paragraph.")
+    acceptance: tuple[str, ...] = Field((), description="How somebody can tell that the outcome is reached.")
+    paths: tuple[str, ...] = Field((), description="Globs of files this task expects to change.")
+    non_goals: tuple[str, ...] = Field((), description="What this task must leave alone.")
+    depends_on: tuple[str, ...] = Field((), description="Keys in this plan that must have landed before.")
+    decisions: tuple[str, ...] = Field((), description="Design questions that this task alone decides.")
+    checks: tuple[str, ...] = Field((), description="Commands that must exit 0 on the result.")
+    variant: str | None = Field(None, description="Name of a worker variant, or null for the usual worker.")
+
+
+class Task(Frozen):
+    """A task of the run; the root planner's own task has no parent."""
+
+    id: TaskId
+    parent: TaskId | None
+    depth: int
+    kind: Literal["leaf", "branch"]
+    title: str
+    outcome: str
+    acceptance: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    non_goals: tuple[str, ...] = ()
+    depends_on: tuple[TaskId, ...] = ()
+    decisions: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    variant: str | None = None
+
+
+class TaskStatus(StrEnum):
+    """Where a task stands; see `lifecycle` for the moves that are allowed."""
+
+    PLANNED = "planned"
+    RUNNING = "running"
+    JUDGING = "judging"
+    QUEUED = "queued"
+    PLANNING = "planning"
+    WAITING = "waiting"
+    MERGED = "merged"
+    DONE = "done"
+    REJECTED = "rejected"
+    BLOCKED = "blocked"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether nothing more will happen to the task in this run."""
+        return self in _TERMINAL
+
+
+_TERMINAL = frozenset(
+    {TaskStatus.MERGED, TaskStatus.DONE, TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.CANCELLED}
+)

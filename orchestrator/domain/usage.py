@@ -1,0 +1,40 @@
+"""What calls cost. An unknown price stays unknown: it is counted, never shown as zero."""
+
+from decimal import Decimal
+
+from orchestrator.domain.base import Frozen
+
+
+class Usage(Frozen):
+    """Tokens, calls and money; `unpriced_calls` counts the calls whose price nobody knows."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: Decimal = Decimal(0)
+    unpriced_calls: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            calls=self.calls + other.calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cost_usd=self.cost_usd + other.cost_usd,
+            unpriced_calls=self.unpriced_calls + other.unpriced_calls,
+        )
+
+    @property
+    def tokens(self) -> int:
+        """Input and output tokens together."""
+        return self.input_tokens + self.output_tokens
+
+    @property
+    def price(self) -> str:
+        """The cost in words: `$0.42`, `$0.42 + 3 unpriced calls`, or `unknown`."""
+        if not self.unpriced_calls:
+            return f"${self.cost_usd:.2f}"
+        if self.unpriced_calls == self.calls:
+            return "unknown"
+        return f"${self.cost_usd:.2f} + {self.unpriced_calls} unpriced calls"

@@ -1,0 +1,37 @@
+"""Verdicts: what happens to a candidate, with the reasons and the receipts it rests on."""
+
+from enum import StrEnum
+from typing import Literal
+
+from orchestrator.domain.base import Frozen
+
+
+class VerdictKind(StrEnum):
+    """merge: to the queue. revise: same workspace, with the evidence. restart: fresh workspace and context.
+
+    reject: the task ends. escalate: a person or a working provider is needed; it says nothing about the work.
+    """
+
+    MERGE = "merge"
+    REVISE = "revise"
+    RESTART = "restart"
+    REJECT = "reject"
+    ESCALATE = "escalate"
+
+
+class LensVote(Frozen):
+    """One independent review of a diff. `unreadable` means the reviewer's answer could not be understood."""
+
+    lens: str
+    model: str
+    decision: Literal["approve", "revise", "restart", "reject", "unreadable"]
+    reasons: tuple[str, ...] = ()
+
+
+class Verdict(Frozen):
+    """The judge's decision on one attempt; `receipts` are the keys of the receipts it rests on."""
+
+    kind: VerdictKind
+    reasons: tuple[str, ...] = ()
+    receipts: tuple[str, ...] = ()
+    votes: tuple[LensVote, ...] = ()

@@ -1,0 +1,1 @@
+"""One run: planning, attempts, verdicts, landing, recovery."""

@@ -1,0 +1,62 @@
+"""Errors grouped by who has to react; each one that reaches a user carries its exit code.
+
+The message of a user-facing error says what happened, where, and how to mend it.
+Exit codes: 2 usage, 5 limit reached (resumable), 6 waits for a person, 7 environment or credentials,
+8 locked, 75 provider down (EX_TEMPFAIL of sysexits.h).
+"""
+
+from typing import ClassVar
+
+
+class OrchestrateError(Exception):
+    """Base of every error of this package; shown to the user as its message alone, without a traceback."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class UsageProblem(OrchestrateError):
+    """The user's input cannot be acted on: arguments, configuration, recipe, repository state."""
+
+    exit_code = 2
+
+
+class LimitReached(OrchestrateError):
+    """A budget or time limit ended the run; it can be resumed with a larger one."""
+
+    exit_code = 5
+
+
+class PersonNeeded(OrchestrateError):
+    """The run cannot go on before a person has done something; it can be resumed afterwards."""
+
+    exit_code = 6
+
+
+class EnvironmentProblem(OrchestrateError):
+    """Something outside the work is missing or broken: sandbox, tool, credentials, disk, git."""
+
+    exit_code = 7
+
+
+class JournalProblem(EnvironmentProblem):
+    """The journal cannot be read or written: disk full, corrupt file, unknown event version."""
+
+
+class RunLocked(OrchestrateError):
+    """Another process is working on this run."""
+
+    exit_code = 8
+
+
+class ProviderDown(OrchestrateError):
+    """A model provider stayed unavailable after bounded retries; try again later."""
+
+    exit_code = 75
+
+
+class ToolRefused(OrchestrateError):
+    """A tool call was refused; the message goes back to the model, which may try something else."""
+
+
+class MalformedReply(OrchestrateError):
+    """A model's reply could not be understood; the message goes back to the model."""

@@ -1,0 +1,1 @@
+"""Where commands run: policy, sandbox, file tools."""

@@ -1,0 +1,1 @@
+"""Checks, receipts, the difference to the baseline, and verdicts."""

@@ -1,0 +1,1 @@
+"""Reaching models: litellm, the scripted model, retries."""

@@ -1,0 +1,1 @@
+"""Codebase-wide migrations by recipe."""

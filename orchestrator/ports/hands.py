@@ -1,0 +1,163 @@
+"""Where commands run and files are touched. Payloads are plain data, so that a workspace may stand on another host.
+
+A command is started under an id of the caller's choosing and asked for in short waits, so that the engine never
+awaits a call that lasts minutes; starting the same id twice starts one command.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import Field
+
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.ids import CommitId, TreeId
+
+MAX_WAIT_S = 10.0
+
+
+class Command(Frozen):
+    """A command line for the shell of the sandbox.
+
+    `cwd` is relative to the workspace. `timeout_s` is wall time. With `writable` false the workspace is mounted
+    read-only. `files` names files that the command writes outside the workspace and the caller wants back:
+    variable name → file name; the command finds each path in the environment variable.
+    """
+
+    line: str
+    cwd: str = "."
+    env: dict[str, str] = Field(default_factory=dict)
+    timeout_s: float = 120.0
+    output_bytes: int = 64 * 1024 * 1024
+    writable: bool = True
+    files: dict[str, str] = Field(default_factory=dict)
+
+
+class Ending(StrEnum):
+    """Why a command is no longer running."""
+
+    EXITED = "exited"
+    TIMED_OUT = "timed-out"
+    OUTPUT_LIMIT = "output-limit"
+    KILLED = "killed"
+    NOT_STARTED = "not-started"
+
+
+class CommandResult(Frozen):
+    """What a command did.
+
+    `exit_code` is None unless it exited. `log` is a file on this host that holds the whole output, standard output
+    and error in the order written; `output_bytes` is its size. `files` maps each variable of `Command.files` to the
+    content that was written, for those that were. `detail` says in words why it did not start.
+    """
+
+    ending: Ending
+    exit_code: int | None
+    seconds: float
+    log: Path
+    output_bytes: int
+    files: dict[str, bytes] = Field(default_factory=dict)
+    detail: str = ""
+
+    @property
+    def is_success(self) -> bool:
+        """Exited with 0."""
+        return self.ending == Ending.EXITED and self.exit_code == 0
+
+
+class Snapshot(Frozen):
+    """A workspace's content as a commit; `dropped` names what may not be committed and was left out, with reasons."""
+
+    commit: CommitId
+    tree: TreeId
+    dropped: tuple[str, ...] = ()
+
+
+class Workspace(Protocol):
+    """A checkout of one commit with hands in it. Paths are relative, with `/`."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the pool."""
+        ...
+
+    @property
+    def root(self) -> Path:
+        """Where it lies on its host."""
+        ...
+
+    async def start(self, call_id: str, command: Command) -> None:
+        """Start a command; a no-op if `call_id` was started before.
+
+        Raises:
+            EnvironmentProblem: this host has no sandbox to run commands in.
+        """
+        ...
+
+    async def wait(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
+        """The result, or None if the command still runs after `timeout_s` (at most 10) seconds."""
+        ...
+
+    async def kill(self, call_id: str) -> None:
+        """End the command and everything it started."""
+        ...
+
+    async def read(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
+        """A regular file's content.
+
+        Raises:
+            ToolRefused: it does not exist, is no regular file, lies outside the workspace or is larger than the limit.
+        """
+        ...
+
+    async def write(self, path: str, content: bytes) -> None:
+        """Replace or create a regular file atomically, keeping an existing file's mode.
+
+        Raises:
+            ToolRefused: the path leaves the workspace, is protected, or is no regular file.
+        """
+        ...
+
+    async def paths(self) -> tuple[str, ...]:
+        """All files that would be in a snapshot, sorted."""
+        ...
+
+    async def snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
+        """Commit the content on top of `parent` (default: the commit it was opened at) and point `ref` at it."""
+        ...
+
+    async def restore(self, tree: TreeId) -> None:
+        """Make the content equal to `tree`; files that git ignores stay."""
+        ...
+
+    async def close(self) -> None:
+        """Kill what still runs and give the checkout back to the pool."""
+        ...
+
+
+class Hands(Protocol):
+    """A host's workspaces."""
+
+    @property
+    def refusal(self) -> str | None:
+        """Why commands are refused here and how to mend it; None when they run."""
+        ...
+
+    @property
+    def environment(self) -> str:
+        """A hash of what decides a command's outcome besides the tree: policy, tool chains, variables."""
+        ...
+
+    @property
+    def described(self) -> Mapping[str, str]:
+        """The policy in words, for `doctor` and reports."""
+        ...
+
+    async def open(self, commit: CommitId, purpose: str) -> Workspace:
+        """A clean workspace at a commit.
+
+        Raises:
+            EnvironmentProblem: it could not be prepared; the user's own checkout is never used instead.
+        """
+        ...

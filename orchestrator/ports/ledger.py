@@ -1,0 +1,61 @@
+"""The journal as the rest of the house sees it: append facts, read the state they fold to, keep long texts."""
+
+from datetime import datetime
+from typing import Protocol
+
+from orchestrator.domain.event import Event
+from orchestrator.domain.state import RunState
+from orchestrator.domain.text import Text
+
+
+class Clock(Protocol):
+    """Time, injected so that replays are equal."""
+
+    def now(self) -> datetime:
+        """Aware UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never run backwards."""
+        ...
+
+
+class Ledger(Protocol):
+    """The run's journal and the state it folds to."""
+
+    @property
+    def state(self) -> RunState:
+        """The fold of everything appended so far; to be read only."""
+        ...
+
+    async def append(self, *events: Event) -> None:
+        """Make the events durable, all or none, and fold them into the state.
+
+        Raises:
+            JournalProblem: they could not be written; the state is as before.
+        """
+        ...
+
+    def next_key(self, name: str) -> str:
+        """The idempotency key for the next try of the effect `name`."""
+        ...
+
+    async def keep(self, text: str) -> Text:
+        """Store a text of any length and return how it stands in an event."""
+        ...
+
+    async def read(self, text: Text) -> str:
+        """The whole of a kept text."""
+        ...
+
+    async def keep_bytes(self, content: bytes) -> str:
+        """Store a blob and return its sha256."""
+        ...
+
+    async def read_bytes(self, sha: str) -> bytes:
+        """The content of a blob.
+
+        Raises:
+            JournalProblem: it is missing or its content does not have this sha256.
+        """
+        ...

@@ -1,0 +1,137 @@
+"""The three roles as the engine sees them. Each takes a brief, speaks with a model and returns a domain type."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from orchestrator.domain.attempt import Attempt, Exit
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.contract import Contract, IterationVerdict
+from orchestrator.domain.handoff import Handoff
+from orchestrator.domain.plan import Plan, PlanLimits
+from orchestrator.domain.task import Task, TaskStatus
+from orchestrator.domain.verdict import LensVote
+from orchestrator.ports.hands import Workspace
+
+
+class SessionResult(Frozen):
+    """How a role's session ended when it did not give what was asked."""
+
+    exit: Exit
+    detail: str = ""
+
+
+class TaskReport(Frozen):
+    """What became of a task, as its planner is told."""
+
+    task: Task
+    status: TaskStatus
+    reason: str = ""
+    handoff: Handoff | None = None
+    paths: tuple[str, ...] = ()
+
+
+class PlanningBrief(Frozen):
+    """What a planner is told. `reports` and `taken` are empty in its first round."""
+
+    task: Task
+    goal: str
+    contract: Contract
+    round: int
+    limits: PlanLimits
+    reports: tuple[TaskReport, ...] = ()
+    taken: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    iteration: int = 1
+
+
+class WorkBrief(Frozen):
+    """What a worker is told."""
+
+    task: Task
+    attempt: Attempt
+    goal: str
+    gate: str
+
+
+class CheckSummary(Frozen):
+    """One receipt in words, for a reviewer."""
+
+    check: str
+    result: str
+    receipt: str
+
+
+class ReviewBrief(Frozen):
+    """What a reviewer is told: the task, the diff as text, and the receipts. Never the worker's own words."""
+
+    task: Task
+    number: int
+    diff: str
+    checks: tuple[CheckSummary, ...]
+    notes: tuple[str, ...] = ()
+
+
+class IterationBrief(Frozen):
+    """What the judge of an iteration is told."""
+
+    goal: str
+    number: int
+    contract: Contract
+    reports: tuple[TaskReport, ...]
+    checks: tuple[CheckSummary, ...]
+    diffstat: str
+
+
+class Planner(Protocol):
+    """Owns decisions, writes no code."""
+
+    async def plan(self, brief: PlanningBrief, workspace: Workspace) -> Plan | Handoff | SessionResult:
+        """A checked plan, or a handoff when the slice is finished."""
+        ...
+
+
+class Worker(Protocol):
+    """Carries out one task in one workspace."""
+
+    def model(self, variant: str | None) -> str:
+        """The model that a variant of this worker runs on."""
+        ...
+
+    async def work(self, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionResult:
+        """The worker's own report; the workspace holds the work."""
+        ...
+
+
+class Judge(Protocol):
+    """The model lens of the judge. It may veto; it never turns red into green."""
+
+    async def review(self, brief: ReviewBrief) -> LensVote:
+        """A vote; `unreadable` when no answer could be understood."""
+        ...
+
+    async def judge_iteration(self, brief: IterationBrief) -> IterationVerdict | SessionResult:
+        """Whether the contract is met."""
+        ...
+
+
+class Roles(Protocol):
+    """The three together."""
+
+    @property
+    def planner(self) -> Planner:
+        """The planner."""
+        ...
+
+    @property
+    def worker(self) -> Worker:
+        """The worker."""
+        ...
+
+    @property
+    def judge(self) -> Judge:
+        """The judge."""
+        ...
+
+    async def check(self) -> Sequence[str]:
+        """What is wrong with the configured models and credentials."""
+        ...

@@ -1,0 +1,1 @@
+"""What may land, in which order, and who is guilty of a red union."""

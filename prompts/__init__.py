@@ -1,0 +1,1 @@
+"""Prompts as Markdown files, loaded strictly."""

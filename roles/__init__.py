@@ -1,0 +1,1 @@
+"""Planner, worker and judge: render the prompt, run the loop, turn the reply into a domain type."""

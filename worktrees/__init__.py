@@ -1,0 +1,1 @@
+"""A git library for isolated checkouts and landings. It knows no task and no model."""
