@@ -5,7 +5,11 @@ Exit codes: 2 usage, 5 limit reached (resumable), 6 waits for a person, 7 enviro
 8 locked, 75 provider down (EX_TEMPFAIL of sysexits.h).
 """
 
+import errno
+from collections.abc import Iterator
 from typing import ClassVar
+
+from worktrees.errors import GitError
 
 
 class OrchestrateError(Exception):
@@ -54,9 +58,50 @@ class ProviderDown(OrchestrateError):
     exit_code = 75
 
 
+class Interrupted(OrchestrateError):
+    """Ctrl-C: twice, or once and what was running is finished. Everything recorded is kept."""
+
+    exit_code = 130
+
+
+class Terminated(OrchestrateError):
+    """SIGTERM. Everything recorded is kept."""
+
+    exit_code = 143
+
+
 class ToolRefused(OrchestrateError):
     """A tool call was refused; the message goes back to the model, which may try something else."""
 
 
 class MalformedReply(OrchestrateError):
     """A model's reply could not be understood; the message goes back to the model."""
+
+
+def sole_error(group: BaseExceptionGroup[BaseException]) -> OrchestrateError | None:
+    """The error to show for a group from a task group: one of ours if all are ours or the environment's, else None."""
+    leaves = [as_ours(leaf) for leaf in _leaves(group)]
+    ours = [leaf for leaf in leaves if leaf is not None]
+    return ours[0] if ours and len(ours) == len(leaves) else None
+
+
+def as_ours(error: BaseException) -> OrchestrateError | None:
+    """An error of ours as it is; git's failures and a full or read-only disk as what they are: the environment's."""
+    if isinstance(error, OrchestrateError):
+        return error
+    if isinstance(error, GitError):
+        return EnvironmentProblem(str(error))
+    if isinstance(error, OSError) and error.errno in _DISK:
+        return EnvironmentProblem(f"{error.filename or 'the disk'}: {error.strerror}; mend that, then resume the run")
+    return None
+
+
+_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error

@@ -3,6 +3,10 @@
 import os
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("house", deadline=None)
+settings.load_profile("house")
 
 
 @pytest.fixture

@@ -1,5 +1,80 @@
-"""The entry point."""
+"""The entry point: a lazy group of verbs, and the one place where errors become words and exit codes."""
+
+import os
+import sys
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from orchestrator import __version__
+from orchestrator.errors import OrchestrateError
+
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # finding plugins costs more than most verbs do
+
+VERBS = {
+    "demo": "Migrate a real package in front of your eyes; needs no model key.",
+    "run": "Carry a goal through planner, workers and judge to a PR branch.",
+    "plan": "Let the planner plan a goal; changes nothing.",
+    "migrate": "Change a whole codebase by recipe, file by file.",
+    "status": "Show where a run stands.",
+    "logs": "Print what happened in a run.",
+    "show": "Show a task: attempts, verdicts, receipts.",
+    "diff": "Print the diff of a run, a task or a file.",
+    "resume": "Go on with a run that stopped.",
+    "doctor": "Check sandbox, git, models and state, and say how to mend them.",
+    "config": "Show the configuration and where each value comes from.",
+    "gc": "Remove idle workspaces and, if named, whole runs.",
+}
 
 
-def main() -> None:
-    """Run the command line."""
+class LazyGroup(click.Group):
+    """Imports a verb's module only when the verb is used."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """All verbs, in the order of a run's life."""
+        return list(VERBS)
+
+    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+        """The command of one verb."""
+        if name not in VERBS:
+            return None
+        command: click.Command = import_module(f"orchestrator.cli.{name}").command
+        return command
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The verbs with their one-line help, without importing any."""
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="orchestrate")
+def cli() -> None:
+    """Carry one large goal for one git repository to a reviewed pull request, unattended.
+
+    \b
+    orchestrate demo                              a real migration, no key needed
+    orchestrate migrate run RECIPE.toml           a codebase-wide change by recipe
+    orchestrate run "add OAuth login"             planner, workers, judge
+    orchestrate VERB --help                       options and examples of a verb
+    """
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line and leave with its exit code."""
+    try:
+        code: Any = cli.main(args=arguments, prog_name="orchestrate", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except OrchestrateError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)

@@ -15,11 +15,11 @@ class Exit(StrEnum):
 
     FINISHED = "finished"
     OUT_OF_TURNS = "out-of-turns"
-    OUT_OF_BUDGET = "out-of-budget"
+    OUT_OF_CONTEXT = "out-of-context"
     TIMED_OUT = "timed-out"
     STUCK = "stuck"
     MALFORMED = "malformed"
-    PROVIDER_DOWN = "provider-down"
+    REFUSED = "refused"
 
 
 class Attempt(Frozen):

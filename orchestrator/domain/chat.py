@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.usage import Usage
@@ -58,5 +60,5 @@ class Reply(Frozen):
     tool_calls: tuple[ToolCall, ...] = ()
     model: str = ""
     finish_reason: str = ""
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     seconds: float = 0.0

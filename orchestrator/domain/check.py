@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
+from pydantic import Field
+
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.ids import TreeId
 from orchestrator.domain.text import Text
@@ -107,9 +109,9 @@ class Receipt(Frozen):
     status: ReceiptStatus
     exit_code: int | None
     seconds: float
-    counts: TestCounts = TestCounts()
+    counts: TestCounts = Field(default_factory=TestCounts)
     tests: str | None = None
-    output: Text = Text()
+    output: Text = Field(default_factory=Text)
 
 
 class Difference(Frozen):

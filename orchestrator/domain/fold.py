@@ -36,8 +36,12 @@ def advance(state: RunState, recorded: Recorded) -> None:
         state.open_intents[event.key] = event
     elif isinstance(event, Done):
         state.open_intents.pop(event.key, None)
+    if isinstance(event, run.EngineStarted):
+        state.earlier_s = state.wall_s
+        state.epoch_at = recorded.at
     _apply(event, state)
     state.seq = recorded.seq
+    state.last_at = recorded.at
 
 
 @singledispatch
@@ -96,6 +100,8 @@ def _(event: run.ContractFrozen, state: RunState) -> None:
 def _(event: run.IterationStarted, state: RunState) -> None:
     state.iteration = event.number
     state.iteration_reasons = event.reasons
+    if event.forget:
+        state.forgotten = frozenset(state.tasks)
 
 
 @_apply.register
@@ -203,6 +209,8 @@ def _(event: work.ModelFailed, state: RunState) -> None:
     if event.error == "lost":
         state.possibly_billed += 1
         return
+    if event.error == "script-exhausted":
+        return  # nothing was asked of anybody
     session = state.sessions[event.session]
     state.sessions[event.session] = session.model_copy(update={"failures": session.failures + 1})
 
@@ -229,6 +237,7 @@ def _(event: landing.TrialJudged, state: RunState) -> None:
 
 @_apply.register
 def _(event: landing.UnitEjected, state: RunState) -> None:
+    state.ejections.append(event)
     task = state.tasks.get(unit_task(event.unit))
     if task is not None:
         _update(state, task, ejections=(*task.ejections, event))
@@ -261,6 +270,8 @@ def _(event: migration.StepFinished, state: RunState) -> None:
 @_apply.register
 def _(event: migration.FileMoved, state: RunState) -> None:
     file = state.files[event.path]
+    if event.rung > file.rung:
+        state.rung_files[event.rung] += 1
     status = move(FILE_MOVES, f"file {event.path}", file.status, event.status)
     changes: dict[str, object] = {"status": status, "rung": event.rung}
     if status in {FileStatus.TRANSFORMED, FileStatus.RESTORED}:

@@ -9,21 +9,19 @@ _WILD = re.compile(r"[*?\[]")
 def overlap(left: str, right: str) -> bool:
     """Whether some path could match both globs; `**` stands for any number of directories.
 
-    A glob that names a directory (`src/app` or `src/app/`) covers everything below it.
+    A glob covers everything below what it names, as in .gitignore.
     """
     return _paths_meet(_segments(left), _segments(right))
 
 
 def _segments(glob: str) -> tuple[str, ...]:
-    parts = tuple(part for part in glob.split("/") if part not in ("", "."))
-    is_directory = glob.endswith("/") or not parts or ("." not in parts[-1] and not _WILD.search(parts[-1]))
-    return (*parts, "**") if is_directory and parts[-1:] != ("**",) else parts
+    return tuple(part for part in glob.split("/") if part not in ("", "."))
 
 
 @lru_cache(maxsize=4096)
 def _paths_meet(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
     if not left or not right:
-        return all(part == "**" for part in left or right)
+        return True
     if left[0] == "**":
         return _paths_meet(left[1:], right) or _paths_meet(left, right[1:])
     if right[0] == "**":

@@ -20,23 +20,23 @@ TASK_MOVES: Mapping[TaskStatus, frozenset[TaskStatus]] = {
     # branches
     TaskStatus.PLANNING: frozenset({TaskStatus.WAITING, TaskStatus.DONE, *_STOPS}),
     TaskStatus.WAITING: frozenset({TaskStatus.PLANNING, *_STOPS}),
-    # a new iteration wakes a planner that was done; a provider that is back unblocks a task
+    # a new iteration wakes a planner that was done
     TaskStatus.DONE: frozenset({TaskStatus.PLANNING}),
-    TaskStatus.BLOCKED: frozenset({TaskStatus.RUNNING, TaskStatus.JUDGING, TaskStatus.PLANNING}),
+    TaskStatus.BLOCKED: frozenset(),
     TaskStatus.MERGED: frozenset(),
     TaskStatus.REJECTED: frozenset(),
     TaskStatus.CANCELLED: frozenset(),
 }
 
+_TRIED = {FileStatus.TRANSFORMED, FileStatus.RESTORED}
+_ENDS = {FileStatus.NOTHING_TO_DO, FileStatus.REJECTED}
+
 FILE_MOVES: Mapping[FileStatus, frozenset[FileStatus]] = {
-    FileStatus.DISCOVERED: frozenset(
-        {FileStatus.TRANSFORMED, FileStatus.RESTORED, FileStatus.NOTHING_TO_DO, FileStatus.REJECTED}
-    ),
-    FileStatus.TRANSFORMED: frozenset(
-        {FileStatus.TRANSFORMED, FileStatus.RESTORED, FileStatus.EJECTED, FileStatus.MERGED, FileStatus.REJECTED}
-    ),
-    FileStatus.RESTORED: frozenset({FileStatus.TRANSFORMED, FileStatus.RESTORED, FileStatus.REJECTED}),
-    FileStatus.EJECTED: frozenset({FileStatus.TRANSFORMED, FileStatus.RESTORED, FileStatus.REJECTED}),
+    # a step that changes nothing moves a file to the status it has, one rung higher
+    FileStatus.DISCOVERED: frozenset({FileStatus.DISCOVERED, *_TRIED, *_ENDS}),
+    FileStatus.TRANSFORMED: frozenset({FileStatus.EJECTED, FileStatus.MERGED, *_TRIED, *_ENDS}),
+    FileStatus.RESTORED: frozenset({*_TRIED, FileStatus.REJECTED}),
+    FileStatus.EJECTED: frozenset({FileStatus.EJECTED, *_TRIED, FileStatus.REJECTED}),
     FileStatus.NOTHING_TO_DO: frozenset(),
     FileStatus.MERGED: frozenset(),
     FileStatus.REJECTED: frozenset(),

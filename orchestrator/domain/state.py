@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from orchestrator.domain.attempt import Attempt, Exit
 from orchestrator.domain.base import Frozen
@@ -92,6 +93,9 @@ class RunState:
 
     seq: int = 0
     epoch: int = 0
+    epoch_at: datetime | None = None
+    last_at: datetime | None = None
+    earlier_s: float = 0.0
     started: RunStarted | None = None
     paused: RunPaused | None = None
     ended: RunEnded | None = None
@@ -100,6 +104,7 @@ class RunState:
     iteration: int = 0
     iteration_reasons: tuple[str, ...] = ()
     iterations: tuple[IterationVerdict, ...] = ()
+    forgotten: frozenset[TaskId] = frozenset()
     baseline: tuple[str, ...] = ()
     pr: PrOpened | None = None
     notices: tuple[Noticed, ...] = ()
@@ -108,7 +113,9 @@ class RunState:
     receipts: dict[str, Receipt] = field(default_factory=dict)
     files: dict[str, FileRecord] = field(default_factory=dict)
     steps: dict[str, float] = field(default_factory=dict)
+    rung_files: Counter[int] = field(default_factory=Counter)
     trials: list[TrialJudged] = field(default_factory=list)
+    ejections: list[UnitEjected] = field(default_factory=list)
     landings: list[LandingFinished] = field(default_factory=list)
     tries: Counter[str] = field(default_factory=Counter)
     open_intents: dict[str, Intent] = field(default_factory=dict)
@@ -134,6 +141,13 @@ class RunState:
     def landed_units(self) -> frozenset[UnitId]:
         """Everything that has landed."""
         return frozenset(unit for landing in self.landings for unit in landing.units)
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds that processes have worked on the run, from each one's start to its last event."""
+        if self.epoch_at is None or self.last_at is None:
+            return self.earlier_s
+        return self.earlier_s + (self.last_at - self.epoch_at).total_seconds()
 
     @property
     def test_runs(self) -> int:

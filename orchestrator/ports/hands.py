@@ -119,8 +119,16 @@ class Workspace(Protocol):
         """
         ...
 
-    async def paths(self) -> tuple[str, ...]:
-        """All files that would be in a snapshot, sorted."""
+    async def paths(self, glob: str = "**") -> tuple[str, ...]:
+        """All files that would be in a snapshot and fit the glob, sorted."""
+        ...
+
+    async def search(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
+        """The first `limit` lines that match a POSIX extended regular expression, as `path:line:text`.
+
+        Raises:
+            ToolRefused: the pattern is no regular expression.
+        """
         ...
 
     async def snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:

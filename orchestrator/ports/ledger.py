@@ -3,7 +3,8 @@
 from datetime import datetime
 from typing import Protocol
 
-from orchestrator.domain.event import Event
+from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.ids import SessionId
 from orchestrator.domain.state import RunState
 from orchestrator.domain.text import Text
 
@@ -46,6 +47,10 @@ class Ledger(Protocol):
 
     async def read(self, text: Text) -> str:
         """The whole of a kept text."""
+        ...
+
+    async def session(self, session: SessionId) -> list[Recorded]:
+        """All events of one conversation, in order."""
         ...
 
     async def keep_bytes(self, content: bytes) -> str:

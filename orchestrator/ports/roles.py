@@ -1,6 +1,5 @@
 """The three roles as the engine sees them. Each takes a brief, speaks with a model and returns a domain type."""
 
-from collections.abc import Sequence
 from typing import Protocol
 
 from orchestrator.domain.attempt import Attempt, Exit
@@ -130,8 +129,4 @@ class Roles(Protocol):
     @property
     def judge(self) -> Judge:
         """The judge."""
-        ...
-
-    async def check(self) -> Sequence[str]:
-        """What is wrong with the configured models and credentials."""
         ...

@@ -6,7 +6,7 @@ from typing import Any
 from orchestrator.domain.event import landing, migration, run, work
 from orchestrator.domain.event.base import Done, Event, Intent, Recorded
 
-__all__ = ["EVENTS", "Done", "Event", "Intent", "Recorded", "UnknownEventError", "parse_event"]
+__all__ = ["EVENTS", "Done", "Event", "Intent", "Recorded", "UnknownEventError", "parse_event", "to_body"]
 
 
 class UnknownEventError(ValueError):

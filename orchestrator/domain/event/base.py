@@ -1,6 +1,7 @@
 """What every event has. Facts are named in the past tense; an effect is an intent before and a done event after."""
 
 from datetime import datetime
+from typing import NamedTuple
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.ids import TaskId
@@ -39,7 +40,7 @@ def effect_name(key: str) -> str:
     return key.rpartition("~")[0]
 
 
-class Recorded(Frozen):
+class Recorded(NamedTuple):
     """An event with its place in the journal: `seq` counts from 1 without gaps, `at` is aware UTC."""
 
     seq: int

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from orchestrator.domain.check import Difference
 from orchestrator.domain.event.base import Done, Event, Intent
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
@@ -30,7 +32,7 @@ class UnitEjected(Event):
     round: str
     unit: UnitId
     conflict: tuple[str, ...] = ()
-    difference: Difference = Difference()
+    difference: Difference = Field(default_factory=Difference)
     receipts: tuple[str, ...] = ()
 
 

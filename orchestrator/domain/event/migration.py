@@ -30,6 +30,7 @@ class StepStarted(Intent):
     kind: Literal["step.started"] = "step.started"
     v: Literal[1] = 1
     step: str
+    rung: int
     files: int
 
 

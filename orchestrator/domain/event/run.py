@@ -1,5 +1,6 @@
 """Events of the run as a whole."""
 
+from datetime import datetime
 from typing import Any, Literal
 
 from orchestrator.domain.check import Receipt
@@ -11,17 +12,22 @@ Outcome = Literal["done", "partial", "rejected", "nothing-changed", "failed"]
 
 
 class RunStarted(Event):
-    """The run exists. `settings` is the resolved configuration, frozen here; secrets never stand in it."""
+    """The run exists. `settings` is the resolved configuration, frozen here; secrets never stand in it.
+
+    `started_at` dates every commit that the harness makes, so that the same work gives the same ids.
+    """
 
     kind: Literal["run.started"] = "run.started"
     v: Literal[1] = 1
     run: RunId
     mode: Literal["goal", "migration"]
     goal: str
+    started_at: datetime
     repository: str
     base: CommitId
     base_tree: TreeId
     branch: str
+    target: str
     settings: dict[str, Any]
     recipe: dict[str, Any] | None = None
 
@@ -81,12 +87,13 @@ class ContractFrozen(Event):
 
 
 class IterationStarted(Event):
-    """Planning begins, for the first time or again."""
+    """Planning begins, for the first time or again; `forget` hides what was done before from the planners."""
 
     kind: Literal["iteration.started"] = "iteration.started"
     v: Literal[1] = 1
     number: int
     reasons: tuple[str, ...] = ()
+    forget: bool = False
 
 
 class IterationJudged(Event):
@@ -96,6 +103,14 @@ class IterationJudged(Event):
     v: Literal[1] = 1
     number: int
     verdict: IterationVerdict
+
+
+class EffectAbandoned(Done):
+    """An effect that was begun did not happen, or nobody knows and it does not matter; it may be tried again."""
+
+    kind: Literal["effect.abandoned"] = "effect.abandoned"
+    v: Literal[1] = 1
+    reason: str
 
 
 class RunDraining(Event):

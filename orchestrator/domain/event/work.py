@@ -144,7 +144,10 @@ class TaskEnded(Event):
 
 
 class SessionStarted(Event):
-    """A conversation begins: who speaks, on which model, with which prompt, and what it is told first."""
+    """A conversation begins: who speaks, on which model, with which prompt, and what it is told first.
+
+    One that `continues` another begins with all that was said there, and `brief` is what is said next.
+    """
 
     kind: Literal["session.started"] = "session.started"
     v: Literal[1] = 1
@@ -154,6 +157,7 @@ class SessionStarted(Event):
     prompt: str
     system: Text
     brief: Text
+    continues: SessionId | None = None
 
 
 class ModelCalled(Intent):

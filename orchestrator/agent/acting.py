@@ -1,0 +1,73 @@
+"""Using the tools of one reply: in order, each booked before and after, stopping at the first that fails."""
+
+from time import monotonic
+
+from orchestrator.agent.history import Turn
+from orchestrator.agent.spec import SessionSpec
+from orchestrator.agent.tools.base import ToolResult
+from orchestrator.domain.chat import ToolCall
+from orchestrator.domain.event.work import ToolCalled, ToolReturned
+from orchestrator.domain.excerpt import cap
+from orchestrator.ports.ledger import Ledger
+
+_SKIPPED = ToolResult("not executed: an earlier call of this reply failed or ended the session", is_ok=False)
+
+
+class Actor:
+    """The tools of one session in use."""
+
+    def __init__(self, spec: SessionSpec, ledger: Ledger) -> None:
+        self._spec = spec
+        self._ledger = ledger
+        self.has_mutated = False
+        """Whether the last reply used a tool that may have changed the workspace."""
+
+    @property
+    def final_names(self) -> str:
+        """The tools that end the session, for messages."""
+        return " or ".join(f"`{name}`" for name, tool in self._spec.tools.items() if tool.is_final)
+
+    async def act(self, number: int, turn: Turn) -> object:
+        """Use all tools of a reply and fill in its observations; the value of a final tool, or None."""
+        self.has_mutated = False
+        final, is_over = None, False
+        for index, call in enumerate(turn.tool_calls):
+            result = _SKIPPED if is_over else await self._use(f"tool/{self._spec.id}/{number}/{index}", number, call)
+            turn.observations[call.id] = cap(result.text).text or "[no output]"
+            final = result.final if final is None else final
+            is_over = is_over or not result.is_ok or final is not None
+        return final
+
+    async def final_value(self, turn: Turn) -> object:
+        """What the final tool of a turn accepts, without using any other tool."""
+        for call in turn.tool_calls:
+            tool = self._spec.tools.get(call.name)
+            if tool and tool.is_final and (result := await tool(call.arguments)).final is not None:
+                return result.final
+        raise ValueError(f"session {self._spec.id} finished, but its last turn holds no final tool call")
+
+    async def _use(self, name: str, number: int, call: ToolCall) -> ToolResult:
+        key = self._ledger.next_key(name)
+        shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": number, "name": call.name}
+        await self._ledger.append(ToolCalled(**shared, arguments=await self._ledger.keep(call.arguments)))
+        begun = monotonic()
+        result = await self._run(call)
+        observation = await self._ledger.keep(cap(result.text).text or "[no output]")
+        await self._ledger.append(
+            ToolReturned(
+                **shared,
+                call_id=call.id,
+                ok=result.is_ok,
+                observation=observation,
+                seconds=round(monotonic() - begun, 3),
+            )
+        )
+        return result
+
+    async def _run(self, call: ToolCall) -> ToolResult:
+        tool = self._spec.tools.get(call.name)
+        if tool is None:
+            known = ", ".join(self._spec.tools)
+            return ToolResult(f"there is no tool {call.name!r}; the tools are: {known}", is_ok=False)
+        self.has_mutated = self.has_mutated or tool.is_mutating
+        return await tool(call.arguments)

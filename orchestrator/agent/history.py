@@ -1,0 +1,92 @@
+"""From turns to the messages a model sees. What was said first never changes, so that the prefix stays cached."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from orchestrator.domain.chat import Message, ToolCall
+
+ELIDE_AT = 0.6
+"""Share of the context at which old observations are left out; see DESIGN, context."""
+KEEP_TURNS = 8
+"""Observations of this many latest turns are always whole."""
+CHARS_PER_TOKEN = 4
+"""A rough measure for English and code, on the safe side for both."""
+
+
+@dataclass
+class Turn:
+    """One reply of the model and what its tools returned; `nudge` is what the harness said after it."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...]
+    observations: dict[str, str] = field(default_factory=dict)
+    nudge: str = ""
+
+    @property
+    def chars(self) -> int:
+        """Its size in a request."""
+        calls = sum(len(call.arguments) + len(call.name) for call in self.tool_calls)
+        return len(self.text) + calls + sum(map(len, self.observations.values())) + len(self.nudge)
+
+
+@dataclass
+class Conversation:
+    """What was said so far. `opening` is a conversation that this one continues, or nothing."""
+
+    system: str
+    brief: str
+    turns: list[Turn] = field(default_factory=list)
+    opening: "Conversation | None" = None
+
+    def all_turns(self) -> list[Turn]:
+        """The turns of this conversation and of those it continues."""
+        return [*(self.opening.all_turns() if self.opening else ()), *self.turns]
+
+    def messages(self, context_tokens: int) -> tuple[Message, ...]:
+        """The messages of the next request, with old observations elided if the context is getting full."""
+        elided = _elided(self.all_turns(), context_tokens)
+        return (Message(role="system", text=self.system), *self._told(elided))
+
+    def _told(self, elided: int) -> list[Message]:
+        before = self.opening.all_turns() if self.opening else []
+        told = self.opening._told(elided) if self.opening else []
+        told.append(Message(role="user", text=self.brief))
+        for index, turn in enumerate(self.turns, start=len(before)):
+            told += _turn_messages(turn, index, is_elided=index < elided)
+        return told
+
+    def chars(self, context_tokens: int) -> int:
+        """Size of the next request in characters."""
+        return sum(
+            len(message.text) + sum(len(call.arguments) for call in message.tool_calls)
+            for message in self.messages(context_tokens)
+        )
+
+
+def _turn_messages(turn: Turn, index: int, *, is_elided: bool) -> list[Message]:
+    text = turn.text if turn.text.strip() or turn.tool_calls else "(no answer)"
+    messages = [Message(role="assistant", text=text, tool_calls=turn.tool_calls)]
+    for call in turn.tool_calls:
+        text = turn.observations[call.id]
+        if is_elided and len(text) > 200:
+            text = f"[output of step {index + 1}, {len(text)} characters, left out; run it again if you need it]"
+        messages.append(Message(role="tool", text=text, call_id=call.id))
+    if turn.nudge:
+        messages.append(Message(role="user", text=turn.nudge))
+    return messages
+
+
+def _elided(turns: Sequence[Turn], context_tokens: int) -> int:
+    """How many of the first turns lose their observations.
+
+    The boundary moves in steps: each time the rest has grown to the limit, everything but the latest turns is elided
+    at once, so between two steps every request extends the one before.
+    """
+    limit = int(context_tokens * CHARS_PER_TOKEN * ELIDE_AT)
+    boundary, size = 0, 0
+    for index, turn in enumerate(turns):
+        size += turn.chars
+        if size > limit and index - KEEP_TURNS > boundary:
+            boundary = index - KEEP_TURNS
+            size = sum(kept.chars for kept in turns[boundary : index + 1])
+    return boundary

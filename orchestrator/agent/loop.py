@@ -1,0 +1,137 @@
+"""The agent loop: ask, act, observe, until a tool ends the session or a limit does. Every exit is a value.
+
+Everything said and done is in the ledger before the next thing happens. A session that was cut off goes on from its
+last whole turn: the workspace is put back to that turn's tree, and the tools of a half-done turn run again.
+"""
+
+from orchestrator.agent.acting import Actor
+from orchestrator.agent.ask import Asker
+from orchestrator.agent.history import CHARS_PER_TOKEN, Conversation, Turn
+from orchestrator.agent.memory import Remembered, recall
+from orchestrator.agent.spec import SessionSpec
+from orchestrator.agent.stuck import StuckWatch
+from orchestrator.domain.attempt import Exit
+from orchestrator.domain.event.work import SessionEnded, SessionStarted, TurnEnded
+from orchestrator.domain.ids import TreeId
+from orchestrator.llm.errors import ContextOverflow, RequestRefused
+from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.roles import SessionResult
+
+RESTART_AT = 0.8
+"""Share of the context at which a session ends, so that the next try starts from a handoff; see DESIGN, context."""
+_SPEAK_THROUGH_TOOLS = "You answered in text only, which nobody reads. Use a tool; {final} ends the session."
+
+
+async def run_session(spec: SessionSpec, asker: Asker, ledger: Ledger) -> object:
+    """Hold a conversation to its end, or go on with it where it was cut off.
+
+    Returns:
+        the value that a final tool accepted, or a SessionResult that says how the session ended without one.
+
+    Raises:
+        LimitReached, ProviderDown, ModelError: no model can be asked now; the session can go on later.
+    """
+    remembered = await recall(ledger, spec.id)
+    if remembered is None:
+        remembered = Remembered(await _begin(spec, ledger))
+    if remembered.tree and spec.workspace:
+        await spec.workspace.restore(remembered.tree)
+    session = _Session(spec, asker, ledger, remembered)
+    if remembered.ended is not None:
+        return await session.result_again(remembered.ended, remembered.detail)
+    return await session.run()
+
+
+async def _begin(spec: SessionSpec, ledger: Ledger) -> Conversation:
+    before = await recall(ledger, spec.continues) if spec.continues else None
+    await ledger.append(
+        SessionStarted(
+            task=spec.task,
+            session=spec.id,
+            role=spec.role,
+            model=spec.settings.model,
+            prompt=spec.prompt,
+            system=await ledger.keep(spec.system),
+            brief=await ledger.keep(spec.brief),
+            continues=spec.continues,
+        )
+    )
+    return Conversation(spec.system, spec.brief, opening=before.conversation if before else None)
+
+
+class _Session:
+    """A session under way."""
+
+    def __init__(self, spec: SessionSpec, asker: Asker, ledger: Ledger, remembered: Remembered) -> None:
+        self._spec = spec
+        self._asker = asker
+        self._ledger = ledger
+        self._conversation = remembered.conversation
+        self._unfinished = remembered.unfinished
+        self._tree: TreeId | None = remembered.tree
+        self._actor = Actor(spec, ledger)
+        self._stuck = StuckWatch(remembered.conversation.turns)
+
+    async def run(self) -> object:
+        while True:
+            if ended := self._limit():
+                return await self._end(*ended)
+            turn = self._unfinished or await self._ask()
+            if isinstance(turn, SessionResult):
+                return await self._end(turn.exit, turn.detail)
+            self._unfinished = None
+            final = await self._actor.act(len(self._conversation.turns), turn)
+            await self._close(turn)
+            if final is not None:
+                await self._end(Exit.FINISHED, "")
+                return final
+            if pattern := self._stuck.pattern:
+                return await self._end(Exit.STUCK, pattern)
+
+    async def result_again(self, ended: Exit, detail: str) -> object:
+        """The result of a session that ended before this process lived; final tools only look at their arguments."""
+        if ended != Exit.FINISHED:
+            return SessionResult(exit=ended, detail=detail)
+        return await self._actor.final_value(self._conversation.turns[-1])
+
+    def _limit(self) -> tuple[Exit, str] | None:
+        turns, limit = len(self._conversation.turns), self._spec.settings.max_turns
+        if turns >= limit and self._unfinished is None:
+            return Exit.OUT_OF_TURNS, f"no result after {limit} turns"
+        used = self._conversation.chars(self._spec.settings.context_tokens) / CHARS_PER_TOKEN
+        if used > self._spec.settings.context_tokens * RESTART_AT:
+            return Exit.OUT_OF_CONTEXT, f"the conversation fills {used:.0f} tokens of the model's context"
+        return None
+
+    async def _ask(self) -> Turn | SessionResult:
+        messages = self._conversation.messages(self._spec.settings.context_tokens)
+        try:
+            reply = await self._asker.ask(self._spec, len(self._conversation.turns), messages)
+        except ContextOverflow as error:
+            return SessionResult(exit=Exit.OUT_OF_CONTEXT, detail=str(error))
+        except RequestRefused as error:
+            return SessionResult(exit=Exit.REFUSED, detail=str(error))
+        return Turn(reply.text, reply.tool_calls)
+
+    async def _close(self, turn: Turn) -> None:
+        number = len(self._conversation.turns)
+        if self._actor.has_mutated and self._spec.workspace and self._spec.anchor:
+            snapshot = await self._spec.workspace.snapshot(f"{self._spec.id} turn {number}", self._spec.anchor)
+            self._tree = snapshot.tree
+        self._conversation.turns.append(turn)
+        turn.nudge = self._nudge(turn)
+        await self._ledger.append(
+            TurnEnded(task=self._spec.task, session=self._spec.id, turn=number, tree=self._tree, nudge=turn.nudge)
+        )
+
+    def _nudge(self, turn: Turn) -> str:
+        advice = self._stuck.saw(turn)
+        if turn.tool_calls:
+            return advice
+        return advice or _SPEAK_THROUGH_TOOLS.format(final=self._actor.final_names)
+
+    async def _end(self, ended: Exit, detail: str) -> SessionResult:
+        await self._ledger.append(
+            SessionEnded(task=self._spec.task, session=self._spec.id, exit=ended, detail=detail[:2_000])
+        )
+        return SessionResult(exit=ended, detail=detail)

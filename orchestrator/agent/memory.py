@@ -1,0 +1,62 @@
+"""Recalling a conversation from the journal, so that a session goes on from its last whole turn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator.agent.history import Conversation, Turn
+from orchestrator.domain.attempt import Exit
+from orchestrator.domain.event import Recorded
+from orchestrator.domain.event.work import ModelReplied, SessionEnded, SessionStarted, ToolReturned, TurnEnded
+from orchestrator.domain.ids import SessionId, TreeId
+from orchestrator.ports.ledger import Ledger
+
+
+@dataclass
+class Remembered:
+    """A conversation as it was left.
+
+    `unfinished` is a reply whose tools had not all returned; `tree` is the workspace after the last whole turn.
+    """
+
+    conversation: Conversation
+    unfinished: Turn | None = None
+    tree: TreeId | None = None
+    ended: Exit | None = None
+    detail: str = ""
+
+
+async def recall(ledger: Ledger, session: SessionId) -> Remembered | None:
+    """What the journal holds of a session; None if it never began."""
+    events = await ledger.session(session)
+    if not events:
+        return None
+    remembered = Remembered(await _opening(ledger, events))
+    for recorded in events[1:]:
+        await _remember(ledger, remembered, recorded)
+    return remembered
+
+
+async def _opening(ledger: Ledger, events: Sequence[Recorded]) -> Conversation:
+    started = events[0].event
+    if not isinstance(started, SessionStarted):
+        raise ValueError(f"session {started} does not begin with session.started")
+    before = await recall(ledger, started.continues) if started.continues else None
+    return Conversation(
+        system=await ledger.read(started.system),
+        brief=await ledger.read(started.brief),
+        opening=before.conversation if before else None,
+    )
+
+
+async def _remember(ledger: Ledger, remembered: Remembered, recorded: Recorded) -> None:
+    match recorded.event:
+        case ModelReplied() as reply:
+            remembered.unfinished = Turn(await ledger.read(reply.text), reply.tool_calls)
+        case ToolReturned() as returned if remembered.unfinished:
+            remembered.unfinished.observations[returned.call_id] = await ledger.read(returned.observation)
+        case TurnEnded() as ended if remembered.unfinished:
+            remembered.unfinished.nudge = ended.nudge
+            remembered.conversation.turns.append(remembered.unfinished)
+            remembered.unfinished, remembered.tree = None, ended.tree
+        case SessionEnded() as ended:
+            remembered.ended, remembered.detail = ended.exit, ended.detail

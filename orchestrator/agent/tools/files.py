@@ -1,0 +1,112 @@
+"""File tools: read, list, search, edit, write. They need no sandbox: the workspace itself keeps them inside."""
+
+from pydantic import Field
+
+from orchestrator.agent.edits import Refusal, apply_edit
+from orchestrator.agent.tools.base import Tool, ToolResult
+from orchestrator.domain.base import Frozen
+from orchestrator.errors import ToolRefused
+from orchestrator.ports.hands import Workspace
+
+_MAX_LINES = 400
+_MAX_MATCHES = 100
+_MAX_PATHS = 400
+
+
+class Read(Frozen):
+    """Arguments of `read`."""
+
+    path: str = Field(description="File, relative to the repository.")
+    start: int = Field(1, ge=1, description="First line, counted from 1.")
+    end: int | None = Field(None, description=f"Last line; at most {_MAX_LINES} lines are shown.")
+
+
+class List(Frozen):
+    """Arguments of `list`."""
+
+    glob: str = Field("**", description="Which files, for example src/**/*.py.")
+
+
+class Search(Frozen):
+    """Arguments of `search`."""
+
+    pattern: str = Field(description="POSIX extended regular expression.")
+    glob: str = Field("**", description="Which files, for example src/**/*.py.")
+
+
+class Edit(Frozen):
+    """Arguments of `edit`."""
+
+    path: str = Field(description="File, relative to the repository.")
+    old: str = Field(description="The text to replace, copied exactly; it must occur once.")
+    new: str = Field(description="What stands there instead.")
+    replace_all: bool = Field(False, description="Replace every exact occurrence.")
+
+
+class Write(Frozen):
+    """Arguments of `write`."""
+
+    path: str = Field(description="File, relative to the repository.")
+    text: str = Field(description="The whole new content.")
+
+
+def read_tool(workspace: Workspace) -> Tool[Read]:
+    """Shows lines of a file with their numbers."""
+
+    async def read(arguments: Read) -> ToolResult:
+        lines = (await workspace.read(arguments.path)).decode("utf-8", "replace").splitlines()
+        last = min(arguments.end or len(lines), arguments.start + _MAX_LINES - 1, len(lines))
+        if arguments.start > max(len(lines), 1):
+            raise ToolRefused(f"{arguments.path} has {len(lines)} lines")
+        shown = [f"{number}\t{lines[number - 1]}" for number in range(arguments.start, last + 1)]
+        rest = f"\n[{len(lines) - last} more lines of {len(lines)}]" if last < len(lines) else ""
+        return ToolResult("\n".join(shown) + rest or "[empty file]")
+
+    return Tool("read", "Show a file, or some of its lines, with line numbers.", Read, read)
+
+
+def list_tool(workspace: Workspace) -> Tool[List]:
+    """Names files."""
+
+    async def list_files(arguments: List) -> ToolResult:
+        found = await workspace.paths(arguments.glob)
+        rest = f"\n[{len(found) - _MAX_PATHS} more of {len(found)}]" if len(found) > _MAX_PATHS else ""
+        return ToolResult("\n".join(found[:_MAX_PATHS]) + rest or f"no file fits {arguments.glob}")
+
+    return Tool("list", "List the files of the repository.", List, list_files)
+
+
+def search_tool(workspace: Workspace) -> Tool[Search]:
+    """Finds lines."""
+
+    async def search(arguments: Search) -> ToolResult:
+        found = await workspace.search(arguments.pattern, arguments.glob, _MAX_MATCHES + 1)
+        rest = f"\n[more than {_MAX_MATCHES} lines match: narrow the pattern]" if len(found) > _MAX_MATCHES else ""
+        return ToolResult("\n".join(found[:_MAX_MATCHES]) + rest or "no line matches")
+
+    return Tool("search", "Find lines that match a regular expression, as path:line:text.", Search, search)
+
+
+def edit_tool(workspace: Workspace) -> Tool[Edit]:
+    """Replaces a text that occurs once."""
+
+    async def edit(arguments: Edit) -> ToolResult:
+        content = await workspace.read(arguments.path)
+        edited = apply_edit(content, arguments.old, arguments.new, arguments.replace_all)
+        if isinstance(edited, Refusal):
+            raise ToolRefused(f"{arguments.path} was not changed. {edited.text}")
+        await workspace.write(arguments.path, edited.content)
+        return ToolResult(f"{arguments.path}: {edited.summary}")
+
+    return Tool("edit", "Replace a piece of text in a file. It must occur exactly once.", Edit, edit, is_mutating=True)
+
+
+def write_tool(workspace: Workspace) -> Tool[Write]:
+    """Writes a whole file."""
+
+    async def write(arguments: Write) -> ToolResult:
+        content = arguments.text.encode("utf-8", "surrogateescape")
+        await workspace.write(arguments.path, content)
+        return ToolResult(f"wrote {arguments.path} ({len(content)} bytes)")
+
+    return Tool("write", "Create a file, or replace its whole content.", Write, write, is_mutating=True)

@@ -1,0 +1,43 @@
+"""The shell tool: a command in the workspace's sandbox."""
+
+from anyio import to_thread
+from pydantic import Field
+
+from orchestrator.agent.tools.base import Tool, ToolResult
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.excerpt import read_ends
+from orchestrator.hands.run import run_command
+from orchestrator.ports.hands import Command, CommandResult, Ending, Workspace
+
+
+class Shell(Frozen):
+    """Arguments of `shell`."""
+
+    command: str = Field(description="A command line for bash. Each call starts anew in the top directory.")
+    timeout_s: float = Field(120.0, gt=0, description="Seconds after which the command is ended.")
+
+
+def shell_tool(workspace: Workspace, longest_s: float, output_bytes: int) -> Tool[Shell]:
+    """Runs a command; there is no network, and only the repository can be written."""
+
+    async def shell(arguments: Shell) -> ToolResult:
+        command = Command(
+            line=arguments.command, timeout_s=min(arguments.timeout_s, longest_s), output_bytes=output_bytes
+        )
+        result = await run_command(workspace, command)
+        output = await to_thread.run_sync(read_ends, result.log)
+        return ToolResult(f"{_ending(result)}\n{output}".rstrip(), is_ok=result.is_success)
+
+    return Tool(
+        "shell",
+        "Run a command in the repository. No network; only the repository and /tmp can be written.",
+        Shell,
+        shell,
+        is_mutating=True,
+    )
+
+
+def _ending(result: CommandResult) -> str:
+    if result.ending == Ending.EXITED:
+        return f"[exit code {result.exit_code}, {result.seconds:.1f} s]"
+    return f"[{result.ending} after {result.seconds:.1f} s] {result.detail}".rstrip()

@@ -1,1 +1,0 @@
-"""The composition root: configuration in, a wired engine out."""

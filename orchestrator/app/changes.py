@@ -1,0 +1,40 @@
+"""The diffs that `diff` prints."""
+
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.app.options import open_repository
+from orchestrator.domain.state import RunState
+from orchestrator.errors import UsageProblem
+from orchestrator.report.task import find_file, find_task
+from worktrees.diff import diff_stat, diff_text
+from worktrees.git import Git
+from worktrees.trees import overlay
+
+
+async def change_text(repository: Path, state: RunState, name: str | None, attempt: int | None, stat: bool) -> str:
+    """The change of a whole run, of a task's attempt, or of one file of a migration.
+
+    Raises:
+        UsageProblem: there is no such task, attempt or file.
+    """
+    git = (await to_thread.run_sync(open_repository, repository)).git
+    old, new = await _ends(git, state, name, attempt)
+    return await diff_stat(git, old, new) if stat else await diff_text(git, old, new)
+
+
+async def _ends(git: Git, state: RunState, name: str | None, attempt: int | None) -> tuple[str, str]:
+    if name is None:
+        return state.run.base, state.head or state.run.base
+    if state.run.mode == "migration":
+        file = find_file(state, name)
+        change = {file.path: (file.mode, file.blob or file.base)}
+        return state.run.base_tree, await overlay(git, state.run.base_tree, change)
+    task = find_task(state, name)
+    candidates = [c for c in task.candidates if attempt in (None, c.number)]
+    if not candidates:
+        raise UsageProblem(f"task {name} has no candidate{f' of attempt {attempt}' if attempt else ' yet'}")
+    candidate = candidates[-1]
+    base = next(tried.base for tried in task.attempts if tried.number == candidate.number)
+    return base, candidate.commit

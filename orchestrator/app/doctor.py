@@ -1,0 +1,95 @@
+"""`doctor`: what works here, what does not, and how to mend it."""
+
+import platform
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from orchestrator.app.options import Options, Surroundings, grant, look_around
+from orchestrator.errors import OrchestrateError
+from orchestrator.hands.local import local_hands
+from orchestrator.llm.router import ModelRouter
+from roles.kit import configured
+
+_MIN_GIT = (2, 38)
+_MIN_FREE_BYTES = 2 * 1024**3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at. A problem that is no more than a warning keeps nothing from working."""
+
+    name: str
+    is_ok: bool
+    detail: str
+    is_warning: bool = False
+
+
+async def examine(options: Options) -> AsyncIterator[Finding]:
+    """Look at everything a run needs, one finding at a time; nothing is changed and no model is called."""
+    yield Finding("python", sys.version_info >= (3, 11), platform.python_version())
+    yield await _git()
+    try:
+        around = await to_thread.run_sync(look_around, options)
+    except OrchestrateError as error:
+        yield Finding("repository", False, str(error))
+        return
+    yield Finding("repository", True, f"{around.repository.root}, {around.repository.head()[:12]}")
+    yield _disk(around.state.path)
+    async for finding in _hands(around):
+        yield finding
+    yield _gate(around)
+    async for finding in _models(around):
+        yield finding
+
+
+async def _git() -> Finding:
+    path = shutil.which("git")
+    if path is None:
+        return Finding("git", False, "git is not installed: apt-get install git, or your system's package of it")
+    told = (await anyio.run_process([path, "--version"])).stdout.decode().strip()
+    numbers = tuple(int(part) for part in told.split()[-1].split(".")[:2] if part.isdigit())
+    is_new = numbers >= _MIN_GIT
+    return Finding("git", is_new, told if is_new else f"{told}: 2.38 or newer is needed (merge-tree --write-tree)")
+
+
+def _disk(state: Path) -> Finding:
+    place = next(parent for parent in (state, *state.parents) if parent.exists())
+    free = shutil.disk_usage(place).free
+    text = f"{free / 1024**3:.0f} GiB free for {state}"
+    return Finding("state", free > _MIN_FREE_BYTES, text, is_warning=True)
+
+
+async def _hands(around: Surroundings) -> AsyncIterator[Finding]:
+    try:
+        async with local_hands(around.repository, around.state.path, grant(around.config)) as hands:
+            yield Finding("sandbox", hands.refusal is None, hands.refusal or "the escape self-test passed")
+            for name, text in hands.described.items():
+                if name not in {"commands", "self-test"}:
+                    yield Finding(f"sandbox {name}", True, text)
+    except OrchestrateError as error:
+        yield Finding("sandbox", False, str(error))
+
+
+def _gate(around: Surroundings) -> Finding:
+    command = around.config.gate.command
+    text = (
+        command or 'no gate command: `run` needs --gate "COMMAND" or command under [gate]; migrations bring their own'
+    )
+    return Finding("gate", bool(command), text, is_warning=True)
+
+
+async def _models(around: Surroundings) -> AsyncIterator[Finding]:
+    async with ModelRouter(Path()) as router:
+        for name, settings in configured(around.config.roles):
+            if not settings.model:
+                text = f"none: set roles.{name}.model, or --model {name}=MODEL; only `run` and `plan` need it"
+                yield Finding(f"model {name}", False, text, is_warning=True)
+                continue
+            problem = await router.check(settings.model, settings.api_base or None, settings.api_key_env or None)
+            yield Finding(f"model {name}", problem is None, problem or settings.model)

@@ -1,0 +1,113 @@
+"""What a caller asks for, and the configuration that makes of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from orchestrator.config.layers import Loaded, load
+from orchestrator.config.model import Config
+from orchestrator.errors import UsageProblem
+from orchestrator.hands.policy import GivenDir, Grant, Limits
+from orchestrator.journal.runs import StateDirectory
+from orchestrator.llm.retry import RetryPolicy
+from orchestrator.migrate.recipe import RecipeEnv
+from worktrees.errors import GitError
+from worktrees.repository import Repository
+
+_SCRIPTED = "scripted:"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says. `flags` are nested configuration values; `read_only` are directories to bind."""
+
+    repository: Path
+    flags: Mapping[str, Any] = field(default_factory=dict)
+    read_only: tuple[str, ...] = ()
+    trust_project: bool = False
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The repository, its configuration and where its runs lie."""
+
+    repository: Repository
+    loaded: Loaded
+    state: StateDirectory
+
+    @property
+    def config(self) -> Config:
+        """The resolved configuration."""
+        return self.loaded.config
+
+
+def look_around(options: Options) -> Surroundings:
+    """Open the repository and resolve its configuration. Blocks.
+
+    Raises:
+        UsageProblem: it is no repository, has no commit, or its configuration is wrong.
+    """
+    repository = open_repository(options.repository)
+    flags = dict(options.flags)
+    if options.read_only:
+        hands = dict(flags.get("hands", {}))
+        flags["hands"] = hands | {"read_only": [str(Path(d).expanduser().absolute()) for d in options.read_only]}
+    loaded = load(repository.root, flags, trust_project=options.trust_project)
+    config = with_absolute_scripts(loaded.config)
+    state = StateDirectory.locate(repository.root, config.state.dir)
+    return Surroundings(repository, Loaded(config, loaded.origins, loaded.layers), state)
+
+
+def open_repository(path: Path) -> Repository:
+    """The repository that `path` lies in.
+
+    Raises:
+        UsageProblem: there is none that can be worked on.
+    """
+    try:
+        return Repository.open(path)
+    except GitError as error:
+        raise UsageProblem(str(error)) from error
+
+
+def with_absolute_scripts(config: Config) -> Config:
+    """The configuration with scripted models named by absolute paths, so that a resume finds them from anywhere."""
+
+    def fixed(settings: dict[str, Any]) -> dict[str, Any]:
+        model = settings["model"]
+        if model.startswith(_SCRIPTED):
+            settings["model"] = _SCRIPTED + str(Path(model.removeprefix(_SCRIPTED)).expanduser().absolute())
+        return settings
+
+    values = config.model_dump(mode="json", by_alias=True)
+    for role in values["roles"].values():
+        fixed(role)
+        for variant in role.get("variants", {}).values():
+            fixed(variant)
+    return Config.model_validate(values)
+
+
+def grant(config: Config, recipe: RecipeEnv | None = None) -> Grant:
+    """What the user allows in the sandbox: the configuration's share and the recipe's."""
+    hands, extra = config.hands, recipe or RecipeEnv()
+    given = [GivenDir(path=path) for path in hands.read_only]
+    given += [GivenDir(path=path, origin="env.read_only of the recipe") for path in extra.read_only]
+    return Grant(
+        read_only=tuple(given),
+        share=(*config.env.share, *extra.share),
+        env={**config.env.vars, **extra.vars},
+        uid=hands.uid,
+        limits=Limits(
+            address_space_bytes=hands.memory_mb * 1024 * 1024 or None,
+            file_bytes=hands.file_mb * 1024 * 1024,
+            processes=hands.processes,
+            output_bytes=hands.output_mb * 1024 * 1024,
+        ),
+    )
+
+
+def retry_policy(config: Config) -> RetryPolicy:
+    """`[retry]` as the retries take it."""
+    values = config.retry.model_dump(exclude={"concurrency"})
+    return RetryPolicy(**values)

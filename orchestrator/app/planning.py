@@ -1,0 +1,55 @@
+"""`plan`: the root planner alone. It reads a workspace and speaks with its model; nothing of the run is kept."""
+
+import tempfile
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.app.options import Options, grant, look_around
+from orchestrator.app.verbs import require_models
+from orchestrator.app.wiring import build_roles
+from orchestrator.domain.handoff import Handoff
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.plan import Plan, PlanLimits
+from orchestrator.engine.iterations import contract_for
+from orchestrator.engine.planning import root_task
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.hands.local import local_hands
+from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.llm.router import ModelRouter
+from orchestrator.ports.roles import PlanningBrief
+
+
+async def plan_goal(options: Options, goal: str) -> Plan | Handoff:
+    """The root planner's plan for a goal, or its report that nothing needs to be done.
+
+    Raises:
+        OrchestrateError: it could not plan; says why.
+    """
+    around = await to_thread.run_sync(look_around, options)
+    config = around.config
+    await require_models(config, "planner")
+    brief = PlanningBrief(
+        task=root_task(goal),
+        goal=goal,
+        contract=contract_for(goal, config.gate.command),
+        round=1,
+        limits=PlanLimits(
+            depth=0,
+            max_depth=config.plan.max_depth,
+            max_children=config.plan.max_children,
+            variants=tuple(sorted(config.roles.worker.variants)),
+        ),
+    )
+    with tempfile.TemporaryDirectory(prefix="orchestrate-plan-") as scratch:
+        journal = Journal(Path(scratch), SystemClock())
+        async with (
+            local_hands(around.repository, around.state.path, grant(config)) as hands,
+            ModelRouter(Path()) as router,
+        ):
+            workspace = await hands.open(CommitId(around.repository.head()), "planning")
+            result = await build_roles(config, journal, router).planner.plan(brief, workspace)
+        journal.close()
+    if isinstance(result, Plan | Handoff):
+        return result
+    raise EnvironmentProblem(f"the planner ended {result.exit}: {result.detail}")

@@ -1,0 +1,29 @@
+"""`orchestrate diff`."""
+
+from pathlib import Path
+
+import anyio
+import click
+
+from orchestrator.app.changes import change_text
+from orchestrator.cli.finding import read_state, state_directory
+from orchestrator.cli.options import in_repository
+
+
+@click.command("diff")
+@click.argument("run", required=False)
+@click.argument("task", required=False)
+@click.option("--attempt", type=click.IntRange(1), help="This attempt of the task; the latest if not given.")
+@click.option("--stat", is_flag=True, help="Only the size of the change, file by file.")
+@in_repository
+def command(run: str | None, task: str | None, attempt: int | None, stat: bool, repo: Path, state: str) -> None:
+    """Print what RUN has landed, or the candidate of TASK (in a migration: of a file, landed or not).
+
+    \b
+    orchestrate diff
+    orchestrate diff latest storage/index --attempt 1
+    orchestrate diff 7f3a src/click/formatting.py
+    """
+    directory = state_directory(repo, state).find(None if run in (None, "latest") else run)
+    text = anyio.run(change_text, repo, read_state(directory), task, attempt, stat)
+    click.echo(text, nl=not text.endswith("\n"))

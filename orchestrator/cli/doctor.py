@@ -1,0 +1,50 @@
+"""`orchestrate doctor`."""
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from orchestrator.app.doctor import Finding, examine
+from orchestrator.app.options import Options
+from orchestrator.cli.options import as_json, configured, in_repository, settings_of
+from orchestrator.cli.output import print_object
+from orchestrator.cli.running import exit_with
+from orchestrator.config.layers import nest
+
+
+@click.command("doctor")
+@in_repository
+@click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
+@configured
+@as_json
+def command(
+    repo: Path, state: str, read_only: tuple[str, ...], settings: tuple[str, ...], trust_project: bool, as_json: bool
+) -> None:
+    """Check what a run needs: git, repository, disk, sandbox (a real escape self-test), gate, models.
+
+    Leaves with 7 if something has to be mended first.
+    """
+    flags: dict[str, Any] = settings_of(settings)
+    if state:
+        nest(flags, ("state", "dir"), state)
+    findings = anyio.run(_examine, Options(repo, flags, read_only, trust_project), as_json)
+    is_ok = all(finding.is_ok or finding.is_warning for finding in findings)
+    if as_json:
+        rows = [
+            {"name": f.name, "ok": f.is_ok, "warning": f.is_warning and not f.is_ok, "detail": f.detail}
+            for f in findings
+        ]
+        print_object({"schema": "orchestrate.doctor/1", "ok": is_ok, "findings": rows})
+    exit_with(0 if is_ok else 7)
+
+
+async def _examine(options: Options, is_silent: bool) -> list[Finding]:
+    findings = []
+    async for finding in examine(options):
+        findings.append(finding)
+        if not is_silent:
+            mark = "ok  " if finding.is_ok else "warn" if finding.is_warning else "FAIL"
+            click.echo(f"{mark}  {finding.name:18} {finding.detail}")
+    return findings

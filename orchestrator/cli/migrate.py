@@ -1,0 +1,89 @@
+"""`orchestrate migrate`: plan, run, status, resume."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from orchestrator.app.inventory import inventory
+from orchestrator.app.options import Options
+from orchestrator.app.verbs import Ended, migrate
+from orchestrator.cli import resume, status
+from orchestrator.cli.options import as_json, configured, in_repository, running, settings_of
+from orchestrator.cli.output import print_object
+from orchestrator.cli.progress import Watching
+from orchestrator.cli.running import carry_out, exit_with
+from orchestrator.config.layers import nest
+from orchestrator.migrate.recipe import Recipe, load_recipe
+
+_RECIPE = click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
+
+
+@click.group("migrate")
+def command() -> None:
+    """Change a whole codebase by recipe: every file through the steps, the union through your tests, the guilty out.
+
+    \b
+    orchestrate migrate plan RECIPE.toml          what is in scope; changes nothing
+    orchestrate migrate run RECIPE.toml --json    to a PR branch
+    """
+
+
+@command.command("run")
+@_RECIPE
+@in_repository
+@running
+@configured
+@as_json
+def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
+    """Carry out RECIPE and land every file that is green together with all others that land.
+
+    \b
+    orchestrate migrate run recipes/pyupgrade.toml
+    orchestrate migrate run flynt.toml --repo ../click --read-only ~/tools --json
+
+    \b
+    Exit codes: 0 every changed file landed, 3 some did, 4 none did or nothing changed, 2 wrong recipe or nothing in
+    scope, 5 limit reached, 6 waits for you, 7 environment, 8 locked, 130/143 stopped after a checkpoint.
+    """
+    loaded = load_recipe(recipe)
+    exit_with(carry_out(partial(_run, _options(given), loaded), given["as_json"]))
+
+
+async def _run(options: Options, recipe: Recipe, watcher: Watching) -> Ended:
+    return await migrate(options, recipe, watcher)
+
+
+@command.command("plan")
+@_RECIPE
+@in_repository
+@configured
+@as_json
+def plan(recipe: Path, **given: Any) -> None:  # noqa: ANN401
+    """Show what RECIPE has in scope: files, sites, steps, checks. Changes nothing."""
+    loaded = load_recipe(recipe)
+    found = anyio.run(inventory, _options(given), loaded)
+    if given["as_json"]:
+        print_object(found.as_object())
+    else:
+        click.echo("\n".join(found.lines()))
+
+
+command.add_command(status.command, "status")
+command.add_command(resume.command, "resume")
+
+
+def _options(given: dict[str, Any]) -> Options:
+    flags = settings_of(given["settings"])
+    if given["state"]:
+        nest(flags, ("state", "dir"), given["state"])
+    if given.get("time_limit"):
+        nest(flags, ("run", "time_limit_s"), given["time_limit"])
+    return Options(
+        repository=given["repo"],
+        flags=flags,
+        read_only=given.get("read_only", ()),
+        trust_project=given["trust_project"],
+    )

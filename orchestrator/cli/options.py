@@ -1,0 +1,82 @@
+"""Options that several verbs share, and what they mean as configuration."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from orchestrator.config.layers import nest, parse_value
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?\Z")
+
+
+class Duration(click.ParamType):
+    """`5h30m`, `90m`, `45s` or a number of seconds."""
+
+    name = "duration"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Seconds."""
+        parts = _DURATION.match(value)
+        if not value or parts is None:
+            self.fail(f"{value!r} is no duration: write for example 5h30m, 90m or 45s", param, ctx)
+        hours, minutes, seconds = (int(part or 0) for part in parts.groups())
+        return hours * 3600 + minutes * 60 + seconds
+
+
+def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
+    def apply(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return apply
+
+
+in_repository = _together(
+    click.option(
+        "--repo",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=Path(),
+        help="The repository; the current directory if not given.",
+    ),
+    click.option("--state", default="", metavar="DIR", help="Where journals and worktrees live."),
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
+configured = _together(
+    click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml."),
+    click.option("--trust-project", is_flag=True, help="Let orchestrate.toml set models, budgets and [hands]."),
+)
+running = _together(
+    click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox."),
+    click.option("--time-limit", type=Duration(), metavar="5h30m", help="Stop resumably after this time."),
+)
+
+
+def settings_of(pairs: tuple[str, ...]) -> dict[str, Any]:
+    """`--set` pairs as nested values."""
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not equals or not key:
+            raise click.BadParameter(f"{pair!r} is not KEY=VALUE", param_hint="--set")
+        nest(values, key.split("."), parse_value(text))
+    return values
+
+
+def models_of(pairs: tuple[str, ...], into: dict[str, Any]) -> None:
+    """`--model ROLE=MODEL` pairs; `worker.strong=MODEL` names a variant of the worker."""
+    for pair in pairs:
+        role, equals, model = pair.partition("=")
+        name, _, variant = role.partition(".")
+        if not equals or name not in {"planner", "worker", "judge"} or (variant and name != "worker"):
+            raise click.BadParameter(
+                f"{pair!r}: write planner=MODEL, worker=MODEL, judge=MODEL or worker.VARIANT=MODEL",
+                param_hint="--model",
+            )
+        path = ["roles", "worker", "variants", variant] if variant else ["roles", name]
+        nest(into, [*path, "model"], model)

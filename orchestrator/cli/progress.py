@@ -1,0 +1,146 @@
+"""Showing a run while it works: a live bar on a terminal, plain lines everywhere else. Always on standard error."""
+
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Protocol, Self
+
+from orchestrator.cli.output import say
+from orchestrator.domain.event import Recorded
+from orchestrator.domain.state import RunState
+from orchestrator.report.lines import DETAIL, line
+from orchestrator.report.phase import Phase, phase
+
+if TYPE_CHECKING:
+    pass
+
+_QUIET = DETAIL | {"model.replied", "tool.returned", "session.started", "session.ended", "check.started", "file.moved"}
+"""What plain lines leave out besides what `logs` does: each is one of very many."""
+_NOTABLE = {"run.noticed", "unit.ejected", "landing.finished", "verdict.given", "plan.submitted", "task.ended"}
+_NOTABLE |= {"step.finished", "model.failed", "run.draining", "plan.refused", "iteration.judged"}
+_HEARTBEAT_S = 60.0
+
+
+class Watching(Protocol):
+    """A watcher of one run, to be used as a context manager."""
+
+    def opened(self, state: RunState) -> None:
+        """The run is open; `state` stays current."""
+        ...
+
+    def recorded(self, recorded: Recorded) -> None:
+        """Something was recorded."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None: ...
+
+
+def watching(quiet: bool = False) -> Watching:
+    """The watcher that fits where standard error goes."""
+    if quiet:
+        return _Silent()
+    is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
+    return _Bar() if is_terminal else _Lines()
+
+
+class _Silent:
+    def opened(self, state: RunState) -> None:
+        pass
+
+    def recorded(self, recorded: Recorded) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        pass
+
+
+class _Lines(_Silent):
+    """A line an event, and a heartbeat when nothing else was said for a minute."""
+
+    def __init__(self) -> None:
+        self._state: RunState | None = None
+        self._spoke = time.monotonic()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+
+    def opened(self, state: RunState) -> None:
+        self._state = state
+
+    def recorded(self, recorded: Recorded) -> None:
+        if recorded.event.kind not in _QUIET:
+            self._say(line(recorded))
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _say(self, text: str) -> None:
+        self._spoke = time.monotonic()
+        say(text)
+
+    def _beat(self) -> None:
+        while not self._stop.wait(1.0):
+            if self._state is not None and time.monotonic() - self._spoke > _HEARTBEAT_S:
+                self._say(_words(phase(self._state), self._state))
+
+
+class _Bar(_Silent):
+    """One line that is redrawn: what is being done, how far, what it took so far."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        self._progress: Progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.completed:.0f}/{task.total:.0f}", markup=False),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[spent]}", markup=False),
+            console=Console(stderr=True, highlight=False, markup=False),
+            transient=True,
+        )
+        self._task = self._progress.add_task("starting", total=1, spent="")
+        self._state: RunState | None = None
+
+    def opened(self, state: RunState) -> None:
+        self._state = state
+
+    def recorded(self, recorded: Recorded) -> None:
+        if recorded.event.kind in _NOTABLE:
+            self._progress.console.print(line(recorded), soft_wrap=True)
+        if self._state is not None:
+            now = phase(self._state)
+            self._progress.update(
+                self._task,
+                description=now.title,
+                completed=now.done,
+                total=max(now.total, 1),
+                spent=_spent(self._state),
+            )
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._progress.stop()
+
+
+def _words(now: Phase, state: RunState) -> str:
+    return f"{time.strftime('%H:%M:%S')}  {now.title}: {now.done} of {now.total}; {_spent(state)}"
+
+
+def _spent(state: RunState) -> str:
+    return f"{state.test_runs} test runs, {state.spent.price}"

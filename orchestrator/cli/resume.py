@@ -1,0 +1,44 @@
+"""`orchestrate resume`."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from orchestrator.app.options import Options
+from orchestrator.app.verbs import Ended, resume
+from orchestrator.cli.options import as_json, in_repository, running, settings_of
+from orchestrator.cli.progress import Watching
+from orchestrator.cli.running import carry_out, exit_with
+from orchestrator.config.layers import nest
+
+
+@click.command("resume")
+@click.argument("run", required=False)
+@in_repository
+@running
+@click.option("--budget-usd", type=click.FloatRange(0), help="A new budget for the whole run.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml.")
+@as_json
+def command(run: str | None, **given: Any) -> None:  # noqa: ANN401
+    """Go on with RUN (the latest if not named) from wherever it stopped, also after kill -9.
+
+    Nothing recorded is lost and nothing lands twice. A model call that was under way is made again.
+
+    \b
+    orchestrate resume
+    orchestrate resume 7f3a --budget-usd 20
+    """
+    flags = settings_of(given["settings"])
+    for key, path in (("state", "state.dir"), ("budget_usd", "budget.usd"), ("time_limit", "run.time_limit_s")):
+        if given[key]:
+            nest(flags, path.split("."), given[key])
+    if given["read_only"]:
+        nest(flags, ("hands", "read_only"), [str(Path(d).expanduser().absolute()) for d in given["read_only"]])
+    options = Options(repository=given["repo"], flags=flags)
+    exit_with(carry_out(partial(_resume, options, run), given["as_json"]))
+
+
+async def _resume(options: Options, run: str | None, watcher: Watching) -> Ended:
+    return await resume(options, run, watcher)

@@ -1,0 +1,82 @@
+"""`orchestrate run`."""
+
+import sys
+from functools import partial
+from typing import Any
+
+import click
+
+from orchestrator.app.options import Options
+from orchestrator.app.verbs import Ended, run_goal
+from orchestrator.cli.options import as_json, configured, in_repository, models_of, running, settings_of
+from orchestrator.cli.plan import print_plan
+from orchestrator.cli.progress import Watching
+from orchestrator.cli.running import carry_out, exit_with
+from orchestrator.config.layers import nest
+
+
+@click.command("run")
+@click.argument("goal")
+@in_repository
+@click.option("--gate", metavar="COMMAND", help="What a tree must pass before it may land, e.g. 'python -m pytest -q'.")
+@click.option("--target", metavar="BRANCH", help="Branch the pull request is meant for.")
+@click.option(
+    "--model", "models", multiple=True, metavar="ROLE=MODEL", help="planner, worker, judge or worker.VARIANT."
+)
+@click.option("--max-workers", type=click.IntRange(1), help="Attempts that run at the same time.")
+@click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of model calls.")
+@click.option("--dry-run", is_flag=True, help="Let the planner plan, print the plan, change nothing.")
+@running
+@configured
+@as_json
+def command(goal: str, **given: Any) -> None:  # noqa: ANN401
+    """Carry GOAL through planner, workers and judge to a PR branch (`-` reads the goal from standard input).
+
+    Your checkout is never touched: work happens in worktrees elsewhere, and only refs/orchestrate/* and the PR branch
+    are new afterwards.
+
+    \b
+    orchestrate run "add OAuth login" --gate "python -m pytest -q"
+    orchestrate run - --budget-usd 5 --time-limit 2h < goal.md
+    orchestrate run "port the parser" --model planner=anthropic/claude-opus-4-5 --model worker=openai/gpt-5-mini
+
+    \b
+    Exit codes: 0 done, 3 partial, 4 nothing landed, 2 usage, 5 limit reached and resumable, 6 waits for you,
+    7 environment or credentials, 8 locked, 75 provider down, 130/143 stopped after a checkpoint.
+    """
+    goal = sys.stdin.read().strip() if goal == "-" else goal.strip()
+    if not goal:
+        raise click.UsageError("the goal is empty")
+    options = _options(given)
+    if given["dry_run"]:
+        print_plan(options, goal, given["as_json"])
+        return
+    exit_with(carry_out(partial(_run, options, goal), given["as_json"]))
+
+
+async def _run(options: Options, goal: str, watcher: Watching) -> Ended:
+    return await run_goal(options, goal, watcher)
+
+
+def _options(given: dict[str, Any]) -> Options:
+    flags = settings_of(given["settings"])
+    models_of(given["models"], flags)
+    for key, path in _FLAGS.items():
+        if given[key] not in (None, ""):
+            nest(flags, path, given[key])
+    return Options(
+        repository=given["repo"],
+        flags=flags,
+        read_only=given["read_only"],
+        trust_project=given["trust_project"],
+    )
+
+
+_FLAGS = {
+    "state": ("state", "dir"),
+    "gate": ("gate", "command"),
+    "target": ("pr", "target"),
+    "max_workers": ("run", "max_workers"),
+    "budget_usd": ("budget", "usd"),
+    "time_limit": ("run", "time_limit_s"),
+}

@@ -1,0 +1,38 @@
+"""What all verbs do that work on a run: watch it, say how it ended, leave with its exit code."""
+
+from collections.abc import Awaitable, Callable
+
+import anyio
+import click
+
+from orchestrator.app.verbs import Ended
+from orchestrator.cli.output import print_object, say
+from orchestrator.cli.progress import Watching, watching
+from orchestrator.errors import OrchestrateError
+from orchestrator.report.result import failure_object, run_result
+from orchestrator.report.summary import summary
+
+
+def carry_out(work: Callable[[Watching], Awaitable[Ended]], as_json: bool, quiet: bool = False) -> int:
+    """Do the work, watched; the exit code of how it ended.
+
+    With `as_json` one object goes to standard output, also when the run could not be started.
+    """
+    try:
+        with watching(quiet) as watcher:
+            ended = anyio.run(work, watcher)
+    except OrchestrateError as error:
+        if as_json:
+            print_object(failure_object(str(error), error.exit_code))
+        raise
+    say("")
+    for text in summary(ended.state):
+        say(text)
+    if as_json:
+        print_object(run_result(ended.state, ended.directory.journal))
+    return ended.exit_code
+
+
+def exit_with(code: int) -> None:
+    """Leave the verb with a code."""
+    click.get_current_context().exit(code)

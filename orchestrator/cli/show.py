@@ -1,0 +1,39 @@
+"""`orchestrate show`."""
+
+from pathlib import Path
+
+import click
+
+from orchestrator.cli.finding import read_state, state_directory
+from orchestrator.cli.options import as_json, in_repository
+from orchestrator.cli.output import print_object
+from orchestrator.journal.blobs import Blobs
+from orchestrator.report.task import file_object, file_text, find_file, find_task, task_object, task_text
+
+
+@click.command("show")
+@click.argument("run")
+@click.argument("task")
+@in_repository
+@as_json
+def command(run: str, task: str, repo: Path, state: str, as_json: bool) -> None:
+    """Show TASK of RUN: its attempts, verdicts and the receipts they rest on. In a migration, TASK is a file.
+
+    RUN may be `latest` or part of an id.
+
+    \b
+    orchestrate show latest storage/index
+    orchestrate show 7f3a src/click/formatting.py --json
+    """
+    directory = state_directory(repo, state).find(None if run == "latest" else run)
+    found, blobs = read_state(directory), Blobs(directory.blobs)
+    if found.run.mode == "migration":
+        file = find_file(found, task)
+        output = file_object(found, file) if as_json else file_text(found, file, blobs.get)
+    else:
+        wanted = find_task(found, task)
+        output = task_object(found, wanted) if as_json else task_text(found, wanted, blobs.get)
+    if isinstance(output, dict):
+        print_object(output)
+    else:
+        click.echo("\n".join(output))

@@ -1,0 +1,189 @@
+"""Layers of configuration: defaults < user < project < environment < flags, and where each value came from."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from orchestrator.config.model import Config
+from orchestrator.config.toml import describe, dotted, line_of, read_toml
+from orchestrator.errors import UsageProblem
+
+PROJECT_FILE = "orchestrate.toml"
+_PREFIX = "ORCHESTRATE__"
+_PROJECT_MAY_NOT = (
+    ("hands",),
+    ("state",),
+    ("budget",),
+    ("retry",),
+    ("roles", "*", "model"),
+    ("roles", "*", "api_base"),
+    ("roles", "*", "api_key_env"),
+    ("roles", "worker", "variants"),
+)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Values from one place; `source` is the text they were written in, for line numbers."""
+
+    name: str
+    values: Mapping[str, Any]
+    path: Path | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The resolved configuration, with the layer each value came from by its dotted key."""
+
+    config: Config
+    origins: Mapping[str, str]
+    layers: tuple[Layer, ...]
+
+
+def defaults_path() -> Path:
+    """The shipped config.toml: in the wheel inside the package, in a checkout at its top."""
+    packaged = Path(__file__).parent.parent / "config.toml"
+    return packaged if packaged.exists() else Path(__file__).parent.parent.parent / "config.toml"
+
+
+def user_path(environ: Mapping[str, str] = os.environ) -> Path:
+    """The user's own file, whether or not it exists."""
+    base = environ.get("XDG_CONFIG_HOME") or str(Path(environ.get("HOME", "/")) / ".config")
+    return Path(base) / "orchestrate" / "config.toml"
+
+
+def load(
+    repository: Path | None,
+    flags: Mapping[str, Any] | None = None,
+    *,
+    trust_project: bool = False,
+    environ: Mapping[str, str] = os.environ,
+) -> Loaded:
+    """Resolve all layers.
+
+    Args:
+        repository: top of the user's checkout, whose project file counts; None for no project.
+        flags: nested values from the command line.
+        trust_project: let the project's file set what only a user may set.
+        environ: the process environment.
+
+    Raises:
+        UsageProblem: a file cannot be read, or a key or value is not allowed; names file and line.
+    """
+    layers = [_file_layer("defaults", defaults_path())]
+    if user_path(environ).exists():
+        layers.append(_file_layer("user", user_path(environ)))
+    if repository and (repository / PROJECT_FILE).exists():
+        project = _file_layer("project", repository / PROJECT_FILE)
+        if not trust_project:
+            _refuse_project_keys(project)
+        layers.append(project)
+    layers.append(Layer("environment", _environment_values(environ)))
+    layers.append(Layer("flag", flags or {}))
+    return _resolve(tuple(layers))
+
+
+def _file_layer(name: str, path: Path) -> Layer:
+    return Layer(name, read_toml(path), path, path.read_text(encoding="utf-8"))
+
+
+def _resolve(layers: tuple[Layer, ...]) -> Loaded:
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for layer in layers:
+        _merge(values, layer.values)
+        origins |= {dotted(key): _origin(layer, key) for key, _ in leaves(layer.values)}
+        _validate(values, layer)
+    return Loaded(Config.model_validate(values), origins, layers)
+
+
+def _validate(values: Mapping[str, Any], layer: Layer) -> None:
+    """Check after every layer, so that the layer at fault can be named."""
+    try:
+        Config.model_validate(values)
+    except ValidationError as error:
+        raise UsageProblem(describe(error, layer.path or Path(f"<{layer.name}>"), layer.source)) from error
+
+
+def _origin(layer: Layer, key: tuple[str, ...]) -> str:
+    line = line_of(layer.source, key) if layer.path else None
+    return f"{layer.name} {layer.path}:{line}" if line else layer.name
+
+
+def merged(values: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of `values` in which `over` wins, table by table."""
+    result: dict[str, Any] = {}
+    _merge(result, values)
+    _merge(result, over)
+    return result
+
+
+def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
+    for key, value in values.items():
+        if isinstance(value, Mapping) and isinstance(into.get(key), dict):
+            _merge(into[key], value)
+        else:
+            into[key] = _copy(value)
+
+
+def _copy(value: object) -> object:
+    return {key: _copy(inner) for key, inner in value.items()} if isinstance(value, Mapping) else value
+
+
+def leaves(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every value that is not a table, with its key."""
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, (*path, key))
+        else:
+            yield (*path, key), value
+
+
+def _environment_values(environ: Mapping[str, str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name in sorted(environ):
+        if name.startswith(_PREFIX):
+            nest(values, name.removeprefix(_PREFIX).lower().split("__"), parse_value(environ[name]))
+    return values
+
+
+def nest(values: dict[str, Any], path: Sequence[str], value: object) -> None:
+    """Put a value at a path of keys, making tables on the way.
+
+    Raises:
+        UsageProblem: the path leads through something that is no table.
+    """
+    for part in path[:-1]:
+        values = values.setdefault(part, {})
+        if not isinstance(values, dict):
+            raise UsageProblem(f"{'.'.join(path)}: {part} is set to a value already and cannot hold {path[-1]}")
+    values[path[-1]] = value
+
+
+def parse_value(text: str) -> object:
+    """A value from the environment or a flag: JSON where it is JSON (numbers, lists, true), else the text itself."""
+    try:
+        value: object = json.loads(text)
+    except ValueError:
+        return text
+    return value
+
+
+def _refuse_project_keys(layer: Layer) -> None:
+    for key, _ in leaves(layer.values):
+        if any(_covers(pattern, key) for pattern in _PROJECT_MAY_NOT):
+            line = line_of(layer.source, key)
+            raise UsageProblem(
+                f"{layer.path}:{line}: {dotted(key)} may not be set by the repository being worked on; put it into "
+                f"{user_path()} or start with --trust-project if you trust this repository"
+            )
+
+
+def _covers(pattern: tuple[str, ...], key: tuple[str, ...]) -> bool:
+    return len(key) >= len(pattern) and all(p in ("*", k) for p, k in zip(pattern, key, strict=False))

@@ -1,0 +1,98 @@
+"""TOML files with line numbers, so that an error names the file, the line and the key."""
+
+import re
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from orchestrator.errors import UsageProblem
+
+Key = tuple[str | int, ...]
+
+_HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
+_ASSIGNMENT = re.compile(r"\s*((?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|\"[^\"]*\"))*)\s*=")
+_PART = re.compile(r"[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*'")
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The parsed file.
+
+    Raises:
+        UsageProblem: it cannot be read or is no TOML; the message names file and line.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageProblem(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageProblem(f"{path} is not UTF-8 (byte {error.start})") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageProblem(f"{path}: {error}") from error
+
+
+def line_of(source: str, key: Key) -> int | None:
+    """The 1-based line where `key` (or, failing that, the nearest table around it) is written."""
+    lines = _key_lines(source)
+    for length in range(len(key), 0, -1):
+        if key[:length] in lines:
+            return lines[key[:length]]
+    return None
+
+
+def _key_lines(source: str) -> dict[Key, int]:
+    found: dict[Key, int] = {}
+    counts: dict[Key, int] = {}
+    table: Key = ()
+    for number, line in enumerate(source.splitlines(), start=1):
+        if header := _HEADER.match(line):
+            table = _open_table(header[1] == "[[", _parts(header[2]), counts)
+            found.setdefault(table, number)
+        elif assignment := _ASSIGNMENT.match(line):
+            found.setdefault((*table, *_parts(assignment[1])), number)
+    return found
+
+
+def _parts(text: str) -> Key:
+    return tuple(part.strip("\"'") for part in _PART.findall(text))
+
+
+def _open_table(is_array: bool, name: Key, counts: dict[Key, int]) -> Key:
+    """The table's key with the indices of the arrays it stands in."""
+    path: Key = ()
+    for depth, part in enumerate(name):
+        path = (*path, part)
+        if is_array and depth == len(name) - 1:
+            counts[path] = counts.get(path, -1) + 1
+        if path in counts:
+            path = (*path, counts[path])
+    return path
+
+
+def describe(error: ValidationError, path: Path, source: str) -> str:
+    """The problems pydantic found, one a line: file, line, key, what is wrong, what is allowed."""
+    return "\n".join(_describe_one(problem["loc"], problem, path, source) for problem in error.errors())
+
+
+def _describe_one(key: Key, problem: ErrorDetails, path: Path, source: str) -> str:
+    line = line_of(source, key)
+    where = f"{path}:{line}" if line else str(path)
+    name = dotted(key)
+    match problem["type"]:
+        case "extra_forbidden":
+            return f"{where}: unknown key {name}"
+        case "missing":
+            return f"{where}: {name} is missing"
+        case _:
+            return f"{where}: {name}: {problem['msg']}"
+
+
+def dotted(key: Sequence[str | int]) -> str:
+    """`step[1].run` for ("step", 1, "run")."""
+    text = ""
+    for part in key:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
+    return text

@@ -1,0 +1,117 @@
+"""Attempts: begin one, let the worker work, keep what it made as a candidate."""
+
+from orchestrator.domain.attempt import Attempt, AttemptMode, Exit
+from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, CandidateTaken, CandidateTaking
+from orchestrator.domain.handoff import Handoff
+from orchestrator.domain.ids import TaskId, ref_name
+from orchestrator.domain.state import TaskState
+from orchestrator.domain.verdict import VerdictKind
+from orchestrator.engine.context import RunContext
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.ports.hands import Workspace
+from orchestrator.ports.roles import Roles, WorkBrief
+from worktrees.diff import diff
+
+
+async def start_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
+    """Begin the next attempt at a task and carry it out."""
+    state = context.state.tasks[task]
+    await context.journal.append(AttemptStarted(task=task, attempt=await _next_attempt(context, roles, state)))
+    await continue_attempt(context, roles, task)
+
+
+async def continue_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
+    """Carry out the attempt that the journal has as the latest, from wherever it was left."""
+    state = context.state.tasks[task]
+    attempt = state.attempt
+    if attempt is None:
+        raise ValueError(f"task {task} is running without an attempt")
+    workspace = await context.hands.open(attempt.base, f"{task} attempt {attempt.number}")
+    try:
+        if attempt.start:
+            await workspace.restore(await context.tree(attempt.start))
+        brief = WorkBrief(task=state.spec, attempt=attempt, goal=context.state.run.goal, gate=context.gate.commands)
+        result = await roles.worker.work(brief, workspace)
+        await _take_candidate(context, attempt, workspace)
+    finally:
+        await workspace.close()
+    handoff = result if isinstance(result, Handoff) else None
+    await context.journal.append(
+        AttemptEnded(
+            task=task,
+            number=attempt.number,
+            exit=Exit.FINISHED if isinstance(result, Handoff) else result.exit,
+            detail="" if isinstance(result, Handoff) else result.detail,
+            handoff=handoff,
+        )
+    )
+
+
+async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> Attempt:
+    mode, feedback = _why_again(state)
+    previous, candidate = state.attempt, state.candidate
+    is_revision = mode == "revise" and previous is not None and candidate is not None
+    return Attempt(
+        task=state.spec.id,
+        number=len(state.attempts) + 1,
+        mode=mode,
+        base=previous.base if is_revision and previous else await context.head(),
+        model=roles.worker.model(state.spec.variant),
+        start=candidate.commit if is_revision and candidate else None,
+        feedback=feedback,
+        handoff=state.handoff if mode == "restart" else None,
+    )
+
+
+def _why_again(state: TaskState) -> tuple[AttemptMode, tuple[str, ...]]:
+    if state.attempt is None:
+        return "fresh", ()
+    if state.ejection is not None:
+        return "restart", _ejected(state)
+    given = state.verdict
+    if given is not None and given.verdict.kind == VerdictKind.REVISE:
+        return "revise", given.verdict.reasons
+    return "restart", given.verdict.reasons if given else ()
+
+
+def _ejected(state: TaskState) -> tuple[str, ...]:
+    ejection = state.ejection
+    if ejection is None:
+        return ()
+    if ejection.conflict:
+        return (f"what landed meanwhile changed the same lines in {', '.join(ejection.conflict)}",)
+    broken = (*ejection.difference.new_failures, *ejection.difference.missing_tests)
+    return (
+        f"together with what landed meanwhile it breaks {', '.join(broken[:12]) or 'the gate'}",
+        *ejection.difference.problems,
+    )
+
+
+async def _take_candidate(context: RunContext, attempt: Attempt, workspace: Workspace) -> None:
+    """Snapshot the workspace from outside, whatever the worker says of it, so that no work is ever lost."""
+    key = context.journal.next_key(f"candidate/{attempt.task}@{attempt.number}")
+    ref = context.ref("tasks", ref_name(attempt.task), str(attempt.number))
+    await context.journal.append(CandidateTaking(key=key, task=attempt.task, number=attempt.number))
+    message = f"{attempt.task}: attempt {attempt.number}\n\nOrchestrate-Run: {context.state.run.run}\n"
+    snapshot = await workspace.snapshot(message, ref, attempt.base)
+    changed = await diff(context.repository.git, attempt.base, snapshot.commit)
+    await context.journal.append(
+        CandidateTaken(
+            key=key,
+            task=attempt.task,
+            number=attempt.number,
+            commit=snapshot.commit,
+            tree=snapshot.tree,
+            ref=ref,
+            paths=tuple(changed.paths),
+            added=changed.added,
+            removed=changed.removed,
+            dropped=snapshot.dropped,
+        )
+    )
+
+
+def require_commands(context: RunContext) -> None:
+    """Raises EnvironmentProblem when this host has no sandbox, because then nothing could be judged."""
+    if context.hands.refusal:
+        raise EnvironmentProblem(context.hands.refusal)

@@ -1,0 +1,61 @@
+"""What every part of a run works with."""
+
+from dataclasses import dataclass
+
+from orchestrator.config.model import Config
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.state import RunState
+from orchestrator.journal.journal import Journal
+from orchestrator.journal.runs import RunDirectory
+from orchestrator.judge.gate import HarnessGate
+from orchestrator.ports.forge import Forge
+from orchestrator.ports.hands import Hands
+from orchestrator.ports.roles import Roles
+from orchestrator.queue.branch import PrBranch
+from worktrees.repository import Repository
+from worktrees.trees import tree_of
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """An opened run: its journal, the repository, and the rooms around the engine.
+
+    `roles` is None for a migration without model steps.
+    """
+
+    directory: RunDirectory
+    journal: Journal
+    config: Config
+    repository: Repository
+    hands: Hands
+    gate: HarnessGate
+    forge: Forge
+    roles: Roles | None = None
+
+    @property
+    def state(self) -> RunState:
+        """The run as it is now."""
+        return self.journal.state
+
+    @property
+    def branch(self) -> PrBranch:
+        """The PR branch."""
+        run = self.state.run
+        return PrBranch(self.repository, run.branch, run.base)
+
+    @property
+    def when(self) -> str:
+        """The date of every commit that the harness makes in this run, as git writes it."""
+        return f"{int(self.state.run.started_at.timestamp())} +0000"
+
+    def ref(self, *parts: str) -> str:
+        """A ref of this run's own."""
+        return "/".join(("refs/orchestrate", self.state.run.run, *parts))
+
+    async def head(self) -> CommitId:
+        """The PR branch's tip, or the base while nothing has landed."""
+        return await self.branch.tip() or self.state.run.base
+
+    async def tree(self, commit: CommitId) -> TreeId:
+        """A commit's tree."""
+        return TreeId(await tree_of(self.repository.git, commit))

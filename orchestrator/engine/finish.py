@@ -1,0 +1,28 @@
+"""The end of a run: the pull request, and the one event that says how it went."""
+
+from orchestrator.domain.event.run import Outcome, PrOpened, PrOpening, RunEnded
+from orchestrator.domain.ids import CommitId
+from orchestrator.engine.context import RunContext
+from orchestrator.ports.forge import PullRequest
+
+EXIT_CODES: dict[Outcome, int] = {"done": 0, "partial": 3, "rejected": 4, "nothing-changed": 4, "failed": 4}
+
+
+async def open_pull_request(context: RunContext, title: str, body: str) -> None:
+    """Open or update the pull request for what has landed; nothing is opened when nothing has."""
+    head = await context.branch.tip()
+    if head is None:
+        return
+    run = context.state.run
+    key = context.journal.next_key(f"pr/{run.branch}/{head}")
+    await context.journal.append(PrOpening(key=key, forge=context.forge.name, head=head))
+    opened = await context.forge.open(
+        PullRequest(run=run.run, title=title, body=body, head=run.branch, commit=head, base=run.base, target=run.target)
+    )
+    await context.journal.append(PrOpened(key=key, forge=opened.forge, ref=opened.ref, url=opened.url))
+
+
+async def end_run(context: RunContext, outcome: Outcome, reason: str) -> None:
+    """Record the end."""
+    head: CommitId | None = await context.branch.tip()
+    await context.journal.append(RunEnded(outcome=outcome, reason=reason, exit=EXIT_CODES[outcome], head=head))

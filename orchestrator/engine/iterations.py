@@ -1,0 +1,59 @@
+"""Iterations: the contract at the start, the verdict on it at the end."""
+
+from orchestrator.domain.contract import Contract, Criterion, IterationVerdict
+from orchestrator.domain.event.run import ContractFrozen, IterationJudged, IterationStarted
+from orchestrator.domain.event.work import PlanningStarted, TaskCreated
+from orchestrator.domain.ids import ROOT
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.judging import summarise
+from orchestrator.engine.planning import report_on, root_task
+from orchestrator.ports.roles import IterationBrief, Roles, SessionResult
+from worktrees.diff import diff_stat
+
+
+async def begin(context: RunContext) -> None:
+    """Freeze the contract and create the root planner's task."""
+    goal = context.state.run.goal
+    await context.journal.append(
+        ContractFrozen(contract=contract_for(goal, context.gate.commands)),
+        IterationStarted(number=1),
+        TaskCreated(task=ROOT, spec=root_task(goal)),
+    )
+
+
+def contract_for(goal: str, gate: str) -> Contract:
+    """The criteria of a run: the goal itself, and that nothing which worked is lost."""
+    return Contract(
+        criteria=(
+            Criterion(id="goal", text=goal),
+            Criterion(id="gate", text="every test that passed before passes, and none is lost", command=gate),
+        )
+    )
+
+
+async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict | SessionResult:
+    """The judge's verdict on the whole; recorded unless no answer could be understood."""
+    state = context.state
+    head = await context.head()
+    gate = await context.gate.judge(head, await context.tree(head), f"iteration {state.iteration}")
+    brief = IterationBrief(
+        goal=state.run.goal,
+        number=state.iteration,
+        contract=state.contract or Contract(criteria=()),
+        reports=tuple(report_on(task) for task in state.tasks.values() if task.spec.id != ROOT),
+        checks=tuple(summarise(state.receipts[key]) for key in gate.receipts),
+        diffstat=await diff_stat(context.repository.git, state.run.base, head) or "nothing changed",
+    )
+    verdict = await roles.judge.judge_iteration(brief)
+    if isinstance(verdict, IterationVerdict):
+        await context.journal.append(IterationJudged(number=state.iteration, verdict=verdict))
+    return verdict
+
+
+async def begin_again(context: RunContext, verdict: IterationVerdict) -> None:
+    """Wake the root planner with the verdict's reasons."""
+    state = context.state
+    await context.journal.append(
+        IterationStarted(number=state.iteration + 1, reasons=verdict.reasons, forget=verdict.decision == "restart"),
+        PlanningStarted(task=ROOT, round=state.tasks[ROOT].rounds + 1),
+    )

@@ -1,0 +1,122 @@
+"""Gathering the evidence on an attempt and recording the verdict."""
+
+from orchestrator.domain.attempt import Exit
+from orchestrator.domain.check import CheckSpec, Difference, Receipt, ReportFormat
+from orchestrator.domain.event.work import CandidateTaken, LensVoted, VerdictGiven
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.state import TaskState
+from orchestrator.domain.verdict import LensVote
+from orchestrator.engine.context import RunContext
+from orchestrator.judge.rules import Finding, check_diff
+from orchestrator.judge.signature import failure_excerpt
+from orchestrator.judge.verdict import Evidence, decide
+from orchestrator.ports.roles import CheckSummary, ReviewBrief, Roles
+from worktrees.diff import diff_text
+
+_DIFF_CHARS = 200_000
+
+
+async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
+    """Judge the latest attempt at a task: rules, gate, its own checks, then the lens; the first red ends it."""
+    state = context.state.tasks[task]
+    evidence = await _evidence(context, roles, state)
+    number = len(state.attempts)
+    await context.journal.append(VerdictGiven(task=task, number=number, verdict=decide(evidence)))
+
+
+async def _evidence(context: RunContext, roles: Roles, state: TaskState) -> Evidence:
+    end, candidate = state.ends[-1], state.candidate
+    evidence = Evidence(exit=end.exit, detail=end.detail, revisions=_revisions(state))
+    if end.exit != Exit.FINISHED or candidate is None:
+        return evidence
+    evidence = _with(evidence, findings=await _findings(context, state, candidate))
+    if any(finding.is_blocking for finding in evidence.findings):
+        return evidence
+    evidence = await _tested(context, state, candidate, evidence)
+    if evidence.difference is None or not evidence.difference.is_green or evidence.failed_checks:
+        return evidence
+    return _with(evidence, votes=(await _vote(context, roles, state, candidate, evidence),))
+
+
+def _with(evidence: Evidence, **more: object) -> Evidence:
+    return evidence.model_copy(update=more)
+
+
+def _revisions(state: TaskState) -> int:
+    """How many revisions in a row led to the latest attempt."""
+    count = 0
+    for attempt in reversed(state.attempts):
+        if attempt.mode != "revise":
+            break
+        count += 1
+    return count
+
+
+async def _findings(context: RunContext, state: TaskState, candidate: CandidateTaken) -> tuple[Finding, ...]:
+    base = state.attempts[-1].base
+    grown = candidate.tree != await context.tree(base)
+    changed = candidate.added + candidate.removed
+    return check_diff(state.spec, candidate.paths, changed, candidate.dropped, grown)
+
+
+async def _tested(context: RunContext, state: TaskState, candidate: CandidateTaken, evidence: Evidence) -> Evidence:
+    purpose = f"{state.spec.id} attempt {candidate.number}"
+    gate = await context.gate.judge(candidate.commit, candidate.tree, purpose)
+    receipts = [context.state.receipts[key] for key in gate.receipts]
+    failed: list[str] = []
+    if gate.difference.is_green:
+        own = [await context.gate.run_extra(spec, candidate.commit, candidate.tree, purpose) for spec in _own(state)]
+        failed = [f"`{receipt.command}` exits {receipt.exit_code}" for receipt in own if receipt.exit_code != 0]
+        receipts += own
+    return _with(
+        evidence,
+        difference=gate.difference,
+        failed_checks=tuple(failed),
+        receipts=tuple(receipt.key for receipt in receipts),
+        excerpt=await _excerpt(context, gate.difference, receipts, bool(failed)),
+    )
+
+
+def _own(state: TaskState) -> list[CheckSpec]:
+    return [
+        CheckSpec(id=f"task-{number}", run=command, report=ReportFormat.EXIT_CODE, timeout_s=600)
+        for number, command in enumerate(state.spec.checks, start=1)
+    ]
+
+
+async def _excerpt(context: RunContext, difference: Difference, receipts: list[Receipt], failed: bool) -> str:
+    if (difference.is_green and not failed) or not receipts:
+        return ""
+    output = await context.journal.read(receipts[-1].output)
+    return failure_excerpt(output, (*difference.new_failures, *difference.missing_tests))
+
+
+async def _vote(
+    context: RunContext, roles: Roles, state: TaskState, candidate: CandidateTaken, evidence: Evidence
+) -> LensVote:
+    base = state.attempts[-1].base
+    text = await diff_text(context.repository.git, base, candidate.commit)
+    if len(text) > _DIFF_CHARS:
+        text = f"{text[:_DIFF_CHARS]}\n[{len(text) - _DIFF_CHARS} more characters of diff are not shown]"
+    vote = await roles.judge.review(
+        ReviewBrief(
+            task=state.spec,
+            number=candidate.number,
+            diff=text,
+            checks=tuple(summarise(context.state.receipts[key]) for key in evidence.receipts),
+            notes=tuple(finding.text for finding in evidence.findings),
+        )
+    )
+    await context.journal.append(LensVoted(task=state.spec.id, number=candidate.number, vote=vote))
+    return vote
+
+
+def summarise(receipt: Receipt) -> CheckSummary:
+    """A receipt in words."""
+    counts = receipt.counts
+    told = (
+        f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
+        if receipt.tests is not None
+        else f"exit code {receipt.exit_code}"
+    )
+    return CheckSummary(check=receipt.command, result=f"{told} ({receipt.seconds:.1f} s)", receipt=receipt.key)

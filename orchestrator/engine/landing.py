@@ -1,0 +1,26 @@
+"""Landing the tasks that the judge let through."""
+
+from collections.abc import Sequence
+
+from orchestrator.domain.ids import CommitId, TaskId, UnitId
+from orchestrator.domain.state import unit_task
+from orchestrator.engine.context import RunContext
+from orchestrator.queue.compose import MergeComposer
+from orchestrator.queue.lander import Lander, Landing
+
+
+async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> Landing:
+    """One round of the queue over these tasks, in this order."""
+    candidates: dict[UnitId, CommitId] = {}
+    for name in tasks:
+        task = context.state.tasks[name]
+        if task.candidate is not None:
+            candidates[task.unit] = task.candidate.commit
+    composer = MergeComposer(context.repository.git, candidates, lambda unit: _message(context, unit), context.when)
+    lander = Lander(context.journal, context.gate, context.branch)
+    return await lander.land(f"round {len(context.state.trials) + 1}", tuple(candidates), composer)
+
+
+def _message(context: RunContext, unit: UnitId) -> str:
+    task = context.state.tasks[unit_task(unit)].spec
+    return f"{task.title}\n\nOrchestrate-Run: {context.state.run.run}\nOrchestrate-Task: {unit}\n"

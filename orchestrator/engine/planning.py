@@ -1,0 +1,110 @@
+"""Planning rounds: a planner gets its slice, or what became of its tasks, and plans or finishes."""
+
+from orchestrator.domain.contract import Contract
+from orchestrator.domain.event.work import (
+    PlanningEnded,
+    PlanningStarted,
+    PlanSubmitted,
+    TaskCreated,
+    TaskEnded,
+)
+from orchestrator.domain.handoff import Handoff
+from orchestrator.domain.ids import ROOT, TaskId, child_id
+from orchestrator.domain.plan import Plan, PlanLimits
+from orchestrator.domain.state import TaskState
+from orchestrator.domain.task import Task, TaskDraft, TaskStatus
+from orchestrator.engine.context import RunContext
+from orchestrator.ports.roles import PlanningBrief, Roles, TaskReport
+
+
+async def plan_round(context: RunContext, roles: Roles, task: TaskId) -> None:
+    """Let a planner have its next round, or go on with the one that was cut off."""
+    state = context.state.tasks[task]
+    if state.status != TaskStatus.PLANNING:
+        await context.journal.append(PlanningStarted(task=task, round=state.rounds + 1))
+        state = context.state.tasks[task]
+    if state.rounds > context.config.plan.max_rounds * context.state.iteration:
+        await _close(context, state)
+        return
+    workspace = await context.hands.open(await context.head(), f"planning {task}")
+    try:
+        result = await roles.planner.plan(_brief(context, state), workspace)
+    finally:
+        await workspace.close()
+    match result:
+        case Plan():
+            await _accept(context, state, result)
+        case Handoff():
+            await context.journal.append(PlanningEnded(task=task, round=state.rounds, handoff=result))
+        case _:
+            reason = f"its planner ended {result.exit}: {result.detail}"
+            await context.journal.append(TaskEnded(task=task, status=TaskStatus.REJECTED, reason=reason))
+
+
+async def _close(context: RunContext, state: TaskState) -> None:
+    """End a planner's slice when it has planned as often as it may."""
+    summary = f"ended after {state.rounds - 1} rounds of planning, which is the limit"
+    await context.journal.append(
+        PlanningEnded(task=state.spec.id, round=state.rounds, handoff=Handoff(summary=summary))
+    )
+
+
+async def _accept(context: RunContext, state: TaskState, plan: Plan) -> None:
+    created = [TaskCreated(task=child.id, spec=child) for child in tasks_of(state.spec, plan)]
+    await context.journal.append(
+        PlanSubmitted(task=state.spec.id, round=state.rounds, plan=plan),
+        *created,
+    )
+
+
+def tasks_of(parent: Task, plan: Plan) -> list[Task]:
+    """The tasks that a plan makes below its planner's own task."""
+    return [_task(parent, draft) for draft in plan.tasks]
+
+
+def _task(parent: Task, draft: TaskDraft) -> Task:
+    return Task(
+        id=child_id(parent.id, draft.key),
+        parent=parent.id,
+        depth=parent.depth + 1,
+        depends_on=tuple(child_id(parent.id, key) for key in draft.depends_on),
+        **draft.model_dump(exclude={"key", "depends_on"}),
+    )
+
+
+def root_task(goal: str) -> Task:
+    """The root planner's own task."""
+    return Task(id=ROOT, parent=None, depth=0, kind="branch", title="The whole goal", outcome=goal)
+
+
+def report_on(state: TaskState) -> TaskReport:
+    """What a planner is told of a task."""
+    return TaskReport(
+        task=state.spec,
+        status=state.status,
+        reason=state.reason,
+        handoff=state.handoff,
+        paths=state.candidate.paths if state.candidate else (),
+    )
+
+
+def _brief(context: RunContext, state: TaskState) -> PlanningBrief:
+    run, settings = context.state, context.config.plan
+    children = list(run.children(state.spec.id))
+    told = [child for child in children if child.spec.id not in run.forgotten]
+    return PlanningBrief(
+        task=state.spec,
+        goal=run.run.goal,
+        contract=run.contract or Contract(criteria=()),
+        round=state.rounds,
+        limits=PlanLimits(
+            depth=state.spec.depth,
+            max_depth=settings.max_depth,
+            max_children=settings.max_children,
+            variants=tuple(sorted(context.config.roles.worker.variants)),
+        ),
+        reports=tuple(map(report_on, told)),
+        taken=tuple(child.spec.id.rpartition("/")[2] for child in children),
+        reasons=run.iteration_reasons if state.spec.id == ROOT else (),
+        iteration=run.iteration,
+    )

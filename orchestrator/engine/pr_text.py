@@ -1,0 +1,75 @@
+"""The words of a pull request: what landed, what did not and why, the evidence, the cost, how to check it again."""
+
+from collections.abc import Iterable
+
+from orchestrator.domain.check import Receipt
+from orchestrator.domain.plain import inert
+from orchestrator.domain.state import RunState, TaskState
+from orchestrator.domain.task import TaskStatus
+
+
+def goal_body(state: RunState, reason: str) -> str:
+    """The body for a goal's pull request, as Markdown. Words of models stand in it defanged."""
+    leaves = [task for task in state.tasks.values() if task.spec.kind == "leaf"]
+    landed = [task for task in leaves if task.status == TaskStatus.MERGED]
+    rest = [task for task in leaves if task.status != TaskStatus.MERGED]
+    return "\n\n".join(
+        part
+        for part in (
+            inert(state.run.goal),
+            inert(reason),
+            _section("Landed", (_landed(task) for task in landed)),
+            _section("Not landed", (f"`{task.spec.id}`: {task.status} – {inert(task.reason)}" for task in rest)),
+            evidence(state),
+            cost(state),
+        )
+        if part
+    )
+
+
+def _landed(task: TaskState) -> str:
+    attempts = len(task.attempts)
+    tries = "" if attempts == 1 else f" ({attempts} attempts)"
+    return f"`{task.spec.id}` {inert(task.spec.title)}{tries}"
+
+
+def _section(title: str, items: Iterable[str]) -> str:
+    lines = [f"- {item}" for item in items]
+    return "\n".join((f"### {title}", "", *lines)) if lines else ""
+
+
+def evidence(state: RunState) -> str:
+    """The gate before and after, as a table with the command to run again."""
+    rows = []
+    after = {receipt.check: receipt for receipt in head_receipts(state)}
+    for check, before in state.baseline_receipts().items():
+        rows.append(f"| `{before.command}` | {_counts(before)} | {_counts(after.get(check))} |")
+    return "\n".join(("### Evidence", "", "| check | on the base | on this branch |", "|---|---|---|", *rows))
+
+
+def head_receipts(state: RunState) -> tuple[Receipt, ...]:
+    """The gate's receipts on the tree that landed last, newest per check; the baseline if nothing landed."""
+    if not state.landings:
+        return tuple(state.baseline_receipts().values())
+    tree = state.landings[-1].tree
+    checks = state.baseline_receipts()
+    found = {receipt.check: receipt for receipt in state.receipts.values() if receipt.tree == tree}
+    return tuple(receipt for check, receipt in found.items() if check in checks)
+
+
+def _counts(receipt: Receipt | None) -> str:
+    if receipt is None:
+        return "not run"
+    if receipt.tests is None:
+        return f"exit code {receipt.exit_code}"
+    counts = receipt.counts
+    return f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
+
+
+def cost(state: RunState) -> str:
+    """What the run spent."""
+    spent = state.spent
+    return (
+        f"### Cost\n\n{state.test_runs} test runs; {spent.calls} model calls, {spent.tokens:,} tokens, {spent.price}"
+        f"\n\nRun `{state.run.run}`, base `{state.run.base}`."
+    )

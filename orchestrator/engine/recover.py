@@ -1,0 +1,39 @@
+"""After a process died: compare what it had begun with what git and the journal say, and make the state whole.
+
+Every effect has an intent before and a done event after. An intent without its done is settled here, by kind:
+a landing happened if the branch holds its commit; a model call may have been billed; everything else is simply done
+again, because its effect lies in a workspace that is remade, or is idempotent.
+"""
+
+from orchestrator.agent.ask import lost_call
+from orchestrator.domain.event import Event, Intent
+from orchestrator.domain.event.landing import LandingFinished, LandingStarted
+from orchestrator.domain.event.run import EffectAbandoned
+from orchestrator.domain.event.work import ModelCalled
+from orchestrator.engine.context import RunContext
+from worktrees.merge import is_ancestor
+from worktrees.refs import sweep_ref_locks
+
+
+async def recover(context: RunContext) -> None:
+    """Settle every open intent. Only while holding the run's lock, which proves that no other process is at it."""
+    await sweep_ref_locks(context.repository.git, (context.branch.ref, context.ref()))
+    for intent in list(context.state.open_intents.values()):
+        await context.journal.append(await _settled(context, intent))
+
+
+async def _settled(context: RunContext, intent: Intent) -> Event:
+    match intent:
+        case ModelCalled():
+            return lost_call(intent, "lost", "the engine died during the call; it may have been billed")
+        case LandingStarted() if await _has_landed(context, intent):
+            return LandingFinished(
+                key=intent.key, branch=intent.branch, new=intent.new, tree=intent.tree, units=intent.units
+            )
+        case _:
+            return EffectAbandoned(task=intent.task, key=intent.key, reason="the engine died before it was done")
+
+
+async def _has_landed(context: RunContext, landing: LandingStarted) -> bool:
+    tip = await context.branch.tip()
+    return tip is not None and await is_ancestor(context.repository.git, landing.new, tip)

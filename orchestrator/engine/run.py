@@ -1,0 +1,127 @@
+"""The run of a goal: one task group that does whatever is due until nothing is."""
+
+import anyio
+from anyio.abc import TaskGroup
+
+from orchestrator.domain.contract import IterationVerdict
+from orchestrator.domain.event.run import Outcome
+from orchestrator.domain.event.work import TaskEnded
+from orchestrator.engine import iterations
+from orchestrator.engine.attempts import continue_attempt, start_attempt
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.finish import end_run, open_pull_request
+from orchestrator.engine.judging import judge_attempt
+from orchestrator.engine.landing import land_tasks
+from orchestrator.engine.planning import plan_round
+from orchestrator.engine.pr_text import goal_body
+from orchestrator.engine.schedule import (
+    Action,
+    Bounds,
+    ContinueAttempt,
+    End,
+    Judge,
+    Land,
+    PlanRound,
+    StartAttempt,
+    due,
+)
+from orchestrator.engine.stopping import stoppable
+from orchestrator.errors import Interrupted
+from orchestrator.ports.roles import Roles, SessionResult
+
+
+class GoalRun:
+    """Carries one goal to its end. All it knows is the journal's state, and what it is doing right now."""
+
+    def __init__(self, context: RunContext, roles: Roles) -> None:
+        self._context = context
+        self._roles = roles
+        self._busy: set[Action] = set()
+        self._changed = anyio.Event()
+
+    async def execute(self) -> None:
+        """Run to the end, or from wherever an earlier process left off.
+
+        Raises:
+            OrchestrateError: the run had to stop before its end; it can be resumed.
+        """
+        run = self._context.state.run
+        async with stoppable(self._context, self._wake) as tasks:
+            await self._context.gate.record_baseline(run.base, run.base_tree)
+            if self._context.state.contract is None:
+                await iterations.begin(self._context)
+            while self._context.state.ended is None:
+                await self._until_quiet(tasks)
+                if self._context.state.is_draining:
+                    raise Interrupted("drained: what was running is finished, the rest waits")
+                await self._close_iteration()
+
+    async def _until_quiet(self, tasks: TaskGroup) -> None:
+        settings = self._context.config.run
+        bounds = Bounds(settings.max_workers, settings.max_attempts)
+        while True:
+            self._changed = anyio.Event()
+            for action in due(self._context.state, bounds, frozenset(self._busy)):
+                self._busy.add(action)
+                tasks.start_soon(self._perform, action)
+            if not self._busy:
+                return
+            await self._changed.wait()
+
+    async def _perform(self, action: Action) -> None:
+        await self._do(action)
+        self._busy.discard(action)
+        self._wake()
+
+    def _wake(self) -> None:
+        self._changed.set()
+
+    async def _do(self, action: Action) -> None:
+        context, roles = self._context, self._roles
+        match action:
+            case PlanRound(task):
+                await plan_round(context, roles, task)
+            case StartAttempt(task):
+                await start_attempt(context, roles, task)
+            case ContinueAttempt(task):
+                await continue_attempt(context, roles, task)
+            case Judge(task):
+                await judge_attempt(context, roles, task)
+            case Land(tasks):
+                await land_tasks(context, tasks)
+            case End(task, status, reason):
+                await context.journal.append(TaskEnded(task=task, status=status, reason=reason))
+
+    async def _close_iteration(self) -> None:
+        """Judge what landed; then end the run or plan again."""
+        state = self._context.state
+        if not state.landings:
+            await self._end_empty()
+            return
+        verdict = await iterations.judge_iteration(self._context, self._roles)
+        if isinstance(verdict, SessionResult):
+            await self._end("partial", f"what landed could not be judged: {verdict.exit} {verdict.detail}")
+        elif verdict.decision == "done":
+            await self._end("done", "every criterion of the contract is met")
+        elif state.iteration >= self._context.config.run.max_iterations:
+            await self._end("partial", f"not reached after {state.iteration} iterations: {_reasons(verdict)}")
+        else:
+            await iterations.begin_again(self._context, verdict)
+
+    async def _end_empty(self) -> None:
+        leaves = [task for task in self._context.state.tasks.values() if task.spec.kind == "leaf"]
+        if leaves:
+            await end_run(self._context, "rejected", "no task could land")
+            return
+        root = next(iter(self._context.state.tasks.values()))
+        said = root.handoff.summary if root.handoff else root.reason
+        await end_run(self._context, "nothing-changed", f"the planner submitted no task: {said}")
+
+    async def _end(self, outcome: Outcome, reason: str) -> None:
+        context = self._context
+        await open_pull_request(context, context.state.run.goal.splitlines()[0][:100], goal_body(context.state, reason))
+        await end_run(context, outcome, reason)
+
+
+def _reasons(verdict: IterationVerdict) -> str:
+    return "; ".join(verdict.reasons)

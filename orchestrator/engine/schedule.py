@@ -1,0 +1,155 @@
+"""What is due, as a pure function of the state. What is being done already is told by `busy`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.state import RunState, TaskState
+from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.verdict import VerdictKind
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The limits a schedule obeys."""
+
+    max_workers: int
+    max_attempts: int
+
+
+@dataclass(frozen=True)
+class PlanRound:
+    """Let a planner plan: for the first time, again, or where it was cut off."""
+
+    task: TaskId
+
+
+@dataclass(frozen=True)
+class StartAttempt:
+    """Begin the next attempt at a task."""
+
+    task: TaskId
+
+
+@dataclass(frozen=True)
+class ContinueAttempt:
+    """Go on with an attempt that was cut off."""
+
+    task: TaskId
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Give a verdict on the latest attempt."""
+
+    task: TaskId
+
+
+@dataclass(frozen=True)
+class End:
+    """End a task without further work."""
+
+    task: TaskId
+    status: TaskStatus
+    reason: str
+
+
+@dataclass(frozen=True)
+class Land:
+    """Land what is queued, in this order."""
+
+    tasks: tuple[TaskId, ...]
+
+
+Action = PlanRound | StartAttempt | ContinueAttempt | Judge | End | Land
+
+_WORK = StartAttempt | ContinueAttempt
+
+
+def due(state: RunState, bounds: Bounds, busy: frozenset[Action]) -> list[Action]:
+    """Everything that may begin now, in plan order, without what is busy and without more workers than allowed.
+
+    While the run drains, only what needs no new work is due: verdicts and landings.
+    """
+    busy_tasks = {task for action in busy for task in _tasks_of(action)}
+    wanted = [
+        action
+        for task in state.tasks.values()
+        if task.spec.id not in busy_tasks and (action := _next(state, task, bounds)) is not None
+    ]
+    if state.is_draining:
+        wanted = [action for action in wanted if isinstance(action, Judge | End)]
+    free = bounds.max_workers - sum(isinstance(action, _WORK) for action in busy)
+    return [*_without_excess(wanted, free), *_landing(state, busy)]
+
+
+def _tasks_of(action: Action) -> tuple[TaskId, ...]:
+    return action.tasks if isinstance(action, Land) else (action.task,)
+
+
+def _without_excess(wanted: list[Action], free: int) -> Iterator[Action]:
+    for action in wanted:
+        if isinstance(action, _WORK):
+            free -= 1
+            if free < 0:
+                continue
+        yield action
+
+
+def _next(state: RunState, task: TaskState, bounds: Bounds) -> Action | None:
+    name = task.spec.id
+    match task.status:
+        case TaskStatus.PLANNED:
+            return _first(state, task)
+        case TaskStatus.PLANNING:
+            return PlanRound(name)
+        case TaskStatus.WAITING if all(child.status.is_terminal for child in state.children(name)):
+            return PlanRound(name)
+        case TaskStatus.RUNNING:
+            return ContinueAttempt(name)
+        case TaskStatus.JUDGING:
+            return Judge(name) if task.verdict is None else _after_verdict(task, bounds)
+        case TaskStatus.QUEUED if task.ejection is not None:
+            return _again(task, bounds, "the queue ejected it")
+    return None
+
+
+def _first(state: RunState, task: TaskState) -> Action | None:
+    needed = [state.tasks[name] for name in task.spec.depends_on]
+    for other in needed:
+        if other.status in {TaskStatus.REJECTED, TaskStatus.CANCELLED, TaskStatus.BLOCKED}:
+            return End(task.spec.id, TaskStatus.CANCELLED, f"it depends on {other.spec.id}, which was {other.status}")
+    if any(other.status not in {TaskStatus.MERGED, TaskStatus.DONE} for other in needed):
+        return None
+    return PlanRound(task.spec.id) if task.spec.kind == "branch" else StartAttempt(task.spec.id)
+
+
+def _after_verdict(task: TaskState, bounds: Bounds) -> Action | None:
+    given = task.verdict
+    if given is None or given.verdict.kind == VerdictKind.MERGE:
+        return None
+    reasons = "; ".join(given.verdict.reasons)
+    match given.verdict.kind:
+        case VerdictKind.REJECT:
+            return End(task.spec.id, TaskStatus.REJECTED, reasons)
+        case VerdictKind.ESCALATE:
+            return End(task.spec.id, TaskStatus.BLOCKED, reasons)
+        case _:
+            return _again(task, bounds, reasons)
+
+
+def _again(task: TaskState, bounds: Bounds, reason: str) -> Action:
+    if len(task.attempts) >= bounds.max_attempts:
+        text = f"no attempt of {len(task.attempts)} could land; the last: {reason}"
+        return End(task.spec.id, TaskStatus.REJECTED, text)
+    return StartAttempt(task.spec.id)
+
+
+def _landing(state: RunState, busy: frozenset[Action]) -> Iterator[Land]:
+    if any(isinstance(action, Land) for action in busy):
+        return
+    queued = [
+        task.spec.id for task in state.tasks.values() if task.status == TaskStatus.QUEUED and task.ejection is None
+    ]
+    if queued:
+        yield Land(tuple(queued))

@@ -1,0 +1,72 @@
+"""A forge in the repository itself: a pull request is a ref with its text and data, and a Markdown file to read.
+
+`refs/orchestrate/prs/<number>` points at a commit whose tree holds `pr.json` and `PR.md`; its history is the history
+of the pull request. It travels with the repository and needs no server.
+"""
+
+import json
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.ports.forge import OpenedPullRequest, PullRequest
+from worktrees.git import Git
+from worktrees.merge import commit_tree
+from worktrees.refs import list_refs, move_ref
+from worktrees.trees import EMPTY_TREE, list_tree, overlay, read_blob, write_blob
+
+_PREFIX = "refs/orchestrate/prs/"
+
+
+class LocalForge:
+    """A `ports.Forge` for a repository without a forge, or for people who want to look first."""
+
+    name = "local"
+
+    def __init__(self, git: Git, directory: Path, when: str) -> None:
+        self._git = git
+        self._directory = directory
+        self._when = when
+
+    async def open(self, request: PullRequest) -> OpenedPullRequest:
+        """Open the pull request, or update the one that has the same head branch."""
+        refs = await list_refs(self._git, _PREFIX)
+        ref = await self._of_branch(refs, request.head) or f"{_PREFIX}{_next_number(refs)}"
+        commit = await self._commit(request, refs.get(ref))
+        await move_ref(self._git, ref, commit, refs.get(ref), f"pull request {request.head}")
+        page = self._directory / f"{ref.removeprefix(_PREFIX)}.md"
+        await to_thread.run_sync(_write_page, page, request)
+        return OpenedPullRequest(forge=self.name, ref=ref, url=page.as_uri())
+
+    async def _of_branch(self, refs: dict[str, str], head: str) -> str | None:
+        for ref, commit in refs.items():
+            entries = {entry.path: entry.oid for entry in await list_tree(self._git, commit)}
+            if "pr.json" in entries and json.loads(await read_blob(self._git, entries["pr.json"]))["head"] == head:
+                return ref
+        return None
+
+    async def _commit(self, request: PullRequest, previous: str | None) -> str:
+        data = json.dumps(request.model_dump(mode="json", exclude={"body"}), indent=1).encode()
+        files = {
+            "PR.md": ("100644", await write_blob(self._git, _page(request).encode())),
+            "pr.json": ("100644", await write_blob(self._git, data)),
+        }
+        tree = await overlay(self._git, EMPTY_TREE, files)
+        return await commit_tree(self._git, tree, [previous] if previous else [], request.title, self._when)
+
+
+def _next_number(refs: dict[str, str]) -> int:
+    numbers = [int(ref.removeprefix(_PREFIX)) for ref in refs if ref.removeprefix(_PREFIX).isdigit()]
+    return max(numbers, default=0) + 1
+
+
+def _page(request: PullRequest) -> str:
+    return (
+        f"# {request.title}\n\n`{request.head}` ({request.commit[:12]}) → `{request.target}`, "
+        f"from base {request.base[:12]}\n\n{request.body}\n"
+    )
+
+
+def _write_page(path: Path, request: PullRequest) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(_page(request), encoding="utf-8")

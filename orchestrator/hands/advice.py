@@ -1,0 +1,48 @@
+"""What to install or change when no sandbox starts on this host."""
+
+import platform
+from pathlib import Path
+
+
+def advice(trouble: str, root: Path = Path("/")) -> str:
+    """Sentences that say how to mend it, for this host; `root` is where its file system starts."""
+    hints = [hint for hint in (_program(trouble), _sysctl(root), _container(root)) if hint]
+    if platform.system() != "Linux":
+        hints = ["Commands need Linux; on this system use a Linux virtual machine or container host."]
+    return " ".join(hints or ["`orchestrate doctor` repeats this test."])
+
+
+def _program(trouble: str) -> str:
+    if "not installed" in trouble:
+        return "On Debian and Ubuntu `apt-get install bubblewrap util-linux` installs what is needed."
+    return ""
+
+
+def _sysctl(root: Path) -> str:
+    if _value(root, "kernel/apparmor_restrict_unprivileged_userns") == "1":
+        return (
+            "This system (Ubuntu 23.10 and later) restricts user namespaces by AppArmor: add an AppArmor profile "
+            "for bwrap that allows `userns`, or run `sysctl kernel.apparmor_restrict_unprivileged_userns=0` as root."
+        )
+    if _value(root, "kernel/unprivileged_userns_clone") == "0":
+        return "User namespaces are switched off: run `sysctl kernel.unprivileged_userns_clone=1` as root."
+    if _value(root, "user/max_user_namespaces") == "0":
+        return "User namespaces are switched off: run `sysctl user.max_user_namespaces=15000` as root."
+    return ""
+
+
+def _container(root: Path) -> str:
+    if (root / ".dockerenv").exists() or (root / "run/.containerenv").exists():
+        return (
+            "This is a container, whose runtime may forbid namespaces: start it with `--security-opt "
+            "seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined`, and "
+            "`--cap-add SYS_ADMIN` if Orchestrate runs as root in it."
+        )
+    return ""
+
+
+def _value(root: Path, name: str) -> str:
+    try:
+        return (root / "proc/sys" / name).read_text(encoding="ascii").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,77 @@
+"""The inside of the self-test: tries to get out of the sandbox and prints what it got hold of.
+
+Run as a script of its own by the interpreter inside: standard library only, orders as JSON in the first argument.
+"""
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TypedDict
+
+_KERNEL = ("/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sysrq-trigger")
+
+
+class Orders(TypedDict):
+    """What to try: files to read and write, a port on loopback and an abstract socket to reach."""
+
+    token: str
+    read: list[str]
+    write: list[str]
+    port: int
+    abstract: str
+
+
+def attack(orders: Orders) -> dict[str, list[str]]:
+    """Try everything; what came out, by kind of attack."""
+    _each(orders["write"], _write)
+    numbers = [entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    environ = _each((f"/proc/{number}/environ" for number in numbers), _read)
+    return {
+        "read": _each(orders["read"], _read),
+        "environ": [entry for text in environ for entry in text.split("\0")],
+        "cmdline": _each((f"/proc/{number}/cmdline" for number in numbers), _read),
+        "kernel": _each(_KERNEL, _open_only),
+        "connected": [*_each([str(orders["port"])], _tcp), *_each([orders["abstract"]], _abstract)],
+    }
+
+
+def _each(targets: Iterable[str], what: Callable[[str], str]) -> list[str]:
+    found = []
+    for target in targets:
+        with suppress(OSError):
+            found.append(what(target))
+    return found
+
+
+def _read(path: str) -> str:
+    return Path(path).read_text(encoding="utf-8", errors="replace")
+
+
+def _write(path: str) -> str:
+    Path(path).write_text("escaped", encoding="ascii")
+    return path
+
+
+def _open_only(path: str) -> str:
+    os.close(os.open(path, os.O_WRONLY))
+    return path
+
+
+def _tcp(port: str) -> str:
+    with socket.create_connection(("127.0.0.1", int(port)), timeout=1):
+        return "TCP on loopback"
+
+
+def _abstract(name: str) -> str:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(f"\0{name}")
+    return "an abstract socket"
+
+
+if __name__ == "__main__":
+    given = json.loads(sys.argv[1])
+    sys.stdout.write(given["token"] + json.dumps(attack(given)))

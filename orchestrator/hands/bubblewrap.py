@@ -1,0 +1,93 @@
+"""The command lines that build a sandbox. Pure: what stands on the host is decided by the caller.
+
+A normal user starts one bubblewrap. Root starts two: the outer one, still root, stages what is to be bound where a
+user without rights can read it and drops to that user; the inner one is the sandbox. Never is bubblewrap itself the
+sandbox as root: root could write to /proc/sys, and limits on processes do not hold for it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.hands.mounts import Kind, Mount, in_order
+from orchestrator.hands.places import is_provided
+from orchestrator.hands.programs import Programs
+from orchestrator.hands.system_files import HOST_NAME
+
+STAGE = "/run/stage"
+
+ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
+"""What bubblewrap itself is started with: as process 1 of the sandbox it keeps its environment readable there."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One command in one sandbox. `env` is all the command sees; `cwd` and `command` are meant inside."""
+
+    mounts: tuple[Mount, ...]
+    env: Mapping[str, str]
+    cwd: str
+    command: tuple[str, ...]
+    shm_bytes: int
+
+
+def arguments(launch: Launch, programs: Programs, uid: int | None, info_fd: int, status_fd: int) -> list[str]:
+    """The whole command line; `uid` is whom to drop to when started by root, None when started by a normal user.
+
+    The first process of the sandbox is told on `info_fd`, as a pid of the caller's; how the command ended on
+    `status_fd`, and only if it started.
+    """
+    mounts = in_order(launch.mounts)
+    if uid is None:
+        return [programs.bwrap, *_fd("--info-fd", info_fd), *_sandbox(launch, mounts, programs, status_fd)]
+    bound = [mount for mount in mounts if mount.is_bound and not _is_public(mount)]
+    places = {mount.dest: f"{STAGE}/{number}" for number, mount in enumerate(bound)}
+    staged = tuple(Mount(m.kind, m.dest, places.get(m.dest, m.source), m.size_bytes) for m in mounts)
+    drop = (str(programs.setpriv), "--reuid", str(uid), "--regid", str(uid), "--clear-groups")
+    outer = (programs.bwrap, *_fd("--info-fd", info_fd), *_staging(bound, places))
+    return [*outer, "--", *drop, programs.bwrap, *_sandbox(launch, staged, programs, status_fd)]
+
+
+def _is_public(mount: Mount) -> bool:
+    """Whether any user can reach the source: the system's own directories."""
+    return mount.source == mount.dest and is_provided(Path(mount.source))
+
+
+def _staging(bound: Iterable[Mount], places: Mapping[str, str]) -> list[str]:
+    """The outer one: the host read-only, so that nothing in a workspace can trick the inner one into writing to it."""
+    host = ["--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"]
+    stage = ["--tmpfs", "/run", "--dir", STAGE]
+    binds = [word for m in bound for word in (_BIND[m.kind], m.source, places[m.dest])]
+    return [*host, *stage, *binds, "--chdir", "/", "--unshare-pid", "--die-with-parent"]
+
+
+def _sandbox(launch: Launch, mounts: Iterable[Mount], programs: Programs, status_fd: int) -> list[str]:
+    walls = ["--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent", "--new-session"]
+    if programs.knows("--disable-userns"):
+        walls.append("--disable-userns")
+    variables = [word for name, value in sorted(launch.env.items()) for word in ("--setenv", name, value)]
+    system = [*_devices(launch, programs), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+    places = [word for mount in mounts for word in _words(mount, programs)]
+    end = ["--remount-ro", "/", "--chdir", launch.cwd, *_fd("--json-status-fd", status_fd), "--", *launch.command]
+    return [*walls, "--hostname", HOST_NAME, "--clearenv", *variables, *system, *places, *end]
+
+
+def _devices(launch: Launch, programs: Programs) -> list[str]:
+    shm = _words(Mount(Kind.EMPTY, "/dev/shm", size_bytes=launch.shm_bytes), programs)
+    return ["--dev", "/dev", *shm, "--remount-ro", "/dev"]
+
+
+_BIND = {Kind.READ_ONLY: "--ro-bind", Kind.WRITABLE: "--bind"}
+
+
+def _words(mount: Mount, programs: Programs) -> list[str]:
+    if mount.kind == Kind.LINK:
+        return ["--symlink", mount.source, mount.dest]
+    if mount.kind == Kind.EMPTY:
+        size = ["--size", str(mount.size_bytes)] if mount.size_bytes and programs.knows("--size") else []
+        return [*size, "--tmpfs", mount.dest]
+    return [_BIND[mount.kind], mount.source, mount.dest]
+
+
+def _fd(option: str, number: int) -> list[str]:
+    return [option, str(number)]

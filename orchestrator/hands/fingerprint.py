@@ -1,0 +1,36 @@
+"""A cheap hash that changes when an installed tool chain does: file times and sizes, no contents of packages."""
+
+import hashlib
+import platform
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+_TELLING = ("bin", "lib", "pyvenv.cfg", ".package-lock.json", ".yarn-state.yml", "conda-meta/history")
+_TELLING_GLOBS = ("lib/python*/site-packages", "lib/python*/dist-packages")
+_SYSTEM = (
+    *("/usr/bin", "/usr/lib", "/usr/local/bin", "/usr/local/lib", "/etc/ld.so.cache"),
+    *("/var/lib/dpkg/status", "/var/lib/rpm/rpmdb.sqlite", "/lib/apk/db/installed", "/var/lib/pacman/local"),
+)
+
+
+def fingerprint(directories: Iterable[Path]) -> str:
+    """Hash what tells one state of these directories, of the system's packages and of the kernel from another."""
+    digest = hashlib.sha256(f"{platform.machine()} {platform.release()}\n".encode())
+    for path in [*map(Path, _SYSTEM), *(told for d in sorted(directories) for told in _telling(d))]:
+        digest.update(f"{path}\0{_state(path)}\n".encode(errors="surrogateescape"))
+    return digest.hexdigest()
+
+
+def _telling(directory: Path) -> Iterator[Path]:
+    yield directory
+    yield from (directory / name for name in _TELLING)
+    for pattern in _TELLING_GLOBS:
+        yield from sorted(directory.glob(pattern))
+
+
+def _state(path: Path) -> str:
+    try:
+        stat = path.stat()
+    except OSError:
+        return "absent"
+    return f"{stat.st_mtime_ns} {stat.st_size} {stat.st_mode:o}"

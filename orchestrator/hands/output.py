@@ -1,0 +1,76 @@
+"""Moves what a command prints into its log, inside the kernel and up to a limit.
+
+The command gets a pipe and not the log itself: a script that opens /dev/stderr would truncate a file, and a file
+of another owner could not be opened at all.
+"""
+
+import fcntl
+import os
+from pathlib import Path
+
+import anyio
+
+_PIPE_BYTES = 256 * 1024
+_STEPS = 16
+_PAUSE_S = 0.03
+
+
+class OutputPipe:
+    """A pipe into the file `log`. `size_bytes` counts what has arrived; `is_over` tells that the limit was reached."""
+
+    def __init__(self, log: Path, limit_bytes: int, owner: int | None) -> None:
+        self.size_bytes = 0
+        self.is_over = False
+        self._limit = limit_bytes
+        self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        self._source, self.writer = os.pipe()
+        os.set_blocking(self._source, False)
+        if owner is not None:
+            os.fchown(self.writer, owner, owner)
+        try:
+            fcntl.fcntl(self.writer, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        except OSError:
+            return  # the user's allowance for pipe buffers is used up; the usual size works as well
+
+    async def pump(self) -> None:
+        """Move output until the command closes its end or the limit is reached, in steps that gather many writes."""
+        while True:
+            await anyio.wait_readable(self._source)
+            if self.move():
+                return
+            await anyio.sleep(_PAUSE_S)
+
+    def move(self) -> bool:
+        """Move what is there now, a few megabytes at most; whether nothing more is to come."""
+        for _ in range(_STEPS):
+            try:
+                moved = os.splice(self._source, self._log, self._room(), flags=os.SPLICE_F_NONBLOCK)
+            except BlockingIOError:
+                return False
+            self.size_bytes += moved
+            self.is_over = self.size_bytes > self._limit
+            if self.is_over:
+                self._cut()
+            if moved == 0 or self.is_over:
+                return True
+        return False
+
+    def _room(self) -> int:
+        """One byte more than allowed, which tells output of just the limit from too much."""
+        return min(_PIPE_BYTES, self._limit + 1 - self.size_bytes)
+
+    def _cut(self) -> None:
+        os.ftruncate(self._log, self._limit)
+        self.size_bytes = self._limit
+
+    def close_writer(self) -> None:
+        """Close our own end for writing, after the command has got it."""
+        if self.writer >= 0:
+            os.close(self.writer)
+            self.writer = -1
+
+    def close(self) -> None:
+        """Close everything; the log stays."""
+        self.close_writer()
+        os.close(self._source)
+        os.close(self._log)

@@ -1,0 +1,84 @@
+"""What a sandbox may reach and use up: the user's grant, and the resolved policy that commands run under.
+
+Neither ever comes from the repository being worked on.
+"""
+
+import hashlib
+import json
+from enum import IntEnum
+
+from pydantic import Field
+
+from orchestrator.domain.base import Frozen
+
+NOBODY = 65534
+DEFAULT_SHARE = (".venv", "venv", "node_modules", "*.egg-info", "*.so", "*.pyd")
+_GIB = 1024**3
+
+
+class Tier(IntEnum):
+    """How much a workspace offers. Each tier adds to the one below."""
+
+    FILES = 0
+    COMMANDS = 1
+
+
+class Limits(Frozen):
+    """Ceilings for one command, whatever it asks for itself.
+
+    `wall_s` and `output_bytes` cap what a `Command` may ask for. `address_space_bytes`, `file_bytes` and `open_files`
+    count per process; `processes` counts the whole sandbox, on kernels that count per user namespace (5.14 and
+    later). `tmpfs_bytes` is the size of the home directory, of /tmp and of /dev/shm, each.
+    """
+
+    wall_s: float = Field(default=24 * 3600.0, gt=0)
+    address_space_bytes: int | None = Field(default=None, gt=0)
+    file_bytes: int = Field(default=2 * _GIB, gt=0)
+    open_files: int = Field(default=4096, ge=16)
+    processes: int = Field(default=512, ge=8)
+    output_bytes: int = Field(default=64 * 1024**2, gt=0)
+    tmpfs_bytes: int = Field(default=_GIB, gt=0)
+
+
+class GivenDir(Frozen):
+    """A directory the user asked to have bound read-only; `origin` says where it was given, for messages."""
+
+    path: str
+    origin: str = "hands.read_only"
+
+
+class Grant(Frozen):
+    """What the user grants, as written: directories may be relative to the repository's root or start with `~`.
+
+    `share` holds glob patterns of git-ignored paths; `uid` is who commands run as when started by root.
+    """
+
+    tier: Tier = Tier.COMMANDS
+    read_only: tuple[GivenDir, ...] = ()
+    share: tuple[str, ...] = DEFAULT_SHARE
+    env: dict[str, str] = Field(default_factory=dict)
+    limits: Limits = Limits()
+    uid: int = Field(default=NOBODY, gt=0)
+
+
+class Policy(Frozen):
+    """What commands run under. Paths are those seen inside.
+
+    `read_only` are directories bound at their own path, `masked` files below them that stay unreadable, `path` the
+    directories of PATH in order, `shared` paths relative to the repository's root. `uid` is None unless commands are
+    started by root and drop to it.
+    """
+
+    tier: Tier = Tier.COMMANDS
+    read_only: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+    shared: tuple[str, ...] = ()
+    limits: Limits = Limits()
+    uid: int | None = None
+
+    @property
+    def sha(self) -> str:
+        """A hash of every field."""
+        return hashlib.sha256(json.dumps(self.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()

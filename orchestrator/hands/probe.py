@@ -1,0 +1,77 @@
+"""Does the sandbox hold? A real attempt to break out of it, made once before any command of a model runs."""
+
+import json
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+
+from orchestrator.hands.advice import advice
+from orchestrator.hands.bait import Bait, put_out
+from orchestrator.hands.process import Ended, run
+from orchestrator.hands.sandbox import Place, Sandbox
+from orchestrator.hands.trees import new_folder, remove_tree
+from orchestrator.ports.hands import Command, Ending
+
+_TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class ProbeReport:
+    """What the self-test found. `escapes` names each wall that did not hold; `refusal` is None if commands may run."""
+
+    is_booted: bool
+    escapes: tuple[str, ...] = ()
+    refusal: str | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+async def probe(sandbox: Sandbox, scratch: Path) -> ProbeReport:
+    """Boot the sandbox, attack the host from inside, and look for traces outside; `scratch` is made and removed."""
+    try:
+        new_folder(scratch)
+        with put_out(scratch, sandbox.around) as bait:
+            return await _attack(sandbox, scratch, bait)
+    except OSError as error:
+        return refused(f"The sandbox's self-test could not be prepared: {error}.")
+    finally:
+        remove_tree(scratch)
+
+
+def refused(trouble: str) -> ProbeReport:
+    """The report for a sandbox that does not start."""
+    return ProbeReport(False, (), _refusal(trouble))
+
+
+def _refusal(trouble: str) -> str:
+    return f"{trouble.rstrip('. ')}. Commands are refused on this host. {advice(trouble)}"
+
+
+async def _attack(sandbox: Sandbox, scratch: Path, bait: Bait) -> ProbeReport:
+    place = Place(new_folder(scratch / "workspace", sandbox.owner), new_folder(scratch / "git", sandbox.owner))
+    (place.root / ".git").touch()
+    command = _command(bait)
+    log = scratch / "log"
+    ended = await run(sandbox.build(command, place), log, command.timeout_s, command.output_bytes, sandbox.owner)
+    return _judge(ended, log, bait, frozenset(sandbox.env(command)))
+
+
+def _command(bait: Bait) -> Command:
+    """The attack, run by our own Python, which every tool chain holds."""
+    python = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    script = resources.files("orchestrator.hands").joinpath("attack.py").read_text(encoding="utf-8")
+    words = (str(python), "-I", "-S", "-c", script, json.dumps(bait.orders()))
+    return Command(line=f"exec {shlex.join(words)}", timeout_s=_TIMEOUT_S)
+
+
+def _judge(ended: Ended, log: Path, bait: Bait, given: frozenset[str]) -> ProbeReport:
+    output = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    if ended.ending != Ending.EXITED or ended.exit_code != 0 or bait.token not in output:
+        words = ended.detail or output.strip()[-500:] or f"its self-test ended as {ended.ending}"
+        return refused(f"The sandbox does not start: {words}")
+    escapes = tuple(bait.escapes(json.loads(output.partition(bait.token)[2]), given))
+    if escapes:
+        return ProbeReport(True, escapes, _refusal(f"The sandbox does not hold: {'; '.join(escapes)}."))
+    return ProbeReport(True, facts={"self-test": f"passed in {ended.seconds:.2f} s"})

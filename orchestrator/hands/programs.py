@@ -1,0 +1,71 @@
+"""The programs that build a sandbox, found where the repository being worked on cannot put its own."""
+
+import os
+import re
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_SYSTEM_PATH = ("/usr/bin", "/bin", "/usr/sbin", "/usr/local/bin", "/run/wrappers/bin", "/run/current-system/sw/bin")
+
+
+class ProgramMissing(Exception):
+    """A program that the sandbox is built with is not installed, or does not start."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Absolute paths outside the repository. `options` are the long options this bubblewrap knows."""
+
+    bwrap: str
+    prlimit: str
+    setpriv: str | None
+    version: str
+    options: frozenset[str]
+
+    def knows(self, option: str) -> bool:
+        """Whether bubblewrap has the option, for example `--disable-userns` (0.8 and later)."""
+        return option in self.options
+
+
+def find_programs(environ: Mapping[str, str], untrusted: Iterable[Path], is_root: bool) -> Programs:
+    """Look in the system's directories first, then on PATH; never below `untrusted` directories.
+
+    Raises:
+        ProgramMissing: bubblewrap, prlimit, or (for root) setpriv is missing or broken.
+    """
+    places = [*map(Path, _SYSTEM_PATH), *_path(environ)]
+    shunned = [p.resolve() for p in untrusted]
+    bwrap = _find("bwrap", places, shunned, "bubblewrap")
+    prlimit = _find("prlimit", places, shunned, "util-linux")
+    setpriv = _find("setpriv", places, shunned, "util-linux") if is_root else None
+    return Programs(bwrap, prlimit, setpriv, _ask(bwrap, "--version").strip(), _options(bwrap))
+
+
+def _path(environ: Mapping[str, str]) -> Iterator[Path]:
+    return (Path(p) for p in environ.get("PATH", "").split(os.pathsep) if Path(p).is_absolute())
+
+
+def _find(name: str, places: Iterable[Path], shunned: Iterable[Path], package: str) -> str:
+    for place in places:
+        program = (place / name).resolve()
+        if any(program.is_relative_to(s) or place.resolve().is_relative_to(s) for s in shunned):
+            continue
+        if program.is_file() and os.access(program, os.X_OK):
+            return str(program)
+    raise ProgramMissing(f"{name} is not installed; install it, for example with `apt-get install {package}`.")
+
+
+def _options(bwrap: str) -> frozenset[str]:
+    return frozenset(re.findall(r"--[a-z0-9-]+", _ask(bwrap, "--help")))
+
+
+def _ask(program: str, option: str) -> str:
+    try:
+        done = subprocess.run(
+            [program, option], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10, env={}, check=True
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ProgramMissing(f"{program} does not start ({error}); reinstall it.") from error
+    return done.stdout

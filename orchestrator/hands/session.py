@@ -1,0 +1,80 @@
+"""A directory for what one process of ours needs while it lives; the next one clears up after one that was killed."""
+
+import fcntl
+import os
+import secrets
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from orchestrator.hands.trees import new_folder, remove_tree
+
+_KEEP_LOGS_S = 14 * 24 * 3600.0
+
+
+def drop_old_logs(logs: Path) -> None:
+    """Remove the logs of sessions that ended long ago; what matters of them is in journals. Blocks."""
+    if logs.is_dir():
+        for folder in logs.iterdir():
+            if folder.is_dir() and time.time() - folder.stat().st_mtime > _KEEP_LOGS_S:
+                remove_tree(folder)
+
+
+@contextmanager
+def open_session(state: Path) -> Iterator[Path]:
+    """A new directory below `state`, removed at the end; first ends what dead processes have left there. Blocks."""
+    home = state / "sessions"
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _locked(home / "lock"):
+        _sweep(home)
+        folder = new_folder(home / secrets.token_hex(8))
+        held = _try_lock(folder / "lock")
+    try:
+        yield folder
+    finally:
+        remove_tree(folder)
+        if held is not None:
+            os.close(held)
+
+
+def _sweep(home: Path) -> None:
+    for folder in home.iterdir():
+        if folder.is_dir():
+            held = _try_lock(folder / "lock")
+            if held is not None:
+                _end_leftovers(folder)
+                remove_tree(folder)
+                os.close(held)
+
+
+def _end_leftovers(folder: Path) -> None:
+    """Kill sandboxes that were just being built when their starter was killed; later ones died with it."""
+    prefix = f"{folder}/".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            program, *words = (process / "cmdline").read_bytes().split(b"\0")
+            if program.endswith(b"/bwrap") and any(word.startswith(prefix) for word in words):
+                os.kill(int(process.name), signal.SIGKILL)
+
+
+@contextmanager
+def _locked(file: Path) -> Iterator[None]:
+    fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _try_lock(file: Path) -> int | None:
+    """The descriptor that holds the lock, or None if a living process holds it."""
+    fd = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    return fd

@@ -1,0 +1,63 @@
+"""Which git-ignored things of the user's checkout a workspace borrows: environments, packages, build products.
+
+A fresh checkout lacks them. They are only ever shown read-only, at the same path.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+from orchestrator.hands.interpreters import is_environment
+from worktrees.repository import Repository
+
+
+async def find_shared(repository: Repository, patterns: Sequence[str]) -> tuple[str, ...]:
+    """The ignored paths that match, relative to the repository's root, sorted.
+
+    A pattern without `/` is matched against the last name of a path, any other (`/build`, `web/dist`) against the
+    whole path.
+
+    Raises:
+        GitError: git could not list the ignored files.
+    """
+    listing = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+    names = [name.rstrip("/") for name in (await repository.checkout_git.text(*listing)).split("\0") if name]
+    return choose(repository.root, names, patterns)
+
+
+def choose(root: Path, ignored: Iterable[str], patterns: Sequence[str]) -> tuple[str, ...]:
+    """Those of the ignored paths that match a pattern, exist, hold no secrets by their name and lead nowhere else."""
+    known = frozenset(ignored)
+    wanted = (name for name in known if _matches(name, patterns) and not _is_secret(root / name))
+    chosen = {name for name in wanted if _stays(root, name, known)}
+    return tuple(sorted(name for name in chosen if not any(str(p) in chosen for p in PurePosixPath(name).parents)))
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    last = PurePosixPath(name).name
+    return any(fnmatchcase(name if "/" in p.rstrip("/") else last, p.strip("/")) for p in patterns)
+
+
+def _is_secret(path: Path) -> bool:
+    """Whether it is a file of variables (`.env`, `.env.local`); an environment may be called so as well."""
+    is_named = path.name in (".env", ".envrc") or path.name.startswith(".env.")
+    return is_named and not is_environment(path)
+
+
+def _stays(root: Path, name: str, ignored: frozenset[str]) -> bool:
+    """Whether the path exists and is where it seems to be; a link must name another ignored thing of the checkout."""
+    path = root / name
+    here = root.resolve()
+    if not path.exists() or path.parent.resolve() != here / PurePosixPath(name).parent:
+        return False
+    if not path.is_symlink():
+        return path.is_dir() or path.is_file()
+    target = path.resolve()
+    if not target.is_relative_to(here) or _is_secret(target):
+        return False
+    return any(str(place) in ignored for place in _lineage(target.relative_to(here)))
+
+
+def _lineage(path: Path) -> Iterator[Path]:
+    yield path
+    yield from path.parents

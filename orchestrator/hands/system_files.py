@@ -1,0 +1,90 @@
+"""The /etc of a sandbox: a small copy of the host's public files, and users of its own."""
+
+import shutil
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+HOST_NAME = "sandbox"
+
+_COPIED = (
+    *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "timezone", "os-release"),
+    *("ssl/certs", "ssl/openssl.cnf", "ssl/cert.pem", "ca-certificates", "ca-certificates.conf"),
+    *("pki/tls/certs", "pki/tls/openssl.cnf", "pki/tls/cert.pem", "pki/ca-trust", "crypto-policies"),
+    *("mime.types", "magic", "protocols", "services", "shells", "inputrc", "terminfo", "fonts", "perl", "python3*"),
+    *("java-*", "maven", "debian_version", "lsb-release", "redhat-release", "alpine-release", "login.defs"),
+)
+_SWITCH = "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n"
+_HOSTS = f"127.0.0.1 localhost {HOST_NAME}\n::1 localhost {HOST_NAME}\n"
+
+
+@dataclass(frozen=True)
+class User:
+    """Who commands run as: ids, and home directory and shell as seen inside."""
+
+    uid: int
+    gid: int
+    home: str
+    shell: str
+
+
+def build(target: Path, user: User, source: Path = Path("/etc")) -> str:
+    """Fill the new directory `target`; returns the user's name, made up where the host knows none.
+
+    Only files that everybody on the host may read are copied.
+    """
+    _folder(target)
+    for pattern in _COPIED:
+        for found in source.glob(pattern):
+            for parent in found.relative_to(source).parents:
+                _folder(target / parent)
+            _copy(found, target / found.relative_to(source))
+    users, name = _with_entry(_lines(source / "passwd"), user.uid, f"x:{user.uid}:{user.gid}::{user.home}:{user.shell}")
+    groups, _ = _with_entry(_lines(source / "group"), user.gid, f"x:{user.gid}:")
+    texts = {"passwd": users, "group": groups, "nsswitch.conf": _SWITCH, "hosts": _HOSTS, "hostname": HOST_NAME + "\n"}
+    for file, text in texts.items():
+        _write(target / file, text)
+    return name
+
+
+def _with_entry(lines: list[str], number: int, rest: str) -> tuple[str, str]:
+    """The table with one entry for the id, under the name it has or `agent`; and that name."""
+    mine = [line for line in lines if line.split(":")[2:3] == [str(number)]]
+    name = mine[0].split(":")[0] if mine else "agent"
+    others = [line for line in lines if line not in mine and line.split(":")[0] != name]
+    return "".join(line + "\n" for line in [*others, f"{name}:{rest}"]), name
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return file.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+
+
+def _write(file: Path, text: str) -> None:
+    file.write_text(text, encoding="utf-8", errors="surrogateescape")
+    file.chmod(0o644)
+
+
+def _folder(path: Path) -> None:
+    """Create a directory that everybody may enter, whatever the umask."""
+    path.mkdir(parents=True, exist_ok=True)
+    path.chmod(0o755)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy links as links, public files and folders; leave out what is private, special or vanishes meanwhile."""
+    try:
+        mode = source.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            target.symlink_to(source.readlink())
+        elif stat.S_ISDIR(mode) and mode & stat.S_IROTH:
+            _folder(target)
+            for child in source.iterdir():
+                _copy(child, target / child.name)
+        elif stat.S_ISREG(mode) and mode & stat.S_IROTH:
+            shutil.copyfile(source, target)
+            target.chmod(mode & 0o755 | 0o444)
+    except (PermissionError, FileNotFoundError, FileExistsError):
+        return

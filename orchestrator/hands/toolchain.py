@@ -1,0 +1,142 @@
+"""Which host directories a sandbox gets read-only, and what its PATH is."""
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os.path import normpath
+from pathlib import Path
+
+from orchestrator.errors import UsageProblem
+from orchestrator.hands.interpreters import is_environment, prefixes
+from orchestrator.hands.places import STORES, Surroundings, is_provided
+from orchestrator.hands.policy import GivenDir
+
+_LAST = ("/usr/local/bin", "/usr/bin", "/bin")
+_INTERPRETER_PARTS = ("bin", "lib", "lib64", "include", "libexec")
+
+
+@dataclass(frozen=True)
+class ToolChain:
+    """Directories to bind read-only at their own path, places below them to hide, and PATH in order."""
+
+    read_only: tuple[Path, ...]
+    masked: tuple[Path, ...]
+    path: tuple[str, ...]
+    virtual_env: str | None
+
+
+def resolve(
+    given: Sequence[GivenDir], around: Surroundings, shared: Sequence[str], environ: Mapping[str, str]
+) -> ToolChain:
+    """The tool chain for what the user gave, what the repository shares, and our own Python as a last resort.
+
+    `shared` are paths relative to the repository. The user's `VIRTUAL_ENV` counts as given last.
+
+    Raises:
+        UsageProblem: a given directory is missing or may not be bound.
+    """
+    chosen = _Chosen(around)
+    for one in given:
+        chosen.give(_locate(one, around))
+    active = environ.get("VIRTUAL_ENV")
+    if active and Path(active).is_absolute() and Path(active).is_dir() and chosen.is_offered(Path(active), shared):
+        chosen.give(Path(active))
+    chosen.share(shared)
+    chosen.need(Path(sys.base_prefix))
+    chosen.path[str(Path(sys.base_prefix) / "bin")] = None
+    return chosen.tool_chain()
+
+
+def _locate(one: GivenDir, around: Surroundings) -> Path:
+    """The absolute path, links kept, of a directory the user gave."""
+    text = one.path
+    if text == "~" or text.startswith("~/"):
+        text = str(around.home) + text[1:]
+    directory = Path(normpath(around.repository / text))
+    if not directory.is_dir():
+        what = "is not a directory" if directory.exists() else "does not exist"
+        raise UsageProblem(f"{directory}, given as {one.path!r} in {one.origin}, {what}; correct or remove it there.")
+    objection = around.objection(directory)
+    if objection:
+        raise UsageProblem(
+            f"{directory}, given as {one.path!r} in {one.origin}, is never bound into a sandbox: {objection}. "
+            "Name the directory of the one tool chain that is needed instead."
+        )
+    return directory
+
+
+@dataclass
+class _Chosen:
+    around: Surroundings
+    read_only: dict[Path, None] = field(default_factory=dict)
+    path: dict[str, None] = field(default_factory=dict)
+    virtual_env: str | None = None
+
+    def is_offered(self, directory: Path, shared: Sequence[str]) -> bool:
+        """Whether an environment that was not asked for can be taken along."""
+        if not self._is_ours(directory):
+            return self.around.objection(directory) is None
+        return any(directory.is_relative_to(self.around.repository / name) for name in shared)
+
+    def give(self, directory: Path) -> None:
+        """Bind a directory and put its programs on PATH. One inside the repository stands in the workspace anyway."""
+        if not self._is_ours(directory):
+            self._bind(directory)
+        self._lean_on(directory)
+        self._search(_programs(directory))
+
+    def share(self, shared: Iterable[str]) -> None:
+        """Serve what the repository shares: interpreters that its environments need, programs at the usual places."""
+        shared = set(shared)
+        for name in sorted(shared):
+            self._lean_on(self.around.repository / name)
+        for name in (".venv", "venv"):
+            self._search([self.around.repository / name / "bin"] if name in shared else [])
+        if "node_modules" in shared:
+            self._search([self.around.repository / "node_modules" / ".bin"])
+
+    def need(self, prefix: Path) -> None:
+        """Bind an interpreter's installation, or the parts of it that may be bound."""
+        if self.around.objection(prefix) is None:
+            self._bind(prefix)
+            return
+        for part in (prefix / name for name in _INTERPRETER_PARTS):
+            if part.is_dir() and self.around.objection(part) is None:
+                self._bind(part)
+
+    def _is_ours(self, directory: Path) -> bool:
+        return directory.is_relative_to(self.around.repository)
+
+    def _lean_on(self, directory: Path) -> None:
+        for prefix in prefixes(directory):
+            if prefix.is_dir() and not self._is_ours(prefix):
+                self.need(prefix)
+        if is_environment(directory) and self.virtual_env is None:
+            self.virtual_env = str(directory)
+
+    def _bind(self, directory: Path) -> None:
+        for place in dict.fromkeys((directory, directory.resolve())):
+            store = next((s for s in STORES if place.is_relative_to(s) and s.is_dir()), place)
+            if not is_provided(store):
+                self.read_only[store] = None
+
+    def _search(self, directories: Iterable[Path]) -> None:
+        self.path.update(dict.fromkeys(str(d) for d in directories if d.is_dir()))
+
+    def tool_chain(self) -> ToolChain:
+        """What was chosen, without directories that lie in others."""
+        outer = tuple(d for d in sorted(self.read_only) if not any(p in self.read_only for p in d.parents))
+        masked = dict.fromkeys(m for d in outer for m in self.around.masked_in(d))
+        path = tuple(p for p in self.path if p not in _LAST) + _LAST
+        return ToolChain(outer, tuple(masked), path, self.virtual_env)
+
+
+def _programs(directory: Path) -> list[Path]:
+    places = [directory / "bin", directory / "node_modules" / ".bin"]
+    return [*places, directory] if _holds_programs(directory) else places
+
+
+def _holds_programs(directory: Path) -> bool:
+    with os.scandir(directory) as entries:
+        return any(e.is_file() and os.access(e.path, os.X_OK) for e in entries)

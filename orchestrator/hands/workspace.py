@@ -1,0 +1,220 @@
+"""A workspace on this host: a leased checkout, commands in a sandbox around it, files from outside."""
+
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+from anyio.abc import TaskGroup
+
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.errors import EnvironmentProblem, ToolRefused
+from orchestrator.hands import files, mountpoints, process, shadow
+from orchestrator.hands.calls import Call, check, collect, new_call
+from orchestrator.hands.sandbox import Place, Sandbox
+from orchestrator.hands.trees import new_folder, remove_tree
+from orchestrator.ports.hands import MAX_WAIT_S, Command, CommandResult, Snapshot
+from worktrees.errors import GitError
+from worktrees.pool import Pool, Worktree
+from worktrees.snapshot import snapshot
+
+
+@dataclass(frozen=True)
+class Host:
+    """What all workspaces of this process share. `sandbox` is None exactly where `refusal` says why."""
+
+    repository: Path
+    pool: Pool
+    sandbox: Sandbox | None
+    refusal: str | None
+    origin: shadow.Origin
+    shared: tuple[str, ...]
+    owner: int | None
+    slots: anyio.CapacityLimiter
+    tasks: TaskGroup
+    session: Path
+    logs: Path
+
+
+class LocalWorkspace:
+    """A checkout of one commit on this host, with hands in it; implements `orchestrator.ports.hands.Workspace`."""
+
+    def __init__(self, host: Host, worktree: Worktree, purpose: str) -> None:
+        self._host = host
+        self._worktree = worktree
+        self._purpose = purpose
+        self._calls: dict[str, Call] = {}
+        self._own = host.session / worktree.name
+        self._git = self._own / "git"
+        self._is_open = True
+        self._setup = anyio.Lock()
+        self._turn = anyio.Lock()
+
+    @property
+    def name(self) -> str:
+        """Its name in the pool."""
+        return self._worktree.name
+
+    @property
+    def root(self) -> Path:
+        """Where it lies on this host."""
+        return self._worktree.root
+
+    async def start(self, call_id: str, command: Command) -> None:
+        """Start a command, or queue it for a free slot; a no-op if `call_id` was started before."""
+        if self._host.sandbox is None:
+            raise EnvironmentProblem(self._host.refusal or "Commands are refused on this host.")
+        if not self._is_open:
+            raise EnvironmentProblem(f"Workspace {self.name} is closed; open another one.")
+        if call_id in self._calls:
+            return
+        check(command)
+        with _trouble("keep a log"):
+            call = new_call(call_id, command, self._host.logs / self.name, self._own / "files")
+        self._calls[call_id] = call
+        self._host.tasks.start_soon(self._carry_out, self._host.sandbox, call, name=f"{self._purpose} {call_id}")
+
+    async def wait(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
+        """The result, or None while the command runs, after `timeout_s` (at most 10) seconds."""
+        call = self._calls.get(call_id)
+        if call is None:
+            raise ValueError(f"no command was started as {call_id!r}")
+        with anyio.move_on_after(min(timeout_s, MAX_WAIT_S)):
+            await call.done.wait()
+        return call.result
+
+    async def kill(self, call_id: str) -> None:
+        """End the command and everything it started; returns when all of it is dead."""
+        call = self._calls.get(call_id)
+        if call is not None:
+            call.scope.cancel()
+            await call.done.wait()
+
+    async def read(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
+        """A regular file's content; borrowed things are read where they are borrowed from."""
+        return await to_thread.run_sync(self._read, path, limit_bytes)
+
+    async def write(self, path: str, content: bytes) -> None:
+        """Replace or create a regular file atomically, keeping an existing file's mode."""
+        await to_thread.run_sync(self._write, path, content)
+
+    async def paths(self) -> tuple[str, ...]:
+        """All files that would be in a snapshot, sorted."""
+        with _trouble("list the files of"):
+            await self._sweep()
+            return await self._worktree.paths()
+
+    async def snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
+        """Commit the content on top of `parent` and point `ref` at it."""
+        with _trouble("take a snapshot of"):
+            await self._sweep()
+            taken = await snapshot(self._worktree, message, ref, parent)
+        return Snapshot(commit=CommitId(taken.commit), tree=TreeId(taken.tree), dropped=taken.dropped)
+
+    async def restore(self, tree: TreeId) -> None:
+        """Make the content equal to `tree`; files that git ignores stay, git's state inside starts afresh."""
+        with _trouble("restore"):
+            await self._worktree.restore(tree)
+            await to_thread.run_sync(remove_tree, self._git)
+
+    async def close(self) -> None:
+        """Kill what still runs and give the checkout back to the pool."""
+        with anyio.CancelScope(shield=True):
+            if not self._is_open:
+                return
+            self._is_open = False
+            for call_id in self._calls:
+                await self.kill(call_id)
+            with _trouble("give back"):
+                await self._sweep()
+                await to_thread.run_sync(remove_tree, self._own)
+                await self._host.pool.release(self._worktree)
+
+    async def _carry_out(self, sandbox: Sandbox, call: Call) -> None:
+        try:
+            with call.scope:
+                async with self._turns(), self._host.slots:
+                    call.result = await self._execute(sandbox, call)
+        finally:
+            call.settle()
+
+    async def _execute(self, sandbox: Sandbox, call: Call) -> CommandResult:
+        command, limits = call.command, sandbox.policy.limits
+        try:
+            async with self._setup:
+                place = await to_thread.run_sync(self._prepare, call)
+            build = sandbox.build(command, place, call.exchange if command.files else None)
+            timeout_s, output_bytes = (
+                min(command.timeout_s, limits.wall_s),
+                min(command.output_bytes, limits.output_bytes),
+            )
+            ended = await process.run(build, call.log, timeout_s, output_bytes, sandbox.owner)
+            found = await to_thread.run_sync(self._collect, call)
+        except OSError as error:
+            return call.not_started(f"The host could not prepare the command: {error}.")
+        return CommandResult(
+            ending=ended.ending,
+            exit_code=ended.exit_code,
+            seconds=ended.seconds,
+            log=call.log,
+            output_bytes=ended.output_bytes,
+            files=found,
+            detail=ended.detail,
+        )
+
+    def _turns(self) -> AbstractAsyncContextManager[object]:
+        """One command after the other where one could otherwise divert what is being mounted for the next.
+
+        Root's outer sandbox makes the host unwritable for that; without it only directories at the top are safe.
+        """
+        is_safe = self._host.owner is not None or all(
+            mountpoints.is_fixed(self._host.repository, name) for name in self._host.shared
+        )
+        return nullcontext() if is_safe else self._turn
+
+    def _prepare(self, call: Call) -> Place:
+        host = self._host
+        if not self._git.exists():
+            index = self._worktree.admin / "index"
+            shadow.make(self._git, host.origin, self._worktree.commit, index, host.owner)
+        if call.command.files:
+            new_folder(call.exchange, host.owner)
+        shared = mountpoints.prepare(self.root, host.repository, host.shared, host.owner)
+        objects = (host.origin.objects, *host.origin.alternates)
+        return Place(self.root, self._git, objects, shared)
+
+    def _collect(self, call: Call) -> dict[str, bytes]:
+        if not call.command.files:
+            return {}
+        found = collect(call.exchange, call.command.files)
+        remove_tree(call.exchange)
+        return found
+
+    def _read(self, path: str, limit_bytes: int) -> bytes:
+        root = self._host.repository if self._is_borrowed(path) else self.root
+        return files.read(root, path, limit_bytes)
+
+    def _write(self, path: str, content: bytes) -> None:
+        if self._is_borrowed(path):
+            raise ToolRefused(f"{path} is shared read-only with the user's checkout and cannot be changed.")
+        files.write(self.root, path, content, self._host.owner)
+
+    def _is_borrowed(self, path: str) -> bool:
+        wanted = files.tidy(path)
+        names = [name for name in self._host.shared if wanted.is_relative_to(name)]
+        return bool(mountpoints.prepare(self.root, self._host.repository, names, self._host.owner))
+
+    async def _sweep(self) -> None:
+        if self._host.shared:
+            await to_thread.run_sync(mountpoints.sweep, self.root, self._host.shared)
+
+
+@contextmanager
+def _trouble(what: str) -> Iterator[None]:
+    """Git's and the disk's troubles belong to the environment, not to the work."""
+    try:
+        yield
+    except (GitError, OSError) as error:
+        raise EnvironmentProblem(f"Could not {what} a workspace: {error}.") from error

@@ -1,0 +1,131 @@
+"""The live journal of the one process that works on a run: durable appends with group commit, and their fold."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+
+import anyio
+from anyio import to_thread
+
+from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event.base import effect_key
+from orchestrator.domain.fold import advance, fold
+from orchestrator.domain.ids import SessionId
+from orchestrator.domain.state import RunState
+from orchestrator.domain.text import INLINE_CHARS, Text
+from orchestrator.errors import JournalProblem
+from orchestrator.journal.blobs import Blobs
+from orchestrator.journal.store import Store
+from orchestrator.ports.ledger import Clock
+
+Listener = Callable[[Recorded], None]
+
+
+class SystemClock:
+    """The clock of this machine."""
+
+    def now(self) -> datetime:
+        """Aware UTC."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Seconds that never run backwards."""
+        return monotonic()
+
+
+class Journal:
+    """A `ports.Ledger` over a journal file and its blobs.
+
+    Events get their place and are folded at once, in the order of the calls; `append` returns when they are durable.
+    Whoever waits first writes for all who wait (group commit). After a failed write nothing more can be appended,
+    so no effect can follow an intent that was not recorded.
+    """
+
+    def __init__(self, directory: Path, clock: Clock) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._store = Store.open_writer(directory / "journal.db")
+        self._blobs = Blobs(directory / "blobs")
+        self._clock = clock
+        self._state = fold(self._store.read())
+        self._pending: list[Recorded] = []
+        self._durable = self._state.seq
+        self._turn = anyio.Lock()
+        self._failure: JournalProblem | None = None
+        self.listeners: list[Listener] = []
+
+    @property
+    def state(self) -> RunState:
+        """The fold of everything appended so far; to be read only."""
+        return self._state
+
+    def next_key(self, name: str) -> str:
+        """The idempotency key for the next try of the effect `name`."""
+        return effect_key(name, self._state.tries[name])
+
+    async def append(self, *events: Event) -> None:
+        """Make the events durable, all or none, and fold them into the state.
+
+        Raises:
+            JournalProblem: they could not be written.
+        """
+        if self._failure:
+            raise self._failure
+        for event in events:
+            self._place(event)
+        last = self._state.seq
+        with anyio.CancelScope(shield=True):
+            async with self._turn:
+                if self._durable < last and not self._failure:
+                    await self._commit()
+        if self._failure:
+            raise self._failure
+
+    def _place(self, event: Event) -> None:
+        recorded = Recorded(self._state.seq + 1, self._clock.now(), event)
+        advance(self._state, recorded)
+        self._pending.append(recorded)
+
+    async def _commit(self) -> None:
+        batch, self._pending = self._pending, []
+        try:
+            await to_thread.run_sync(self._store.insert, batch)
+        except JournalProblem as problem:
+            self._failure = problem
+            return
+        self._durable = batch[-1].seq
+        for recorded in batch:
+            for listener in self.listeners:
+                listener(recorded)
+
+    async def keep(self, text: str) -> Text:
+        """Store a text of any length and return how it stands in an event."""
+        if len(text) <= INLINE_CHARS:
+            return Text.inline(text)
+        sha = await self.keep_bytes(text.encode("utf-8", "surrogateescape"))
+        return Text(head=text[:INLINE_CHARS], size=len(text), sha=sha)
+
+    async def read(self, text: Text) -> str:
+        """The whole of a kept text."""
+        if text.sha is None:
+            return text.head
+        return (await self.read_bytes(text.sha)).decode("utf-8", "surrogateescape")
+
+    async def keep_bytes(self, content: bytes) -> str:
+        """Store a blob and return its sha256."""
+        return await to_thread.run_sync(self._blobs.put, content)
+
+    async def read_bytes(self, sha: str) -> bytes:
+        """The content of a blob."""
+        return await to_thread.run_sync(self._blobs.get, sha)
+
+    async def session(self, session: SessionId) -> list[Recorded]:
+        """All events of one conversation, in order."""
+        async with self._turn:
+            return await to_thread.run_sync(lambda: list(self._store.read(session=session)))
+
+    def close(self) -> None:
+        """Close the file. Only after everybody who appends has stopped."""
+        with suppress(JournalProblem):
+            self._store.close()

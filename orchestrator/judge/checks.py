@@ -1,0 +1,117 @@
+"""Running one check on one tree, in a fresh workspace, into a receipt."""
+
+import hashlib
+import json
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.domain.check import CheckSpec, Receipt, ReceiptStatus, ReportFormat, TestCounts, TestOutcome
+from orchestrator.domain.event.run import CheckFinished, CheckStarted
+from orchestrator.domain.excerpt import cap_bytes
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.text import Text
+from orchestrator.hands.run import run_command
+from orchestrator.judge.reports import parse_report
+from orchestrator.ports.hands import Command, CommandResult, Ending, Hands
+from orchestrator.ports.ledger import Ledger
+
+_REPORT = "ORCHESTRATE_REPORT"
+_ENDS_BYTES = 32 * 1024
+_KEPT_BYTES = 1024 * 1024
+
+
+class CheckRunner:
+    """Runs checks in the hands of this host and books each run in the ledger."""
+
+    def __init__(self, hands: Hands, ledger: Ledger, output_bytes: int) -> None:
+        self._hands = hands
+        self._ledger = ledger
+        self._output_bytes = output_bytes
+
+    @property
+    def environment(self) -> str:
+        """What besides the tree decides an outcome, as a hash."""
+        return self._hands.environment
+
+    async def run(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str) -> Receipt:
+        """Run the check on a clean checkout of `commit`, whose tree is `tree`.
+
+        Raises:
+            EnvironmentProblem: no workspace or sandbox could be had.
+        """
+        key = self._ledger.next_key(f"check/{check_name(spec)}/{tree}")
+        await self._ledger.append(CheckStarted(key=key, check=spec.id, tree=tree, purpose=purpose))
+        workspace = await self._hands.open(commit, purpose)
+        try:
+            result = await run_command(workspace, self._command(spec))
+        finally:
+            await workspace.close()
+        receipt = await self._receipt(key, spec, tree, result)
+        await self._ledger.append(CheckFinished(key=key, receipt=receipt))
+        return receipt
+
+    def _command(self, spec: CheckSpec) -> Command:
+        line = spec.run.replace("{report}", f'"${_REPORT}"')
+        if spec.report in {ReportFormat.AUTO, ReportFormat.JUNIT} and line == spec.run:
+            line = f'export PYTEST_ADDOPTS="${{PYTEST_ADDOPTS:-}} --junitxml=${_REPORT}"\n{line}'
+        return Command(
+            line=line, timeout_s=spec.timeout_s, output_bytes=self._output_bytes, files={_REPORT: "report.xml"}
+        )
+
+    async def _receipt(self, key: str, spec: CheckSpec, tree: TreeId, result: CommandResult) -> Receipt:
+        outcomes = await to_thread.run_sync(_outcomes, spec, result)
+        counts = TestCounts.of(outcomes.values()) if outcomes is not None else TestCounts()
+        return Receipt(
+            key=key,
+            check=check_name(spec),
+            command=spec.run,
+            tree=tree,
+            environment=self.environment,
+            status=ReceiptStatus(_STATUS[result.ending]),
+            exit_code=result.exit_code,
+            seconds=round(result.seconds, 3),
+            counts=counts,
+            tests=None if outcomes is None else await self._ledger.keep_bytes(_dump(outcomes)),
+            output=await self._keep_output(result),
+        )
+
+    async def _keep_output(self, result: CommandResult) -> Text:
+        text = await to_thread.run_sync(_read_output, result.log)
+        return await self._ledger.keep(f"{text}\n{result.detail}" if result.detail else text)
+
+
+_STATUS = {
+    Ending.EXITED: "completed",
+    Ending.TIMED_OUT: "timed-out",
+    Ending.OUTPUT_LIMIT: "output-limit",
+    Ending.KILLED: "killed",
+    Ending.NOT_STARTED: "not-started",
+}
+
+
+def check_name(spec: CheckSpec) -> str:
+    """The check's id with a hash of everything that defines it, so that receipts of another definition never count."""
+    definition = json.dumps(spec.model_dump(mode="json"), sort_keys=True)
+    return f"{spec.id}.{hashlib.sha256(definition.encode()).hexdigest()[:8]}"
+
+
+def _outcomes(spec: CheckSpec, result: CommandResult) -> dict[str, TestOutcome] | None:
+    if result.ending != Ending.EXITED:
+        return None
+    return parse_report(spec.report, result.log, result.files.get(_REPORT)).outcomes
+
+
+def _dump(outcomes: dict[str, TestOutcome]) -> bytes:
+    return json.dumps(outcomes, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _read_output(log: Path) -> str:
+    """The whole output if it is moderate, else its ends; the log file itself is kept as long as the run's state."""
+    size = log.stat().st_size
+    if size <= _KEPT_BYTES:
+        return log.read_bytes().decode("utf-8", "replace")
+    with log.open("rb") as file:
+        head = file.read(_ENDS_BYTES)
+        file.seek(size - _ENDS_BYTES)
+        return cap_bytes(head, file.read(), size).text

@@ -1,0 +1,131 @@
+"""The gate: the run's checks, their baseline, and the difference of a tree to it."""
+
+import json
+from collections.abc import Mapping, Sequence
+
+from orchestrator.domain.check import CheckSpec, Difference, Receipt, ReceiptStatus, TestOutcome
+from orchestrator.domain.event.run import BaselineRecorded
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.judge.checks import CheckRunner, check_name
+from orchestrator.judge.difference import compare
+from orchestrator.ports.gate import GateResult
+from orchestrator.ports.ledger import Ledger
+
+_INFRASTRUCTURE_TRIES = 2
+"""A check that timed out or was killed says nothing about the tree until it has done so this often in a row."""
+
+
+class HarnessGate:
+    """A `ports.Gate` whose verdicts rest on receipts that it made itself.
+
+    A tree with receipts of the same checks in the same environment is not tested again.
+    """
+
+    def __init__(self, runner: CheckRunner, ledger: Ledger, checks: Sequence[CheckSpec]) -> None:
+        self._runner = runner
+        self._ledger = ledger
+        self._checks = tuple(checks)
+        self._outcomes: dict[str, Mapping[str, TestOutcome]] = {}
+
+    @property
+    def commands(self) -> str:
+        """What the gate runs, in words."""
+        return " && ".join(spec.run for spec in self._checks)
+
+    async def record_baseline(self, commit: CommitId, tree: TreeId) -> Sequence[Receipt]:
+        """Run every check on the base, unless the ledger has the baseline already.
+
+        Raises:
+            EnvironmentProblem: a check cannot serve as a gate: it hangs, is not found, runs no test, or is red
+                without saying which tests are.
+        """
+        if self._ledger.state.baseline:
+            return list(self._ledger.state.baseline_receipts().values())
+        receipts = [await self._receipt(spec, commit, tree, "baseline", fresh=False) for spec in self._checks]
+        for spec, receipt in zip(self._checks, receipts, strict=True):
+            if problem := _baseline_problem(spec, receipt):
+                raise EnvironmentProblem(f"{problem}\n\nIt printed:\n{_tail(receipt.output.head)}")
+        await self._ledger.append(BaselineRecorded(receipts=tuple(receipt.key for receipt in receipts)))
+        return receipts
+
+    async def judge(self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False) -> GateResult:
+        """The difference to the baseline; stops at the first check that is red."""
+        total, keys, before = Difference(), [], self._ledger.state.test_runs
+        baseline = self._ledger.state.baseline_receipts()
+        for spec in self._checks:
+            receipt = await self._receipt(spec, commit, tree, purpose, fresh)
+            keys.append(receipt.key)
+            total += await self._difference(baseline[check_name(spec)], receipt)
+            if not total.is_green:
+                break
+        return GateResult(
+            tree=tree, difference=total, receipts=tuple(keys), cached=self._ledger.state.test_runs == before
+        )
+
+    async def run_extra(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str) -> Receipt:
+        """The receipt of a check that is not part of the gate, such as a task's own."""
+        return await self._receipt(spec, commit, tree, purpose, fresh=False)
+
+    async def _receipt(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str, fresh: bool) -> Receipt:
+        known = None if fresh else self._known(spec, tree)
+        tries = 0
+        while known is None or (known.status != ReceiptStatus.COMPLETED and tries < _INFRASTRUCTURE_TRIES):
+            known = await self._runner.run(spec, commit, tree, purpose)
+            tries += 1
+        return known
+
+    def _known(self, spec: CheckSpec, tree: TreeId) -> Receipt | None:
+        wanted = (check_name(spec), tree, self._runner.environment)
+        receipts = reversed(self._ledger.state.receipts.values())
+        return next((r for r in receipts if (r.check, r.tree, r.environment) == wanted), None)
+
+    async def _difference(self, baseline: Receipt, receipt: Receipt) -> Difference:
+        if receipt.status != ReceiptStatus.COMPLETED:
+            return Difference(problems=(f"{receipt.check}: {receipt.status} after {receipt.seconds:.0f} s",))
+        return compare(
+            await self.outcomes(baseline), baseline.exit_code, await self.outcomes(receipt), receipt.exit_code
+        )
+
+    async def outcomes(self, receipt: Receipt) -> Mapping[str, TestOutcome] | None:
+        """Test id → outcome of a receipt, None where the check tells only its exit code."""
+        if receipt.tests is None:
+            return None
+        if receipt.tests in self._outcomes:
+            return self._outcomes[receipt.tests]
+        stored = json.loads(await self._ledger.read_bytes(receipt.tests))
+        outcomes = {test: TestOutcome(outcome) for test, outcome in stored.items()}
+        if receipt.key in self._ledger.state.baseline:
+            self._outcomes[receipt.tests] = outcomes
+        return outcomes
+
+
+def _baseline_problem(spec: CheckSpec, receipt: Receipt) -> str:
+    """Why the receipt of the base cannot be compared with, in the words of somebody who has to mend it."""
+    what = f"the gate command `{spec.run}`"
+    match receipt.status:
+        case ReceiptStatus.NOT_STARTED:
+            return f"{what} could not be started"
+        case ReceiptStatus.TIMED_OUT:
+            return f"{what} did not end within {spec.timeout_s:.0f} s, before anything changed: raise timeout_s"
+        case ReceiptStatus.OUTPUT_LIMIT:
+            return f"{what} printed more than [hands] output_mb allows: make it quieter or raise the limit"
+        case ReceiptStatus.KILLED:
+            return f"{what} was killed on the base, before anything changed"
+    if receipt.tests is None and receipt.exit_code == 127:  # what a shell says of a command it does not know
+        return (
+            f"{what} was not found in the sandbox: install it into the project's environment, or bind where it lies "
+            "with --read-only DIR"
+        )
+    if receipt.tests is None and receipt.exit_code != 0:
+        return (
+            f"{what} exits {receipt.exit_code} on the base, before anything changed, and does not tell which tests "
+            "are red: mend it, or let it report tests (report = junit, tap, pytest-rA or unittest)"
+        )
+    if receipt.tests is not None and receipt.counts.total == 0:
+        return f"{what} ran no test on the base: nothing could ever be judged by it"
+    return ""
+
+
+def _tail(text: str, lines: int = 15) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines()[-lines:])

@@ -1,0 +1,75 @@
+"""Test reports of any kind into test id → outcome. Nothing here raises: what is malformed becomes a `problem`."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from orchestrator.domain.check import ReportFormat
+from orchestrator.judge.reports import junit, pytest_text, tap, unittest_text
+from orchestrator.judge.reports.result import ParsedReport, is_test
+
+__all__ = ["ParsedReport", "is_test", "parse_report"]
+
+_MAX_OUTPUT_BYTES = 64 * 1024 * 1024
+_TEXTS: dict[ReportFormat, Callable[[str], ParsedReport]] = {
+    ReportFormat.TAP: tap.parse,
+    ReportFormat.UNITTEST: unittest_text.parse,
+    ReportFormat.PYTEST_RA: pytest_text.parse,
+}
+_DETECTORS: tuple[tuple[Callable[[str], bool], ReportFormat], ...] = (
+    (tap.looks_like, ReportFormat.TAP),
+    (unittest_text.looks_like, ReportFormat.UNITTEST),
+    (pytest_text.looks_like, ReportFormat.PYTEST_RA),
+)
+
+
+def parse_report(
+    format: ReportFormat,  # noqa: A002
+    output: Path | bytes,
+    report: bytes | None = None,
+    exit_code: int | None = None,
+) -> ParsedReport:
+    """Read what a check reported: its report file if it wrote one, or its output, as bytes or as a file that holds it.
+
+    A format that was asked for and is not there gives no outcomes and a problem, so that it never passes for a
+    check without tests. `auto` without any evidence gives None: only the exit code counts. The exit code is used
+    for the wording of a problem alone.
+    """
+    if format == ReportFormat.EXIT_CODE:
+        return ParsedReport()
+    if format == ReportFormat.JUNIT or (format == ReportFormat.AUTO and report is not None):
+        return _explained(_junit(report), exit_code)
+    text, problem = _text(output)
+    if format == ReportFormat.AUTO:
+        found = next((kind for looks_like, kind in _DETECTORS if looks_like(text)), None)
+        if found is None:
+            return ParsedReport(problem=problem)
+        format = found  # noqa: A001
+    parsed = _TEXTS[format](text)
+    problems = "; ".join(filter(None, (parsed.problem, problem)))
+    return _explained(ParsedReport(outcomes=parsed.outcomes, problem=problems), exit_code)
+
+
+def _junit(report: bytes | None) -> ParsedReport:
+    if report is None:
+        return ParsedReport(outcomes={}, problem="no JUnit report was written")
+    return junit.parse(report)
+
+
+def _text(output: Path | bytes) -> tuple[str, str]:
+    try:
+        content = output if isinstance(output, bytes) else _head(output)
+    except OSError as error:
+        return "", f"the output cannot be read: {error.strerror}"
+    problem = "" if len(content) <= _MAX_OUTPUT_BYTES else "the output is too large to be read whole"
+    return content[:_MAX_OUTPUT_BYTES].decode("utf-8", "replace"), problem
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_MAX_OUTPUT_BYTES + 1)
+
+
+def _explained(parsed: ParsedReport, exit_code: int | None) -> ParsedReport:
+    if not parsed.problem or not exit_code:
+        return parsed
+    return parsed.model_copy(update={"problem": f"{parsed.problem} (exit code {exit_code})"})

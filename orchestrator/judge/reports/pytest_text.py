@@ -1,0 +1,86 @@
+"""The short summary that `pytest -rA` prints."""
+
+import re
+from collections import Counter
+
+from orchestrator.domain.check import TestOutcome
+from orchestrator.judge.reports.result import COLLECTION, ParsedReport, Tally, lines_of
+
+_TITLE = re.compile(r"=+ short test summary info =+\Z")
+_LINE = re.compile(r"(PASSED|FAILED|ERROR|XFAIL|XPASS|SKIPPED) (.+)\Z")
+_SUBTEST = re.compile(r"SUB(PASS|FAIL|SKIP)(?:ED|PED)?(?:\[.*?\])? ?(?:\(.*?\))? (.+)\Z")
+_END = re.compile(r"(?:=+ )?((?:no tests ran|\d+ [a-z]+)(?:, \d+ [a-z ]+?)*) in [\d.]+s\b.*\Z")
+_COUNT = re.compile(r"(\d+) (passed|failed|errors?|xfailed|xpassed)\b")
+_OUTCOMES = {
+    "PASSED": TestOutcome.PASSED,
+    "FAILED": TestOutcome.FAILED,
+    "ERROR": TestOutcome.ERROR,
+    "XFAIL": TestOutcome.XFAILED,
+    "XPASS": TestOutcome.XPASSED,
+    "PASS": TestOutcome.PASSED,
+    "FAIL": TestOutcome.FAILED,
+    "SKIP": TestOutcome.SKIPPED,
+}
+_COUNTED = {
+    "passed": TestOutcome.PASSED,
+    "failed": TestOutcome.FAILED,
+    "error": TestOutcome.ERROR,
+    "xfailed": TestOutcome.XFAILED,
+    "xpassed": TestOutcome.XPASSED,
+}
+
+
+def looks_like(text: str) -> bool:
+    """Whether there is strong evidence of `pytest -rA`: a summary that lists as many tests as its last line counts."""
+    return any(_TITLE.match(line) for line in lines_of(text)) and not parse(text).problem
+
+
+def parse(text: str) -> ParsedReport:
+    """Read the summaries. Ids are pytest's node ids; a skipped test has none, so it is not among them."""
+    tally, listed, counted = Tally(), Counter[TestOutcome](), Counter[TestOutcome]()
+    is_in_summary, ends, titles = False, 0, 0
+    for line in lines_of(text):
+        if _TITLE.match(line):
+            is_in_summary, titles = True, titles + 1
+        elif match := _END.match(line):
+            counted.update(_counts(match[1]))
+            is_in_summary, ends = False, ends + 1
+        elif is_in_summary and (found := _summary_line(line)):
+            listed[found[1]] += 1
+            tally.merge(*found)
+    return ParsedReport(outcomes=tally.outcomes, problem=_problem(listed, counted, titles, ends))
+
+
+def _summary_line(line: str) -> tuple[str, TestOutcome] | None:
+    match = _SUBTEST.match(line) or _LINE.match(line)
+    if match is None or match[1] == "SKIPPED":
+        return None
+    outcome = _OUTCOMES[match[1]]
+    test_id = match[2] if match[1] == "PASSED" else _without_message(match[2])
+    return (test_id if "::" in test_id else f"{COLLECTION}{test_id}"), outcome
+
+
+def _without_message(text: str) -> str:
+    """The node id before ` - message`; parameters in brackets may hold ` - ` too."""
+    ends = [match.start() for match in re.finditer(" - ", text)]
+    if not ends or "[" not in text[: ends[0]]:
+        return text[: ends[0]] if ends else text
+    closed = [end for end in (*ends, len(text)) if text[end - 1] == "]"]
+    balanced = [end for end in closed if text.count("[", 0, end) == text.count("]", 0, end)]
+    return text[: (balanced or closed or ends)[0]]
+
+
+def _counts(ending: str) -> dict[TestOutcome, int]:
+    return {_COUNTED[word.removesuffix("s")]: int(number) for number, word in _COUNT.findall(ending)}
+
+
+def _problem(listed: Counter[TestOutcome], counted: Counter[TestOutcome], titles: int, ends: int) -> str:
+    if not titles and not ends:
+        return "the output holds no summary of pytest"
+    if ends < titles or not ends:
+        return "the pytest output is cut off: its last line is missing"
+    short = {outcome: number for outcome, number in counted.items() if listed[outcome] < number}
+    if short:
+        words = ", ".join(f"{number} {outcome}" for outcome, number in short.items())
+        return f"pytest counts {words}, but does not list them all: was -rA given?"
+    return ""

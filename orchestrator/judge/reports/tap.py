@@ -1,0 +1,166 @@
+"""TAP 12 to 14, as tape, node, tap, prove, bats and others print it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count, islice, pairwise
+
+from orchestrator.domain.check import TestOutcome
+from orchestrator.judge.reports.result import ParsedReport, Tally, lines_of
+
+_POINT = re.compile(r"( *)(not )?ok(?: +(\d{1,9})(?= |\Z))?(?: +-(?= |\Z))?(?: +(.*))?\Z")
+_PLAN = re.compile(r"( *)1\.\.(\d{1,9})(?:\s*#.*)?\s*\Z")
+_SUBTEST = re.compile(r"( *)# Subtest: ?(.*)\Z")
+_CLOSE = re.compile(r"( *)\}\s*\Z")
+_BAIL = re.compile(r" *Bail out!\s*(.*)\Z")
+_YAML = re.compile(r"( +)---\s*\Z")
+_VERSION = re.compile(r"TAP version 1[234]\s*\Z")
+_DIRECTIVE = re.compile(r"(?:\A|\s)#\s*(skip\S*|todo)\b.*\Z", re.IGNORECASE)
+_TIME = re.compile(r"\s#\s*time=\S+\s*\Z")
+_TRAILER = re.compile(r"# tests +\d+\Z")
+_GROUP = re.compile(r"# (?!Subtest:)(\S.*)\Z")
+_UNNAMED = "(unnamed test)"
+
+Result = tuple[tuple[str, ...], TestOutcome]
+
+
+@dataclass
+class _Level:
+    """The results at one depth of indentation; `inner` are those of a subtest whose own result has not come yet."""
+
+    indent: int
+    results: list[Result] = field(default_factory=list)
+    inner: list[Result] = field(default_factory=list)
+    numbers: list[int | None] = field(default_factory=list)
+    planned: int | None = None
+    subtest: str = ""
+    opened: str = ""
+
+
+def looks_like(text: str) -> bool:
+    """Whether there is strong evidence of TAP: a version or a plan, and a result."""
+    lines = list(lines_of(text))
+    is_announced = any(_VERSION.match(line) or (_PLAN.match(line) and line[0] == "1") for line in lines)
+    return is_announced and any(_POINT.match(line) for line in lines)
+
+
+def parse(text: str) -> ParsedReport:
+    """Read the results. Ids are `group > subtest > description`, without the numbers."""
+    lines = list(lines_of(text))
+    reader = _Reader(has_groups=_is_tape(lines))
+    for line in lines:
+        reader.read(line)
+    return reader.report()
+
+
+def _is_tape(lines: Sequence[str]) -> bool:
+    """Whether comments name groups of tests, as tape and its kin print them, and are not remarks about failures."""
+    if any(_SUBTEST.match(line) for line in lines):
+        return False
+    begins = any(_VERSION.match(line) and _GROUP.match(after) for line, after in pairwise(filter(None, lines)))
+    return begins or any(_TRAILER.match(line) for line in lines)
+
+
+class _Reader:
+    def __init__(self, *, has_groups: bool) -> None:
+        self._levels = [_Level(0)]
+        self._has_groups = has_groups
+        self._group: tuple[str, ...] = ()
+        self._yaml: str | None = None
+        self._problems: list[str] = []
+
+    def read(self, line: str) -> None:
+        """Take in one line; whatever is no TAP is passed over."""
+        if self._is_yaml(line):
+            return
+        if match := _POINT.match(line):
+            self._point(self._at(len(match[1])), match)
+        elif match := _PLAN.match(line):
+            self._at(len(match[1])).planned = int(match[2])
+        elif match := _SUBTEST.match(line):
+            self._at(len(match[1])).subtest = match[2].strip()
+        elif match := _CLOSE.match(line):
+            self._close(self._at(len(match[1])))
+        elif match := _BAIL.match(line):
+            self._problems.append(f"the test run bailed out: {match[1].strip() or 'no reason given'}")
+        elif self._has_groups and (match := _GROUP.match(line)) and self._levels[0].planned is None:
+            self._group = (match[1].strip(),)
+
+    def report(self) -> ParsedReport:
+        """What was read, once all lines are in."""
+        top = self._at(0)
+        self._check_plan(top)
+        top.results += _within(top.opened or top.subtest or "(unfinished subtest)", top.inner)
+        if not top.results and top.planned is None:
+            return ParsedReport(outcomes={}, problem="; ".join(self._problems) or "the output holds no TAP")
+        if top.planned is None:
+            self._problems.append("the TAP output has no plan, so it is cut off")
+        tally = Tally()
+        for names, outcome in top.results:
+            tally.add(" > ".join(names), outcome)
+        return ParsedReport(outcomes=tally.outcomes, problem="; ".join(self._problems))
+
+    def _is_yaml(self, line: str) -> bool:
+        """Whether the line belongs to a block of details below a result, which may quote anything."""
+        if self._yaml is not None:
+            is_outside = bool(line.strip()) and not line.startswith(self._yaml)
+            if is_outside or line.rstrip() == f"{self._yaml}...":
+                self._yaml = None
+            return not is_outside
+        if (match := _YAML.match(line)) and self._levels[-1].numbers:
+            self._yaml = match[1]
+        return self._yaml is not None
+
+    def _at(self, indent: int) -> _Level:
+        """The level of this indentation; deeper ones are over."""
+        while self._levels[-1].indent > indent:
+            done = self._levels.pop()
+            self._check_plan(done)
+            self._levels[-1].inner += [*done.results, *done.inner]
+        if self._levels[-1].indent < indent:
+            self._levels.append(_Level(indent))
+        return self._levels[-1]
+
+    def _point(self, level: _Level, match: re.Match[str]) -> None:
+        name, outcome = _described(match[4] or "", is_ok=match[2] is None)
+        is_opening = name.endswith("{") and not level.inner
+        name = (name.removesuffix("{").strip() if is_opening else name) or level.subtest or _UNNAMED
+        prefix = self._group if level.indent == 0 else ()
+        level.results += _within(name, level.inner, prefix)
+        level.results.append(((*prefix, name), outcome))
+        level.numbers.append(int(match[3]) if match[3] else None)
+        level.inner, level.subtest, level.opened = [], "", name if is_opening else ""
+
+    def _close(self, level: _Level) -> None:
+        if level.opened:
+            level.results += _within(level.opened, level.inner, self._group if level.indent == 0 else ())
+            level.inner, level.opened = [], ""
+
+    def _check_plan(self, level: _Level) -> None:
+        if level.planned is None or len(level.numbers) >= level.planned:
+            return
+        missing = ""
+        if None not in level.numbers:
+            numbers = set(level.numbers)
+            gaps = list(islice((str(n) for n in count(1) if n not in numbers), min(level.planned, 11)))
+            gaps = [gap for gap in gaps if int(gap) <= level.planned]
+            missing = f" (missing: {', '.join(gaps[:10])}{', …' if len(gaps) > 10 else ''})"
+        self._problems.append(
+            f"the TAP plan promises {level.planned} tests, {len(level.numbers)} were reported{missing}"
+        )
+
+
+def _within(name: str, inner: Sequence[Result], prefix: tuple[str, ...] = ()) -> Iterator[Result]:
+    return (((*prefix, name, *names), outcome) for names, outcome in inner)
+
+
+def _described(text: str, *, is_ok: bool) -> tuple[str, TestOutcome]:
+    """A description without its directive, and the outcome that both make."""
+    outcome = TestOutcome.PASSED if is_ok else TestOutcome.FAILED
+    text = _TIME.sub("", text)
+    if match := _DIRECTIVE.search(text):
+        text = text[: match.start()]
+        is_skip = match[1].lower().startswith("skip")
+        todo = TestOutcome.XPASSED if is_ok else TestOutcome.XFAILED
+        outcome = TestOutcome.SKIPPED if is_skip else todo
+    return re.sub(r"\\([#\\])", r"\1", text).strip(), outcome

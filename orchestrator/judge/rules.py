@@ -1,0 +1,52 @@
+"""Rules about a diff that need no test run. A finding either stops the candidate or is told to the reviewers."""
+
+from collections.abc import Sequence
+
+from pathspec import GitIgnoreSpec
+
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.task import Task
+
+MAX_CHANGED_LINES = 5_000
+
+
+class Finding(Frozen):
+    """What a rule saw; a blocking one keeps the candidate from landing."""
+
+    rule: str
+    text: str
+    is_blocking: bool
+
+
+def check_diff(
+    task: Task, paths: Sequence[str], changed_lines: int, dropped: Sequence[str], grown: bool
+) -> tuple[Finding, ...]:
+    """All findings on a candidate.
+
+    Args:
+        task: what was asked for.
+        paths: every path the candidate touches.
+        changed_lines: lines added and removed.
+        dropped: what the snapshot left out, with reasons.
+        grown: whether the candidate differs from its base at all.
+    """
+    findings = []
+    if not grown:
+        findings.append(Finding(rule="empty", text="nothing was changed", is_blocking=True))
+    if changed_lines > MAX_CHANGED_LINES:
+        text = f"{changed_lines} changed lines are more than a reviewer can read ({MAX_CHANGED_LINES}): do less at once"
+        findings.append(Finding(rule="size", text=text, is_blocking=True))
+    findings += [Finding(rule="dropped", text=f"left out: {what}", is_blocking=False) for what in dropped]
+    outside = out_of_scope(task, paths)
+    if outside:
+        text = f"outside the paths the task expected to change: {', '.join(outside[:10])}"
+        findings.append(Finding(rule="scope", text=text, is_blocking=False))
+    return tuple(findings)
+
+
+def out_of_scope(task: Task, paths: Sequence[str]) -> tuple[str, ...]:
+    """The paths that none of the task's globs covers; none if the task names no paths."""
+    if not task.paths:
+        return ()
+    scope = GitIgnoreSpec.from_lines(task.paths)
+    return tuple(path for path in paths if not scope.match_file(path))

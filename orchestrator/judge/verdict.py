@@ -1,0 +1,87 @@
+"""From evidence to verdict, as pure rules. Only green receipts can lead to merge; a lens can only take that away."""
+
+from orchestrator.domain.attempt import Exit
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.check import Difference
+from orchestrator.domain.verdict import LensVote, Verdict, VerdictKind
+from orchestrator.judge.rules import Finding
+
+MAX_REVISIONS = 2
+"""Revisions in a row before the next try starts afresh: by then the context is part of the problem."""
+
+
+class Evidence(Frozen):
+    """All that a verdict may rest on. `difference` is None when the gate did not run; `revisions` counts those just
+    before this attempt without a fresh start between.
+    """
+
+    exit: Exit
+    detail: str = ""
+    findings: tuple[Finding, ...] = ()
+    difference: Difference | None = None
+    failed_checks: tuple[str, ...] = ()
+    excerpt: str = ""
+    receipts: tuple[str, ...] = ()
+    votes: tuple[LensVote, ...] = ()
+    revisions: int = 0
+
+
+def decide(evidence: Evidence) -> Verdict:
+    """The verdict, with reasons that a worker can act on."""
+    kind, reasons = _decide(evidence)
+    return Verdict(kind=kind, reasons=reasons, receipts=evidence.receipts, votes=evidence.votes)
+
+
+def _decide(evidence: Evidence) -> tuple[VerdictKind, tuple[str, ...]]:
+    if evidence.exit != Exit.FINISHED:
+        return VerdictKind.RESTART, (f"the attempt ended {evidence.exit}: {evidence.detail}",)
+    if blocking := tuple(finding.text for finding in evidence.findings if finding.is_blocking):
+        return _again(evidence), blocking
+    if evidence.difference is None:
+        return VerdictKind.ESCALATE, ("the gate did not run, so nothing can be said of this candidate",)
+    if not evidence.difference.is_green or evidence.failed_checks:
+        return _again(evidence), red_reasons(evidence)
+    return _vetoed(evidence) or (VerdictKind.MERGE, ())
+
+
+def _again(evidence: Evidence) -> VerdictKind:
+    return VerdictKind.REVISE if evidence.revisions < MAX_REVISIONS else VerdictKind.RESTART
+
+
+def _vetoed(evidence: Evidence) -> tuple[VerdictKind, tuple[str, ...]] | None:
+    """The strictest of the lenses' wishes; an unreadable vote is not an approval."""
+    for decision, kind in _VETOES:
+        votes = [vote for vote in evidence.votes if vote.decision == decision]
+        if votes:
+            return kind, tuple(f"{vote.lens}: {reason}" for vote in votes for reason in vote.reasons)
+    return None
+
+
+_VETOES = (
+    ("reject", VerdictKind.REJECT),
+    ("unreadable", VerdictKind.ESCALATE),
+    ("restart", VerdictKind.RESTART),
+    ("revise", VerdictKind.REVISE),
+)
+
+
+def red_reasons(evidence: Evidence) -> tuple[str, ...]:
+    """What is red, most telling first, each line bounded."""
+    difference = evidence.difference or Difference()
+    lines = [
+        *(_listed("tests that passed on the base fail now", difference.new_failures)),
+        *(_listed("tests of the base are missing now", difference.missing_tests)),
+        *(_listed("tests of the base are skipped now", difference.newly_skipped)),
+        *difference.problems,
+        *(_listed("checks of the task fail", evidence.failed_checks)),
+    ]
+    if evidence.excerpt:
+        lines.append(f"The check printed:\n{evidence.excerpt}")
+    return tuple(lines)
+
+
+def _listed(what: str, names: tuple[str, ...], shown: int = 12) -> tuple[str, ...]:
+    if not names:
+        return ()
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return (f"{len(names)} {what}: {', '.join(names[:shown])}{more}",)

@@ -1,0 +1,80 @@
+"""What can be said about a model's name and key without a call."""
+
+import os
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from orchestrator.llm.errors import CredentialsMissing
+
+NO_KEY = "none"
+"""Sent to OpenAI-compatible servers that no key is configured for, so that the user's OpenAI key does not go there."""
+
+LOCAL_PROVIDERS = frozenset({"ollama", "ollama_chat", "lemonade", "llamafile", "lm_studio"})
+SIGN_IN_PROVIDERS = frozenset({"github_copilot", "chatgpt"})
+"""Their keys come from signing in; litellm would begin that when asked about them."""
+
+AWS_PROVIDERS = frozenset({"bedrock", "bedrock_converse", "sagemaker", "sagemaker_chat"})
+EITHER_KEY = frozenset({"gemini"})
+
+
+def api_key(model: str, api_base: str | None, api_key_env: str | None) -> str | None:
+    """The key to pass; None leaves it to the provider's usual variables.
+
+    Raises:
+        CredentialsMissing: the variable that should hold it is not set.
+    """
+    if api_key_env is not None:
+        key = os.environ.get(api_key_env, "").strip()
+        if not key:
+            raise CredentialsMissing(f"{model}: the environment variable {api_key_env} is not set; set it to the key")
+        return key
+    return NO_KEY if api_base and is_foreign(model, api_base) else None
+
+
+def is_foreign(model: str, api_base: str) -> bool:
+    """Whether a model that would get OpenAI's key, by prefix or for want of one, is served by somebody else."""
+    host = urlsplit(api_base if "://" in api_base else f"//{api_base}").hostname or ""
+    is_openai = model.startswith("openai/") or "/" not in model
+    return is_openai and host != "openai.com" and not host.endswith(".openai.com")
+
+
+def find_fault(litellm: Any, model: str, api_base: str | None, api_key_env: str | None) -> str | None:  # noqa: ANN401
+    """What is wrong, in a sentence that names the variable to set; None when nothing is seen."""
+    if model.split("/", 1)[0] in SIGN_IN_PROVIDERS:
+        return None
+    try:
+        key = api_key(model, api_base, api_key_env)
+        provider = litellm.get_llm_provider(model=model, api_base=api_base)[1]
+    except CredentialsMissing as problem:
+        return str(problem)
+    except litellm.exceptions.BadRequestError:
+        return f"{model}: no such provider or model; {_suggestion(litellm, model)}"
+    if provider in LOCAL_PROVIDERS or (provider in AWS_PROVIDERS and (Path.home() / ".aws").exists()):
+        return None
+    found = litellm.validate_environment(model=model, api_key=key, api_base=api_base)
+    missing = () if found["keys_in_environment"] else tuple(found["missing_keys"])
+    if not missing:
+        return None
+    names = (" or " if provider in EITHER_KEY else " and ").join(missing)
+    return f"{model}: no credentials; set the environment variable{'s' if len(missing) > 1 else ''} {names}"
+
+
+def usual_key(model: str, api_key_env: str | None) -> str:
+    """What to set when the key is the trouble."""
+    if api_key_env:
+        return api_key_env
+    prefix, slash, _ = model.partition("/")
+    is_usual = slash and prefix not in AWS_PROVIDERS and not prefix.startswith("vertex_ai")
+    usual = f"{prefix.upper()}_API_KEY" if is_usual else "the provider's variables"
+    return f"{usual}, or name another variable in the model's `api_key_env`"
+
+
+def _suggestion(litellm: Any, model: str) -> str:  # noqa: ANN401
+    prefix, slash, rest = model.partition("/")
+    known = [getattr(name, "value", name) for name in litellm.provider_list] if slash else list(litellm.model_cost)
+    close = get_close_matches(prefix, known, n=1)
+    return (
+        f"did you mean {close[0] + slash + rest!r}?" if close else "write it as provider/model, as in 'openai/gpt-4o'"
+    )

@@ -1,0 +1,144 @@
+"""Reaching every provider through litellm: the only module that imports it, and only when it is first needed.
+
+Importing litellm costs seconds and 150 MB, so it happens in a worker thread. It is set up to fetch nothing at
+import, to read no `.env` file, to print and report nothing, and never to retry: retries are `retry.py`'s.
+"""
+
+import logging
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from functools import cache
+from types import TracebackType
+from typing import Any, Self
+
+import anyio
+from anyio.to_thread import run_sync
+
+from orchestrator.domain.chat import Reply, Request
+from orchestrator.llm.credentials import api_key, find_fault, usual_key
+from orchestrator.llm.errors import CallTimedOut, RequestRefused
+from orchestrator.llm.failures import translate
+from orchestrator.llm.pricing import Price, listed_cost, stated_cost
+from orchestrator.llm.replies import estimated, to_reply, tokens_of
+from orchestrator.llm.wire import wire_messages, wire_tools
+
+SETTINGS = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
+    "LITELLM_MODE": "PRODUCTION",
+    # Without it the OpenAI SDK walks every message of every request in Python: 50 ms a call at 300 messages, not 8.
+    "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER": "True",
+}
+
+
+@cache
+def _load() -> Any:  # noqa: ANN401  a module without usable types
+    """litellm, silenced."""
+    for name, value in SETTINGS.items():
+        os.environ.setdefault(name, value)
+    import litellm
+
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    litellm.drop_params = True
+    litellm.enable_anthropic_prompt_caching = True
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logger = logging.getLogger(name)
+        logger.handlers = [logging.NullHandler()]
+        logger.propagate = False
+        logger.setLevel(logging.CRITICAL + 1)
+    # A call that is cancelled while litellm still prepares it in a thread leaves its coroutine behind.
+    warnings.filterwarnings("ignore", r"coroutine '.*completion' was never awaited", RuntimeWarning)
+    return litellm
+
+
+class LiteLLMClient:
+    """A ModelClient for every provider that litellm knows. Use it as a context manager, or `aclose` it.
+
+    `prices` override litellm's price list, by model name as configured.
+    """
+
+    def __init__(self, prices: Mapping[str, Price] | None = None, now: Callable[[], float] = time.time) -> None:
+        self._prices = dict(prices or {})
+        self._now = now
+        self._litellm: Any = None
+
+    async def complete(self, request: Request) -> Reply:
+        """One try. Cancelling it closes the connection.
+
+        Raises:
+            ModelError: the try failed; its class says what to do about it.
+        """
+        key = api_key(request.model, request.api_base, request.api_key_env)
+        litellm = await self._loaded()
+        begun = anyio.current_time()
+        with anyio.move_on_after(request.timeout_s):
+            response = await self._call(litellm, request, key)
+            seconds = anyio.current_time() - begun
+            return to_reply(response, request, self._cost(litellm, request, response), seconds)
+        raise CallTimedOut(f"{request.model}: no complete reply within {request.timeout_s:g} s")
+
+    async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
+        """What is wrong with the name or the credentials, with the variable to set; makes no call."""
+        litellm = await self._loaded()
+        return await run_sync(find_fault, litellm, model, api_base, api_key_env)
+
+    async def aclose(self) -> None:
+        """Close the connections of this process's litellm."""
+        if self._litellm is not None:
+            await self._litellm.close_litellm_async_clients()
+            self._litellm.in_memory_llm_clients_cache.flush_cache()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def _loaded(self) -> Any:  # noqa: ANN401  a module
+        if self._litellm is None:
+            self._litellm = await run_sync(_load)
+        return self._litellm
+
+    async def _call(self, litellm: Any, request: Request, key: str | None) -> Any:  # noqa: ANN401  theirs
+        try:
+            response = await litellm.acompletion(**_arguments(request, key))
+        except Exception as error:  # the boundary to every provider's library
+            key_name = usual_key(request.model, request.api_key_env)
+            raise translate(error, request.model, key_name, self._now()) from error
+        if response is None:
+            raise RequestRefused(f"{request.model}: the provider refuses the request's parameters")
+        return response
+
+    def _cost(self, litellm: Any, request: Request, response: Any) -> Decimal | None:  # noqa: ANN401
+        tokens = tokens_of(response)
+        if price := self._prices.get(request.model):
+            return price.of(tokens or estimated(request, Reply()))
+        if tokens is None:
+            return None
+        return stated_cost(response) or listed_cost(litellm, request.model, response)
+
+
+def _arguments(request: Request, key: str | None) -> dict[str, Any]:
+    """The call; what the request leaves open is left out, so that the provider's own default holds."""
+    optional = {
+        "tools": wire_tools(request.tools) or None,
+        "api_base": request.api_base,
+        "api_key": key,
+        "temperature": request.temperature,
+        "max_tokens": request.max_output_tokens,
+    }
+    return {
+        "model": request.model,
+        "messages": wire_messages(request.messages),
+        "timeout": request.timeout_s,
+        "num_retries": 0,
+        "max_retries": 0,
+        "drop_params": True,
+        **{name: value for name, value in optional.items() if value is not None},
+    }

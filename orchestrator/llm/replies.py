@@ -1,0 +1,66 @@
+"""litellm's response → our Reply, whatever a provider left out."""
+
+import json
+from decimal import Decimal
+from typing import Any
+
+from orchestrator.domain.chat import Reply, Request, ToolCall
+from orchestrator.domain.usage import Usage
+from orchestrator.llm.errors import Unavailable
+
+CHARS_PER_TOKEN = 4
+
+
+def to_reply(response: Any, request: Request, cost_usd: Decimal | None, seconds: float) -> Reply:  # noqa: ANN401  theirs
+    """The reply; `cost_usd` None books the call as unpriced.
+
+    Raises:
+        Unavailable: the response has no choice to read.
+    """
+    choices = getattr(response, "choices", None)
+    if not choices:
+        raise Unavailable(f"{request.model}: the reply holds no choice")
+    message = choices[0].message
+    calls = tuple(_call(call, f"call_{request.turn}_{n}") for n, call in enumerate(message.tool_calls or ()))
+    reply = Reply(
+        text=message.content or "",
+        tool_calls=calls,
+        model=response.model or request.model,
+        finish_reason=choices[0].finish_reason or "",
+        seconds=seconds,
+    )
+    spent = tokens_of(response) or estimated(request, reply)
+    priced = spent.model_copy(
+        update={"cost_usd": cost_usd or Decimal(0), "unpriced_calls": 1 if cost_usd is None else 0}
+    )
+    return reply.model_copy(update={"usage": priced})
+
+
+def tokens_of(response: Any) -> Usage | None:  # noqa: ANN401  theirs
+    """The tokens that the provider counted; None when it counted none."""
+    usage = getattr(response, "usage", None)
+    counted = Usage(
+        calls=1,
+        input_tokens=getattr(usage, "prompt_tokens", None) or 0,
+        cached_tokens=getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None) or 0,
+        output_tokens=getattr(usage, "completion_tokens", None) or 0,
+    )
+    return counted if counted.tokens else None
+
+
+def estimated(request: Request, reply: Reply) -> Usage:
+    """Four characters a token, for servers that do not count: a token budget must not see such calls as free."""
+    sent = sum(len(message.text) + _length(message.tool_calls) for message in request.messages)
+    received = len(reply.text) + _length(reply.tool_calls)
+    return Usage(calls=1, input_tokens=-(-sent // CHARS_PER_TOKEN), output_tokens=-(-received // CHARS_PER_TOKEN))
+
+
+def _length(calls: tuple[ToolCall, ...]) -> int:
+    return sum(len(call.name) + len(call.arguments) for call in calls)
+
+
+def _call(call: Any, fallback_id: str) -> ToolCall:  # noqa: ANN401  theirs
+    arguments = call.function.arguments
+    if not isinstance(arguments, str):
+        arguments = "" if arguments is None else json.dumps(arguments)
+    return ToolCall(id=call.id or fallback_id, name=call.function.name or "", arguments=arguments)

@@ -1,0 +1,116 @@
+"""Trying a model call again: bounded, with jittered backoff, only when the failure may pass by itself."""
+
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import anyio
+from pydantic import Field
+
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.chat import Reply, Request
+from orchestrator.errors import ProviderDown
+from orchestrator.llm.errors import CallTimedOut, ModelError
+from orchestrator.ports.models import ModelClient
+
+OnFailure = Callable[[ModelError, int, float | None], Awaitable[None]]
+"""Told of each failed try: the error, the try's number from 1, and the seconds until the next (None: there is none)."""
+
+
+class RetryPolicy(Frozen):
+    """How often and how long one call is tried.
+
+    A wait is drawn evenly from 0 to `base_s`, doubled with every try up to `cap_s`. A provider's own Retry-After
+    comes on top of a draw from 0 to `base_s`, so that many workers do not come back as one; asking for more than
+    `retry_after_cap_s` ends the tries. No wait begins that would end later than `deadline_s` after the first try.
+    """
+
+    tries: int = Field(5, ge=1)
+    timeout_tries: int = Field(2, ge=1)
+    base_s: float = Field(2.0, ge=0)
+    cap_s: float = Field(60.0, ge=0)
+    retry_after_cap_s: float = Field(900.0, ge=0)
+    deadline_s: float = Field(1_800.0, gt=0)
+
+    def backoff_s(self, try_no: int, draw: float) -> float:
+        """The wait after the failed try `try_no` (from 1), for a draw from [0, 1)."""
+        return draw * min(self.cap_s, self.base_s * 2.0 ** min(try_no - 1, 64))
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What retrying needs from the world: a random draw from [0, 1), waiting, and a clock in seconds."""
+
+    draw: Callable[[], float] = random.random
+    sleep: Callable[[float], Awaitable[object]] = anyio.sleep
+    now: Callable[[], float] = anyio.current_time
+
+
+async def complete_with_retries(
+    client: ModelClient,
+    request: Request,
+    policy: RetryPolicy,
+    on_failure: OnFailure,
+    world: Surroundings = Surroundings(),
+) -> Reply:
+    """A reply, after as many tries as `policy` allows; `on_failure` is awaited after every failed one.
+
+    Raises:
+        ModelError: the failure will not pass by itself.
+        ProviderDown: it might have, but not within the policy's bounds.
+    """
+    begun = world.now()
+    timeouts = 0
+    try_no = 0
+    while True:
+        try_no += 1
+        try:
+            return await client.complete(request)
+        except ModelError as error:
+            timeouts += isinstance(error, CallTimedOut)
+            if not error.is_transient:
+                await on_failure(error, try_no, None)
+                raise
+            wait_s = _wait_s(error, try_no, policy, world)
+            given_up = _given_up(error, try_no, timeouts, wait_s, world.now() - begun, policy)
+            if given_up:
+                await on_failure(error, try_no, None)
+                raise ProviderDown(f"{request.model}: {given_up}. Last failure: {error}") from error
+            await on_failure(error, try_no, wait_s)
+        await world.sleep(wait_s)
+
+
+def _wait_s(error: ModelError, try_no: int, policy: RetryPolicy, world: Surroundings) -> float:
+    if error.retry_after_s is not None:
+        return error.retry_after_s + world.draw() * policy.base_s
+    return policy.backoff_s(try_no, world.draw())
+
+
+def _given_up(
+    error: ModelError, try_no: int, timeouts: int, wait_s: float, elapsed_s: float, policy: RetryPolicy
+) -> str | None:
+    """Why there will be no further try, in words; None when there will."""
+    if error.retry_after_s is not None and error.retry_after_s > policy.retry_after_cap_s:
+        return (
+            f"the provider asks to wait {duration(error.retry_after_s)}, longer than the "
+            f"{duration(policy.retry_after_cap_s)} that a call may wait; resume after that time"
+        )
+    if try_no >= policy.tries:
+        return f"no reply after {try_no} tries in {duration(elapsed_s)}; resume later"
+    if isinstance(error, CallTimedOut) and timeouts >= policy.timeout_tries:
+        return f"no reply in time after {timeouts} tries; resume later, or raise the timeout"
+    if elapsed_s + wait_s > policy.deadline_s:
+        return f"no reply after {try_no} tries in {duration(elapsed_s)}, and the time for one call is up; resume later"
+    return None
+
+
+def duration(seconds: float) -> str:
+    """`1.5 s`, `2 min 5 s`, `3 h 20 min`: the two largest units."""
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    parts, rest = [], round(seconds)
+    for size, name in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
+        count, rest = divmod(rest, size)
+        if count:
+            parts.append(f"{count} {name}")
+    return " ".join(parts[:2])

@@ -1,0 +1,86 @@
+"""The one ModelClient of a process: it sends each call to what its model name stands for."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from orchestrator.domain.chat import Reply, Request
+from orchestrator.errors import UsageProblem
+from orchestrator.llm.cursor import Key
+from orchestrator.llm.litellm_client import LiteLLMClient
+from orchestrator.llm.scripted import PREFIX, ScriptedModel
+from orchestrator.ports.models import ModelClient
+
+
+class ModelRouter:
+    """`scripted:FILE` goes to one ScriptedModel per file, every other name to litellm.
+
+    Use it as a context manager, or `aclose` it.
+    """
+
+    def __init__(
+        self,
+        base_dir: Path,
+        consumed: Mapping[str, Mapping[Key, int]] | None = None,
+        connect: Callable[[], LiteLLMClient] = LiteLLMClient,
+    ) -> None:
+        """Set up; nothing is read or imported before a model is used.
+
+        Args:
+            base_dir: where relative script paths start.
+            consumed: by model name as configured, how many scripted replies earlier processes of the run used.
+            connect: makes the client for everything that is not scripted.
+        """
+        self._base_dir = base_dir
+        self._consumed = dict(consumed or {})
+        self._connect = connect
+        self._scripted: dict[str, ScriptedModel] = {}
+        self._others: LiteLLMClient | None = None
+
+    async def complete(self, request: Request) -> Reply:
+        """One reply of the model that `request.model` names.
+
+        Raises:
+            ModelError: the try failed.
+            UsageProblem: the script cannot be read or played.
+        """
+        return await self._client(request.model).complete(request)
+
+    async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
+        """What is wrong with the model's name, script or credentials; None when nothing is seen."""
+        try:
+            return await self._client(model).check(model, api_base, api_key_env)
+        except UsageProblem as problem:
+            return str(problem)
+
+    def scripted(self, model: str) -> ScriptedModel:
+        """The player of `scripted:FILE`.
+
+        Raises:
+            UsageProblem: the script cannot be read or played.
+        """
+        if model not in self._scripted:
+            path = self._base_dir / model.removeprefix(PREFIX)
+            self._scripted[model] = ScriptedModel.from_file(path, self._consumed.get(model))
+        return self._scripted[model]
+
+    async def aclose(self) -> None:
+        """Close what is open."""
+        if self._others is not None:
+            await self._others.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def _client(self, model: str) -> ModelClient:
+        if model.startswith(PREFIX):
+            return self.scripted(model)
+        if self._others is None:
+            self._others = self._connect()
+        return self._others

@@ -1,0 +1,162 @@
+"""The script format that `scripted:FILE` models and loopback servers play: what each role answers, in order.
+
+A script is a TOML file with `schema = 1` and `[[reply]]` items; see `ScriptedReply` for their keys.
+"""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.chat import Role
+from orchestrator.domain.usage import Usage
+from orchestrator.errors import UsageProblem
+from orchestrator.llm.errors import ERRORS, ModelError
+
+ANY_TASK = "*"
+
+Wire = Literal["disconnect", "truncated", "malformed", "empty"]
+"""How a loopback server lets a call fail as `unavailable`; without it, a plain 503. A scripted model ignores it."""
+
+
+Price = Annotated[Decimal, Field(ge=0)]
+TABLE = re.compile(r"^[ \t]*\[\[\s*reply\s*\]\]", re.MULTILINE)
+
+
+class ScriptedCall(Frozen):
+    """A tool call to make: `arguments` as a table, or `raw` as the text itself, for arguments that are no JSON."""
+
+    tool: str
+    arguments: dict[str, Any] | None = None
+    raw: str | None = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.arguments is None) == (self.raw is None):
+            raise ValueError("give either `arguments` or `raw`")
+        return self
+
+    @property
+    def text(self) -> str:
+        """The arguments as the model writes them."""
+        return self.raw if self.raw is not None else json.dumps(self.arguments, ensure_ascii=False, default=str)
+
+
+class ScriptedUsage(Frozen):
+    """Tokens that the reply claims; `cached` are part of `input`."""
+
+    input: int = Field(0, ge=0)
+    output: int = Field(0, ge=0)
+    cached: int = Field(0, ge=0)
+
+
+class ScriptedReply(Frozen):
+    """One item of a script: a reply, or an `error` instead of one.
+
+    `task` may be `*`: a sequence that every task of the role without replies of its own plays for itself.
+    `model` is what answers by its own account. `cost_usd` is 0 unless said otherwise, since nothing is billed;
+    `unknown` makes an unpriced call. `delay_s` is waited before the reply or the error.
+    """
+
+    role: Role
+    task: str
+    model: str | None = None
+    text: str = ""
+    call: tuple[ScriptedCall, ...] = ()
+    finish_reason: str | None = None
+    delay_s: float = Field(0.0, ge=0)
+    error: str | None = None
+    retry_after_s: float | None = Field(None, ge=0)
+    wire: Wire | None = None
+    usage: ScriptedUsage = ScriptedUsage()
+    cost_usd: Price | Literal["unknown"] = Decimal(0)
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if self.error is not None and self.error not in ERRORS:
+            raise ValueError(f"unknown error {self.error!r}; known: {', '.join(sorted(ERRORS))}")
+        if self.error is not None and (self.text or self.call):
+            raise ValueError("an item with `error` has neither `text` nor `call`")
+        if self.error is None and not self.text and not self.call:
+            raise ValueError("an item needs `text`, `call` or `error`")
+        if self.wire is not None and self.error != "unavailable":
+            raise ValueError('`wire` belongs to `error = "unavailable"`')
+        if self.retry_after_s is not None and self.error is None:
+            raise ValueError("`retry_after_s` belongs to an `error`")
+        return self
+
+    @property
+    def ends_with(self) -> str:
+        """The finish reason in the words of OpenAI's interface."""
+        return self.finish_reason or ("tool_calls" if self.call else "stop")
+
+    @property
+    def spent(self) -> Usage:
+        """What the call is booked as."""
+        is_priced = self.cost_usd != "unknown"
+        return Usage(
+            calls=1,
+            input_tokens=self.usage.input,
+            cached_tokens=self.usage.cached,
+            output_tokens=self.usage.output,
+            cost_usd=Decimal(self.cost_usd) if is_priced else Decimal(0),
+            unpriced_calls=0 if is_priced else 1,
+        )
+
+    def failure(self, where: str) -> ModelError | None:
+        """The error to raise instead of a reply, or None."""
+        if self.error is None:
+            return None
+        return ERRORS[self.error](f"{where}: scripted {self.error}", self.retry_after_s)
+
+
+class Script(Frozen):
+    """A whole script."""
+
+    version: Literal[1] = Field(alias="schema")
+    reply: tuple[ScriptedReply, ...] = ()
+
+
+def read_script(path: Path) -> tuple[ScriptedReply, ...]:
+    """The replies of a script file, in file order.
+
+    Raises:
+        UsageProblem: the file cannot be read, is no TOML, or has an unknown key or a wrong value; says where.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        document = tomllib.loads(text)
+    except OSError as problem:
+        raise UsageProblem(f"cannot read the script {path}: {problem.strerror or problem}") from problem
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        raise UsageProblem(f"the script {path} is not valid TOML: {problem}") from problem
+    try:
+        return Script.model_validate(document).reply
+    except ValidationError as problem:
+        errors = problem.errors(include_url=False)[:10]
+        lines = "\n".join(f"  {_place(error['loc'], text, document)}: {_complaint(error)}" for error in errors)
+        raise UsageProblem(f"the script {path} cannot be played:\n{lines}") from problem
+
+
+def _complaint(error: ErrorDetails) -> str:
+    return "unknown key" if error["type"] == "extra_forbidden" else error["msg"].removeprefix("Value error, ")
+
+
+def _place(location: tuple[int | str, ...], text: str, document: Mapping[str, Any]) -> str:
+    """`reply[2].call[0].tool (role worker, task api, near line 14)`; items count from 0."""
+    place = ""
+    for part in location:
+        place += f"[{part}]" if isinstance(part, int) else f".{part}" if place else part
+    if len(location) > 1 and location[0] == "reply" and isinstance(location[1], int):
+        item = document["reply"][location[1]]
+        starts = [text.count("\n", 0, found.start(0)) + 1 for found in TABLE.finditer(text)]
+        line = f", near line {starts[location[1]]}" if len(starts) > location[1] else ""
+        place += f" (role {item.get('role', '?')}, task {item.get('task', '?')}{line})"
+    return place or "the document"

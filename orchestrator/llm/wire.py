@@ -1,0 +1,57 @@
+"""Our messages in the shapes of OpenAI's chat interface, which litellm takes for every provider."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from orchestrator.domain.chat import Message, ToolSpec
+
+KEPT_CHARS = 4_000
+EMPTY = "(empty)"
+"""Stands for a message without words: a model may reply with none, and providers refuse to get it back."""
+
+
+def wire_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """The conversation; equal messages give equal bytes, so that prompt caches hold."""
+    return [_message(message) for message in messages]
+
+
+def wire_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
+    """The tools on offer."""
+    return [
+        {
+            "type": "function",
+            "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+        }
+        for tool in tools
+    ]
+
+
+def sendable_arguments(text: str) -> str:
+    """Arguments as they may be sent back: unchanged if a JSON object, else wrapped as `{"malformed": …}`.
+
+    Several providers refuse a whole conversation in which an earlier call's arguments do not parse.
+    """
+    try:
+        is_object = isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        is_object = False
+    if is_object:
+        return text
+    return json.dumps({"malformed": text[:KEPT_CHARS]}) if text.strip() else "{}"
+
+
+def _message(message: Message) -> dict[str, Any]:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.call_id, "content": message.text or EMPTY}
+    if not message.tool_calls:
+        return {"role": message.role, "content": message.text or EMPTY}
+    calls = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": sendable_arguments(call.arguments)},
+        }
+        for call in message.tool_calls
+    ]
+    return {"role": message.role, "content": message.text or None, "tool_calls": calls}

@@ -1,0 +1,166 @@
+"""A migration from inventory to pull request. Like the engine, it knows nothing but the journal's state."""
+
+from collections.abc import Sequence
+
+from orchestrator.domain.event.landing import UnitEjected
+from orchestrator.domain.event.migration import FileMoved
+from orchestrator.domain.event.run import Outcome
+from orchestrator.domain.ids import CommitId, TreeId, UnitId
+from orchestrator.domain.migration import FileRecord, FileStatus
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.finish import end_run, open_pull_request
+from orchestrator.engine.stopping import stoppable
+from orchestrator.errors import Interrupted
+from orchestrator.judge.signature import failure_excerpt, signature
+from orchestrator.migrate.bench import StepRun
+from orchestrator.migrate.inventory import count_sites
+from orchestrator.migrate.ladder import leftover, passes, takes, to_queue
+from orchestrator.migrate.pr_text import migration_body
+from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.transform import run_step
+from orchestrator.ports.gate import GateResult
+from orchestrator.queue.compose import OverlayComposer
+from orchestrator.queue.lander import Lander
+from worktrees.refs import set_ref
+from worktrees.trees import read_blobs
+
+
+class MigrationRun:
+    """Takes the files in scope up the recipe's ladder, through the queue, into one pull request."""
+
+    def __init__(self, context: RunContext, recipe: Recipe, slots: int) -> None:
+        self._context = context
+        self._recipe = recipe
+        self._slots = slots
+
+    async def execute(self) -> None:
+        """Run to the end, or from wherever an earlier process left off.
+
+        Raises:
+            OrchestrateError: the run had to stop before its end; it can be resumed.
+        """
+        context, run = self._context, self._context.state.run
+        async with stoppable(context, lambda: None):
+            await context.gate.record_baseline(run.base, run.base_tree)
+            for number, group in enumerate(passes(self._recipe), start=1):
+                await self._climb(group)
+                await self._land(f"pass {number}")
+            await self._finish()
+
+    async def _climb(self, group: Sequence[int]) -> None:
+        """Run the group's steps in order; what was done in an earlier process is not done again."""
+        start = await self._context.head()
+        for rung in group:
+            step = self._recipe.step[rung]
+            files = await self._taken(rung)
+            if files:
+                await run_step(self._context, StepRun(step, rung, start, self._slots), files)
+                await self._protect(step.id, start)
+
+    async def _taken(self, rung: int) -> list[FileRecord]:
+        step, counts = self._recipe.step[rung], bool(self._recipe.scope.site)
+        files = list(self._context.state.files.values())
+        left = await self._sites_now(files) if step.when == "sites-left" and counts else {}
+        return [file for file in files if takes(step, rung, file, left.get(file.path, 0), counts)]
+
+    async def _sites_now(self, files: Sequence[FileRecord]) -> dict[str, int]:
+        contents = await read_blobs(self._context.repository.git, [file.blob or file.base for file in files])
+        return {file.path: count_sites(self._recipe.scope, contents[file.blob or file.base]) for file in files}
+
+    async def _protect(self, step: str, start: CommitId) -> None:
+        """Point a ref at what the ladder has made so far, so that git keeps it."""
+        units = [UnitId(file.path) for file in to_queue(self._context.state.files.values())]
+        composed = await self._composer().compose(start, units)
+        await set_ref(self._context.repository.git, self._context.ref("steps", step), composed.commit)
+
+    async def _land(self, name: str) -> None:
+        await self._mark_landed()
+        files = to_queue(self._context.state.files.values())
+        if not files:
+            return
+        lander = Lander(self._context.journal, _DrainableGate(self._context), self._context.branch)
+        landing = await lander.land(name, [UnitId(file.path) for file in files], self._composer())
+        await self._mark_landed()
+        for ejected in landing.ejected:
+            await self._mark_ejected(ejected)
+
+    def _composer(self) -> OverlayComposer:
+        files = self._context.state.files.values()
+        changes = {UnitId(file.path): (file.mode, file.blob) for file in files if file.blob is not None}
+        return OverlayComposer(self._context.repository.git, changes, self._message, self._context.when)
+
+    def _message(self, units: Sequence[UnitId]) -> str:
+        files = [self._context.state.files[unit] for unit in units]
+        rungs = ", ".join(self._recipe.step[rung].id for rung in sorted({file.rung for file in files}))
+        trailers = {
+            "Migration-Id": self._recipe.migration.id,
+            "Recipe-Rev": self._recipe.revision,
+            "Shard": "all",
+            "Rung": rungs,
+            "Orchestrate-Run": self._context.state.run.run,
+        }
+        lines = "\n".join(f"{name}: {value}" for name, value in trailers.items())
+        return f"{self._recipe.title} ({len(units)} files)\n\n{lines}\n"
+
+    async def _mark_landed(self) -> None:
+        landed = self._context.state.landed_units
+        files = [file for file in to_queue(self._context.state.files.values()) if UnitId(file.path) in landed]
+        await self._context.journal.append(
+            *(FileMoved(path=f.path, status=FileStatus.MERGED, rung=f.rung, blob=f.blob) for f in files)
+        )
+
+    async def _mark_ejected(self, ejected: UnitEjected) -> None:
+        file = self._context.state.files[ejected.unit]
+        lost = (*ejected.difference.new_failures, *ejected.difference.missing_tests, *ejected.difference.newly_skipped)
+        output = ""
+        if ejected.receipts:
+            output = await self._context.journal.read(self._context.state.receipts[ejected.receipts[-1]].output)
+        await self._context.journal.append(
+            FileMoved(
+                path=file.path,
+                status=FileStatus.EJECTED,
+                rung=file.rung,
+                reason=_why(lost, ejected.difference.problems),
+                signature=signature(failure_excerpt(output, lost)),
+            )
+        )
+
+    async def _finish(self) -> None:
+        context = self._context
+        for file in list(context.state.files.values()):
+            if (end := leftover(file)) is not None:
+                await context.journal.append(FileMoved(path=file.path, status=end, rung=file.rung))
+        outcome, reason = _outcome(list(context.state.files.values()))
+        await open_pull_request(context, self._recipe.title, migration_body(context.state, self._recipe, reason))
+        await end_run(context, outcome, reason)
+
+
+class _DrainableGate:
+    """The run's gate, which starts no further test run once the run drains."""
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+
+    async def judge(self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False) -> GateResult:
+        if self._context.state.is_draining:
+            raise Interrupted("drained: what was running is finished, the rest waits")
+        return await self._context.gate.judge(commit, tree, purpose, fresh)
+
+
+def _why(lost: Sequence[str], problems: Sequence[str]) -> str:
+    if not lost:
+        return "; ".join(problems) or "the gate is red with it"
+    shown = ", ".join(lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
+    return f"breaks {len(lost)} tests: {shown}"
+
+
+def _outcome(files: Sequence[FileRecord]) -> tuple[Outcome, str]:
+    landed = sum(file.status == FileStatus.MERGED for file in files)
+    rejected = sum(file.status == FileStatus.REJECTED for file in files)
+    if landed and rejected:
+        return "partial", f"{landed} files landed, {rejected} did not"
+    if landed:
+        return "done", f"all {landed} changed files landed"
+    if rejected:
+        return "rejected", f"none of {rejected} files could land"
+    return "nothing-changed", f"no step changed any of the {len(files)} files in scope"

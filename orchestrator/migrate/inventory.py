@@ -1,0 +1,66 @@
+"""The inventory: which files of the base are in scope, and how many sites each has."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from pathspec import GitIgnoreSpec
+
+from orchestrator.domain.event.migration import FilesFound, FoundFile
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.ids import CommitId
+from orchestrator.errors import UsageProblem
+from orchestrator.migrate.recipe import Recipe, Scope
+from worktrees.git import Git
+from worktrees.trees import Entry, list_tree, read_blobs
+
+
+async def take_inventory(git: Git, base: CommitId, recipe: Recipe) -> tuple[FilesFound | Noticed, ...]:
+    """The files in scope, sorted by path, as the events that begin a migration, with notices of what was left out.
+
+    Raises:
+        UsageProblem: no file of the base is in scope, or none of them has a site.
+    """
+    everything = [entry for entry in await list_tree(git, base) if entry.mode in {"100644", "100755"}]
+    inside = [entry for entry in everything if in_scope(recipe.scope, entry.path)]
+    if not inside:
+        raise UsageProblem(_nothing_found(recipe.scope, len(everything)))
+    limit = recipe.scope.max_file_kb * 1024
+    small = [entry for entry in inside if (entry.size or 0) <= limit]
+    contents = await read_blobs(git, [entry.oid for entry in small]) if recipe.scope.site else {}
+    found = tuple(_found(entry, recipe.scope, contents) for entry in sorted(small, key=lambda entry: entry.path))
+    if recipe.scope.site and not any(file.sites for file in found):
+        patterns = ", ".join(site.pattern for site in recipe.scope.site)
+        raise UsageProblem(f"no site was found in {len(found)} files in scope: is the pattern right? {patterns}")
+    large = [entry.path for entry in inside if (entry.size or 0) > limit]
+    return FilesFound(files=found), *(_too_large(path) for path in large)
+
+
+def _too_large(path: str) -> Noticed:
+    return Noticed(level="warning", text=f"{path} is larger than max_file_kb and was left out")
+
+
+def in_scope(scope: Scope, path: str) -> bool:
+    """Whether the include globs take the path in and the exclude globs do not take it out."""
+    include, exclude = GitIgnoreSpec.from_lines(scope.include), GitIgnoreSpec.from_lines(scope.exclude)
+    return include.match_file(path) and not exclude.match_file(path)
+
+
+def count_sites(scope: Scope, content: bytes) -> int:
+    """How many matches the site patterns have in a file, all patterns together."""
+    return sum(sum(1 for _ in re.finditer(site.pattern.encode(), content, re.MULTILINE)) for site in scope.site)
+
+
+def _found(entry: Entry, scope: Scope, contents: Mapping[str, bytes]) -> FoundFile:
+    sites = count_sites(scope, contents[entry.oid]) if scope.site else 0
+    return FoundFile(path=entry.path, blob=entry.oid, mode=entry.mode, sites=sites)
+
+
+def _nothing_found(scope: Scope, total: int) -> str:
+    return (
+        f"no file is in scope: include = {_listed(scope.include)}, exclude = {_listed(scope.exclude)} match none of "
+        f"the {total} files of the base commit; only committed files count"
+    )
+
+
+def _listed(globs: Sequence[str]) -> str:
+    return "[" + ", ".join(repr(glob) for glob in globs) + "]"

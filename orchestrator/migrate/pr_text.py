@@ -1,0 +1,48 @@
+"""The words of a migration's pull request."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from orchestrator.domain.migration import FileRecord, FileStatus
+from orchestrator.domain.plain import inert
+from orchestrator.domain.state import RunState
+from orchestrator.engine.pr_text import cost, evidence
+from orchestrator.migrate.recipe import Recipe
+
+_SHOWN = 200
+
+
+def migration_body(state: RunState, recipe: Recipe, reason: str) -> str:
+    """The body, as Markdown: what landed, what did not and why, the evidence, the cost."""
+    landed = [file for file in state.files.values() if file.status == FileStatus.MERGED]
+    rejected = [file for file in state.files.values() if file.status == FileStatus.REJECTED]
+    steps = "\n".join(f"- `{step.id}`: `{step.run}` (per {step.per})" for step in recipe.step)
+    parts = [
+        inert(recipe.migration.description),
+        f"{inert(reason)}. Every file that landed did so in a union that passed the checks below.",
+        f"### Steps\n\n{steps}",
+        _files("Landed", landed),
+        _rejected(rejected),
+        evidence(state),
+        cost(state),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _files(title: str, files: Iterable[FileRecord]) -> str:
+    return _list(title, [f"`{file.path}`" for file in files])
+
+
+def _rejected(files: list[FileRecord]) -> str:
+    table = _list("Not landed", [f"`{file.path}`: {inert(file.reason)}" for file in files])
+    alike = [(sign, count) for sign, count in Counter(f.signature for f in files).most_common() if count > 1 and sign]
+    groups = _list("Failures alike", [f"{count} files: {inert(sign)}" for sign, count in alike])
+    return "\n\n".join(part for part in (table, groups) if part)
+
+
+def _list(title: str, lines: list[str]) -> str:
+    if not lines:
+        return ""
+    shown = [f"- {line}" for line in lines[:_SHOWN]]
+    more = [f"- and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return "\n".join((f"### {title} ({len(lines)})", "", *shown, *more))

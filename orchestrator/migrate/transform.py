@@ -1,0 +1,59 @@
+"""Running a step of the ladder over files, several at a time, and booking what became of each."""
+
+from collections.abc import Iterator, Sequence
+
+import anyio
+
+from orchestrator.domain.event.migration import StepFinished, StepStarted
+from orchestrator.domain.migration import FileRecord, FileStatus
+from orchestrator.engine.context import RunContext
+from orchestrator.errors import Interrupted
+from orchestrator.migrate.bench import Bench, StepRun
+
+
+async def run_step(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> None:
+    """Run the step over these files; afterwards the journal has each file's new status.
+
+    Raises:
+        EnvironmentProblem: no workspace or sandbox could be had, or the step's command does not exist.
+    """
+    key = context.journal.next_key(f"step/{run.step.id}")
+    begun = anyio.current_time()
+    await context.journal.append(StepStarted(key=key, step=run.step.id, rung=run.rung, files=len(files)))
+    if run.step.per == "shard":
+        await _on_bench(context, run, files)
+    else:
+        await _one_by_one(context, run, iter(files))
+    if context.state.is_draining:
+        raise Interrupted("drained: what was running is finished, the rest waits")
+    after = [context.state.files[file.path] for file in files]
+    restored = sum(file.status == FileStatus.RESTORED for file in after)
+    changed = sum(one.blob != other.blob for one, other in zip(files, after, strict=True)) - restored
+    await context.journal.append(
+        StepFinished(
+            key=key,
+            step=run.step.id,
+            changed=changed,
+            unchanged=len(files) - changed - restored,
+            restored=restored,
+            seconds=round(anyio.current_time() - begun, 3),
+        )
+    )
+
+
+async def _one_by_one(context: RunContext, run: StepRun, waiting: Iterator[FileRecord]) -> None:
+    async def work() -> None:
+        async with Bench.at(context, run) as bench:
+            for file in waiting:
+                if context.state.is_draining:
+                    return
+                await context.journal.append(*await bench.transform([file]))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(run.slots):
+            tasks.start_soon(work)
+
+
+async def _on_bench(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> None:
+    async with Bench.at(context, run) as bench:
+        await context.journal.append(*await bench.transform(files))

@@ -1,0 +1,44 @@
+"""The PR branch: one ref, moved only by compare-and-swap, never while somebody has it checked out."""
+
+from dataclasses import dataclass
+
+from anyio import to_thread
+
+from orchestrator.domain.ids import CommitId
+from orchestrator.errors import PersonNeeded
+from worktrees.refs import move_ref, read_ref
+from worktrees.repository import Repository
+
+
+@dataclass(frozen=True)
+class PrBranch:
+    """`name` without `refs/heads/`. Until something has landed the branch does not exist and its head is the base."""
+
+    repository: Repository
+    name: str
+    base: CommitId
+
+    @property
+    def ref(self) -> str:
+        """The full ref."""
+        return f"refs/heads/{self.name}"
+
+    async def tip(self) -> CommitId | None:
+        """The commit the branch points at, None while it does not exist."""
+        commit = await read_ref(self.repository.git, self.ref)
+        return CommitId(commit) if commit else None
+
+    async def advance(self, old: CommitId | None, new: CommitId, reason: str) -> None:
+        """Move the branch from `old` (None: it must not exist) to `new`.
+
+        Raises:
+            worktrees.errors.RefMoved: it did not stand at `old`.
+            PersonNeeded: somebody has the branch checked out; moving it would make their checkout look changed.
+        """
+        place = (await to_thread.run_sync(self.repository.checked_out)).get(self.name)
+        if place is not None:
+            raise PersonNeeded(
+                f"the PR branch {self.name} is checked out in {place}, so nothing can land on it: "
+                f"switch that checkout to another branch, then resume the run"
+            )
+        await move_ref(self.repository.git, self.ref, new, old, reason)

@@ -1,0 +1,132 @@
+"""Landing: compose, test, search the red, move the branch. Every value the branch ever has was green."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged, UnitEjected
+from orchestrator.domain.event.run import EffectAbandoned
+from orchestrator.domain.ids import CommitId, UnitId
+from orchestrator.ports.gate import Gate, GateResult
+from orchestrator.ports.ledger import Ledger
+from orchestrator.queue.branch import PrBranch
+from orchestrator.queue.compose import Clash, Composed, Composer
+from orchestrator.queue.policy import Search, Trial, Units
+from worktrees.errors import RefMoved
+
+
+@dataclass(frozen=True)
+class Landing:
+    """The end of one round: what landed, what was ejected, what has to wait for the next round."""
+
+    landed: Units
+    ejected: tuple[UnitEjected, ...]
+    deferred: Units
+
+
+class Lander:
+    """Lands units on one branch, one round at a time."""
+
+    def __init__(self, ledger: Ledger, gate: Gate, branch: PrBranch) -> None:
+        self._ledger = ledger
+        self._gate = gate
+        self._branch = branch
+
+    async def land(self, name: str, units: Sequence[UnitId], composer: Composer) -> Landing:
+        """Find the units that are green together on top of the branch, land them, eject the guilty.
+
+        Args:
+            name: the round's name in events.
+            units: in landing order.
+            composer: how units become a commit.
+
+        Raises:
+            PersonNeeded: the branch is checked out somewhere.
+            EnvironmentProblem: the gate could not run.
+        """
+        while True:
+            try:
+                return await _Round(self._ledger, self._gate, self._branch, composer, name).run(tuple(units))
+            except RefMoved:
+                continue  # somebody else moved the branch: judge again on top of what it is now
+
+
+class _Round:
+    """One round against one value of the branch."""
+
+    def __init__(self, ledger: Ledger, gate: Gate, branch: PrBranch, composer: Composer, name: str) -> None:
+        self._ledger = ledger
+        self._gate = gate
+        self._branch = branch
+        self._composer = composer
+        self._name = name
+        self._green: Composed | None = None
+        self._blame: dict[UnitId, GateResult] = {}
+        self._clashes: list[Clash] = []
+
+    async def run(self, units: Units) -> Landing:
+        old = await self._branch.tip()
+        search = await self._search(old or self._branch.base, units)
+        if self._green:
+            await self._move(old, self._green, search.accepted)
+        ejected = self._ejected(search.guilty)
+        await self._ledger.append(*ejected)
+        return Landing(
+            landed=search.accepted,
+            ejected=ejected,
+            deferred=tuple(clash.unit for clash in self._clashes if not clash.with_head),
+        )
+
+    async def _search(self, head: CommitId, units: Units) -> Search:
+        search = Search.over(units)
+        while trial := search.next_trial():
+            composed = await self._composer.compose(head, trial.units)
+            if isinstance(composed, Clash):
+                self._clashes.append(composed)
+                search = search.without(composed.unit)
+            else:
+                search = search.answered(await self._is_green(trial, composed))
+        return search
+
+    async def _is_green(self, trial: Trial, composed: Composed) -> bool:
+        result = await self._gate.judge(composed.commit, composed.tree, f"queue {self._name}", fresh=trial.fresh)
+        await self._ledger.append(
+            TrialJudged(
+                round=self._name,
+                units=trial.units,
+                tree=result.tree,
+                difference=result.difference,
+                cached=result.cached,
+            )
+        )
+        if result.difference.is_green:
+            self._green = composed
+            return True
+        if len(trial.group) == 1:
+            self._blame[trial.group[0]] = result
+        return False
+
+    async def _move(self, old: CommitId | None, green: Composed, units: Units) -> None:
+        key = self._ledger.next_key(f"land/{green.commit}")
+        name = self._branch.name
+        await self._ledger.append(
+            LandingStarted(key=key, branch=name, old=old, new=green.commit, tree=green.tree, units=units)
+        )
+        try:
+            await self._branch.advance(old, green.commit, f"orchestrate: land {len(units)}")
+        except RefMoved:
+            await self._ledger.append(EffectAbandoned(key=key, reason=f"{name} had moved"))
+            raise
+        await self._ledger.append(LandingFinished(key=key, branch=name, new=green.commit, tree=green.tree, units=units))
+
+    def _ejected(self, guilty: Units) -> tuple[UnitEjected, ...]:
+        red = [
+            UnitEjected(round=self._name, unit=unit, difference=result.difference, receipts=result.receipts)
+            for unit, result in self._blame.items()
+            if unit in guilty
+        ]
+        clashing = [
+            UnitEjected(round=self._name, unit=clash.unit, conflict=clash.paths)
+            for clash in self._clashes
+            if clash.with_head
+        ]
+        return (*red, *clashing)

@@ -1,0 +1,231 @@
+"""One line for one event: what `logs` prints, and what a run prints where there is no terminal."""
+
+from functools import singledispatch
+
+from orchestrator.domain.event import Event, Recorded, landing, migration, run, work
+from orchestrator.domain.plain import strip_controls
+
+DETAIL = {"tool.called", "model.called", "turn.ended", "workspace.leasing", "workspace.leased", "candidate.taking"}
+"""Events that only `logs --all` shows."""
+
+
+def line(recorded: Recorded) -> str:
+    """`10:17:05  parser                attempt 1 (fresh) on openai/gpt-5`, without control characters."""
+    who = recorded.event.task or ""
+    text = strip_controls(say(recorded.event)).replace("\n", " ⏎ ")
+    return f"{recorded.at.astimezone():%H:%M:%S}  {who:24.24}  {text[:400]}"
+
+
+@singledispatch
+def say(event: Event) -> str:
+    """The event in words."""
+    return event.kind
+
+
+@say.register
+def _(event: run.RunStarted) -> str:
+    return f"run {event.run}: {event.goal} (base {event.base[:12]}, branch {event.branch})"
+
+
+@say.register
+def _(event: run.EngineStarted) -> str:
+    return f"process {event.pid} on {event.host} works on the run (epoch {event.epoch})"
+
+
+@say.register
+def _(event: run.Noticed) -> str:
+    return f"{event.level}: {event.text}"
+
+
+@say.register
+def _(event: run.CheckStarted) -> str:
+    return f"testing {event.tree[:12]} for {event.purpose}"
+
+
+@say.register
+def _(event: run.CheckFinished) -> str:
+    receipt, counts = event.receipt, event.receipt.counts
+    told = (
+        f"{counts.passed} passed, {counts.failed} failed, {counts.errors} errors"
+        if receipt.tests is not None
+        else f"exit {receipt.exit_code}"
+    )
+    ending = "" if receipt.status == "completed" else f"{receipt.status}: "
+    return f"tested  {receipt.tree[:12]}: {ending}{told} ({receipt.seconds:.1f} s)"
+
+
+@say.register
+def _(event: run.BaselineRecorded) -> str:
+    return "baseline recorded"
+
+
+@say.register
+def _(event: run.ContractFrozen) -> str:
+    return f"contract frozen: {len(event.contract.criteria)} criteria"
+
+
+@say.register
+def _(event: run.IterationStarted) -> str:
+    return f"iteration {event.number} begins" + (f": {'; '.join(event.reasons)}" if event.reasons else "")
+
+
+@say.register
+def _(event: run.IterationJudged) -> str:
+    return f"iteration {event.number}: {event.verdict.decision} {'; '.join(event.verdict.reasons)}".rstrip()
+
+
+@say.register
+def _(event: run.RunDraining) -> str:
+    return "draining: nothing new starts; press Ctrl-C again to stop at once"
+
+
+@say.register
+def _(event: run.RunPaused) -> str:
+    return f"paused: {event.reason}"
+
+
+@say.register
+def _(event: run.EffectAbandoned) -> str:
+    return f"{event.key}: {event.reason}"
+
+
+@say.register
+def _(event: run.PrOpened) -> str:
+    return f"pull request {event.ref} on {event.forge}: {event.url}"
+
+
+@say.register
+def _(event: run.RunEnded) -> str:
+    return f"ended {event.outcome}: {event.reason}"
+
+
+@say.register
+def _(event: work.TaskCreated) -> str:
+    after = f" after {', '.join(event.spec.depends_on)}" if event.spec.depends_on else ""
+    return f"{event.spec.kind} task: {event.spec.title}{after}"
+
+
+@say.register
+def _(event: work.PlanningStarted) -> str:
+    return f"planning, round {event.round}"
+
+
+@say.register
+def _(event: work.PlanSubmitted) -> str:
+    return f"planned {len(event.plan.tasks)} tasks: {', '.join(draft.key for draft in event.plan.tasks)}"
+
+
+@say.register
+def _(event: work.PlanRefused) -> str:
+    return f"plan refused: {'; '.join(event.problems)}"
+
+
+@say.register
+def _(event: work.PlanningEnded) -> str:
+    return f"planner is done: {event.handoff.summary}"
+
+
+@say.register
+def _(event: work.AttemptStarted) -> str:
+    return f"attempt {event.attempt.number} ({event.attempt.mode}) on {event.attempt.model}"
+
+
+@say.register
+def _(event: work.AttemptEnded) -> str:
+    said = event.handoff.summary if event.handoff else event.detail
+    return f"attempt {event.number} {event.exit}: {said}"
+
+
+@say.register
+def _(event: work.CandidateTaken) -> str:
+    dropped = f", left out {len(event.dropped)}" if event.dropped else ""
+    return f"candidate {event.commit[:12]}: {len(event.paths)} files +{event.added} -{event.removed}{dropped}"
+
+
+@say.register
+def _(event: work.VerdictGiven) -> str:
+    return f"verdict on attempt {event.number}: {event.verdict.kind} {'; '.join(event.verdict.reasons)}".rstrip()
+
+
+@say.register
+def _(event: work.LensVoted) -> str:
+    return (
+        f"{event.vote.lens} lens ({event.vote.model}): {event.vote.decision} {'; '.join(event.vote.reasons)}".rstrip()
+    )
+
+
+@say.register
+def _(event: work.TaskEnded) -> str:
+    return f"{event.status}: {event.reason}"
+
+
+@say.register
+def _(event: work.SessionStarted) -> str:
+    return f"{event.role} speaks with {event.model} ({event.session})"
+
+
+@say.register
+def _(event: work.ModelReplied) -> str:
+    tools = ", ".join(call.name for call in event.tool_calls)
+    return f"{event.role} turn {event.turn}: {event.text.head[:200]} → {tools or 'text only'}"
+
+
+@say.register
+def _(event: work.ModelFailed) -> str:
+    again = "" if event.retry_in_s is None else f"; again in {event.retry_in_s:.0f} s"
+    return f"{event.model}: {event.error}: {event.detail}{again}"
+
+
+@say.register
+def _(event: work.ToolCalled) -> str:
+    return f"{event.name} {event.arguments.head[:200]}"
+
+
+@say.register
+def _(event: work.ToolReturned) -> str:
+    return f"{event.name} {'ok' if event.ok else 'refused'}: {event.observation.head[:200]}"
+
+
+@say.register
+def _(event: work.SessionEnded) -> str:
+    return f"session {event.session} {event.exit} {event.detail}".rstrip()
+
+
+@say.register
+def _(event: landing.TrialJudged) -> str:
+    d = event.difference
+    word = "green" if d.is_green else f"red ({len(d.new_failures)} new failures, {len(d.missing_tests)} missing)"
+    return f"union of {len(event.units)}: {word}{' (known)' if event.cached else ''}"
+
+
+@say.register
+def _(event: landing.UnitEjected) -> str:
+    return f"ejected {event.unit}" + (f": conflicts in {', '.join(event.conflict)}" if event.conflict else "")
+
+
+@say.register
+def _(event: landing.LandingFinished) -> str:
+    return f"landed {len(event.units)} on {event.branch} at {event.new[:12]}"
+
+
+@say.register
+def _(event: migration.FilesFound) -> str:
+    return f"{len(event.files)} files in scope, {sum(file.sites for file in event.files)} sites"
+
+
+@say.register
+def _(event: migration.StepStarted) -> str:
+    return f"step {event.step} over {event.files} files"
+
+
+@say.register
+def _(event: migration.StepFinished) -> str:
+    return (
+        f"step {event.step}: {event.changed} changed, {event.unchanged} unchanged, {event.restored} restored "
+        f"({event.seconds:.1f} s)"
+    )
+
+
+@say.register
+def _(event: migration.FileMoved) -> str:
+    return f"{event.path} {event.status}" + (f": {event.reason}" if event.reason else "")

@@ -1,0 +1,136 @@
+"""The one object that `run` and `migrate run` print with --json."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from orchestrator.domain.check import Receipt, TestCounts
+from orchestrator.domain.migration import FileStatus
+from orchestrator.domain.state import RunState
+from orchestrator.domain.task import TaskStatus
+from orchestrator.engine.pr_text import head_receipts
+
+SCHEMA = "orchestrate.result/1"
+
+
+def run_result(state: RunState, journal: Path) -> dict[str, Any]:
+    """The outcome of a run, or how far it has come.
+
+    `exit` is the exit code; `gate.new_failures` and `gate.missing_tests` are of what landed, so both are empty unless
+    something is badly wrong; `gate.rejected_union` is what everything together would have broken.
+    """
+    run = state.run
+    return {
+        "schema": SCHEMA,
+        "run": run.run,
+        "mode": run.mode,
+        "goal": run.goal,
+        "outcome": _outcome(state),
+        "reason": _reason(state),
+        "exit": _exit(state),
+        "base": run.base,
+        "pr_branch": run.branch,
+        "head": state.head,
+        "iterations": state.iteration,
+        "tasks": _tasks(state),
+        "files": _files(state),
+        "gate": _gate(state),
+        "test_runs": state.test_runs,
+        "spent": _spent(state),
+        "pr": state.pr.model_dump(include={"forge", "ref", "url"}) if state.pr else None,
+        "notices": [notice.text for notice in state.notices],
+        "journal": str(journal),
+    }
+
+
+def _outcome(state: RunState) -> str:
+    if state.ended:
+        return state.ended.outcome
+    return "paused" if state.paused else "running"
+
+
+def _reason(state: RunState) -> str:
+    end = state.ended or state.paused
+    return end.reason if end else ""
+
+
+def _exit(state: RunState) -> int | None:
+    end = state.ended or state.paused
+    return end.exit if end else None
+
+
+def _tasks(state: RunState) -> dict[str, int]:
+    """Leaf tasks by status; every status is named, so that a reader need not guess which exist."""
+    counts = Counter(task.status for task in state.tasks.values() if task.spec.kind == "leaf")
+    return {status.value: counts[status] for status in TaskStatus}
+
+
+def _files(state: RunState) -> dict[str, Any]:
+    if state.run.mode == "migration":
+        files = state.files.values()
+        return {
+            "in_scope": len(files),
+            "changed": sum(f.status in {FileStatus.MERGED, FileStatus.REJECTED} for f in files),
+            "landed": [f.path for f in files if f.status == FileStatus.MERGED],
+            "rejected": [
+                {"path": f.path, "reason": f.reason, "signature": f.signature}
+                for f in files
+                if f.status == FileStatus.REJECTED
+            ],
+        }
+    merged = [task for task in state.tasks.values() if task.status == TaskStatus.MERGED]
+    landed = {path for task in merged if task.candidate for path in task.candidate.paths}
+    rejected = [
+        {"path": path, "reason": f"{task.spec.id}: {task.reason}"}
+        for task in state.tasks.values()
+        if task.status in {TaskStatus.REJECTED, TaskStatus.BLOCKED} and task.candidate
+        for path in task.candidate.paths
+        if path not in landed
+    ]
+    return {"changed": len(landed) + len(rejected), "landed": sorted(landed), "rejected": rejected}
+
+
+def _gate(state: RunState) -> dict[str, Any]:
+    baseline = list(state.baseline_receipts().values())
+    last = next((trial for trial in reversed(state.trials) if trial.tree == _head_tree(state)), None)
+    red = next((trial for trial in state.trials if not trial.difference.is_green), None)
+    return {
+        "command": " && ".join(receipt.command for receipt in baseline),
+        "baseline": _counts(baseline),
+        "head": _counts(head_receipts(state)),
+        "new_failures": list(last.difference.new_failures) if last else [],
+        "missing_tests": list(last.difference.missing_tests) if last else [],
+        "rejected_union": None
+        if red is None
+        else {
+            "units": len(red.units),
+            "new_failures": len(red.difference.new_failures),
+            "missing_tests": len(red.difference.missing_tests),
+        },
+    }
+
+
+def _head_tree(state: RunState) -> str:
+    return state.landings[-1].tree if state.landings else ""
+
+
+def _counts(receipts: list[Receipt] | tuple[Receipt, ...]) -> dict[str, int]:
+    return sum((receipt.counts for receipt in receipts), TestCounts()).model_dump()
+
+
+def _spent(state: RunState) -> dict[str, Any]:
+    spent = state.spent
+    return {
+        "usd": float(spent.cost_usd) if not spent.unpriced_calls else None,
+        "usd_known": float(spent.cost_usd),
+        "unpriced_calls": spent.unpriced_calls,
+        "possibly_billed_calls": state.possibly_billed,
+        "tokens": spent.tokens,
+        "calls": spent.calls,
+        "wall_s": round(state.wall_s, 1),
+    }
+
+
+def failure_object(message: str, exit_code: int) -> dict[str, Any]:
+    """What --json prints when a run could not be started."""
+    return {"schema": "orchestrate.error/1", "outcome": "not-started", "error": message, "exit": exit_code}

@@ -1,0 +1,68 @@
+"""The last words of a run to a person: what landed, what did not and why, what it took, where to look."""
+
+from collections.abc import Iterator
+
+from orchestrator.domain.migration import FileStatus
+from orchestrator.domain.plain import strip_controls
+from orchestrator.domain.state import RunState
+from orchestrator.domain.task import TaskStatus
+
+_SHOWN = 20
+
+
+def summary(state: RunState) -> Iterator[str]:
+    """At most some forty lines."""
+    run, end = state.run, state.ended or state.paused
+    word = (state.ended.outcome if state.ended else "paused") if end else "running"
+    yield f"run {run.run}  {word}: {strip_controls(end.reason) if end else ''}"
+    if state.head:
+        yield f"branch {run.branch} at {state.head[:12]}, from {run.target or 'base'} {run.base[:12]}"
+    else:
+        yield f"nothing landed; base {run.base[:12]} is untouched"
+    yield from _migration(state) if run.mode == "migration" else _tasks(state)
+    yield _tests(state)
+    yield f"{state.test_runs} test runs, {state.spent.calls} model calls ({state.spent.price}), {state.wall_s:.1f} s"
+    if state.pr:
+        yield f"pull request ({state.pr.forge}): {state.pr.url}"
+    if state.ended is None:
+        yield f"go on with: orchestrate resume {run.run}"
+    elif state.head:
+        yield f"look at it: git diff {run.base[:12]}...{run.branch}    orchestrate status {run.run}"
+
+
+def _migration(state: RunState) -> Iterator[str]:
+    landed = sum(file.status == FileStatus.MERGED for file in state.files.values())
+    rejected = [file for file in state.files.values() if file.status == FileStatus.REJECTED]
+    yield f"{len(state.files)} files in scope: {landed} landed, {len(rejected)} did not"
+    red = next((trial for trial in state.trials if not trial.difference.is_green), None)
+    if red is not None and len(red.units) > 1:
+        lost = len(red.difference.new_failures) + len(red.difference.missing_tests)
+        yield f"all {len(red.units)} changes together would have broken {lost} tests"
+    for file in rejected[:_SHOWN]:
+        yield f"  ✗ {strip_controls(file.path)}: {strip_controls(file.reason)}"
+    if len(rejected) > _SHOWN:
+        yield f"  … and {len(rejected) - _SHOWN} more: orchestrate status {state.run.run}"
+
+
+def _tasks(state: RunState) -> Iterator[str]:
+    leaves = [task for task in state.tasks.values() if task.spec.kind == "leaf"]
+    merged = [task for task in leaves if task.status == TaskStatus.MERGED]
+    yield f"{len(leaves)} tasks: {len(merged)} merged, {len(leaves) - len(merged)} not"
+    for task in leaves[:_SHOWN]:
+        tries = f" ({len(task.attempts)} attempts)" if len(task.attempts) > 1 else ""
+        mark = "✓" if task.status == TaskStatus.MERGED else "✗" if task.status.is_terminal else "·"
+        reason = f": {strip_controls(task.reason)}" if task.reason else ""
+        yield f"  {mark} {task.spec.id}  {task.status}{tries}{reason}"
+
+
+def _tests(state: RunState) -> str:
+    baseline = state.baseline_receipts().values()
+    if not baseline:
+        return "no baseline was recorded"
+    counted = [receipt.counts for receipt in baseline if receipt.tests is not None]
+    if not counted:
+        return "the gate reports exit codes only"
+    total = sum((counts for counts in counted[1:]), counted[0])
+    red = total.failed + total.errors
+    already = f", {red} of them red before anything changed" if red else ""
+    return f"baseline: {total.total} tests{already}; new failing tests on the branch: none"

@@ -1,0 +1,41 @@
+"""The three roles together."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from orchestrator.config.model import ModelSettings, RoleSettings
+from orchestrator.ports.models import ModelClient
+from roles.base import Surroundings
+from roles.judge import ModelJudge
+from roles.planner import ModelPlanner
+from roles.worker import ModelWorker
+
+
+class ModelRoles:
+    """A `ports.Roles` on the models of the configuration."""
+
+    def __init__(self, around: Surroundings, can_run_commands: bool = True) -> None:
+        self.planner = ModelPlanner(around)
+        self.worker = ModelWorker(around, can_run_commands)
+        self.judge = ModelJudge(around)
+
+
+async def model_problems(roles: RoleSettings, client: ModelClient, wanted: Collection[str] = ()) -> Sequence[str]:
+    """What is wrong with the configured models and credentials, a sentence per role; `wanted` limits the roles."""
+    problems = []
+    for name, settings in configured(roles):
+        if wanted and name not in wanted:
+            continue
+        if not settings.model:
+            problems.append(f"no model is configured for the {name}: set roles.{name}.model or --model {name}=MODEL")
+        elif found := await client.check(settings.model, settings.api_base or None, settings.api_key_env or None):
+            problems.append(f"{name}: {found}")
+    return problems
+
+
+def configured(roles: RoleSettings) -> Iterator[tuple[str, ModelSettings]]:
+    """Every role, and every variant of the worker, by the name under which it is configured."""
+    yield "planner", roles.planner
+    yield "worker", roles.worker
+    yield "judge", roles.judge
+    for name, settings in sorted(roles.worker.variants.items()):
+        yield f"worker.variants.{name}", settings

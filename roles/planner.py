@@ -1,0 +1,86 @@
+"""The planner: looks at the repository and submits a plan, or a handoff when its slice is finished."""
+
+from collections.abc import Awaitable, Callable
+
+from orchestrator.agent.loop import run_session
+from orchestrator.agent.spec import SessionSpec, tool_box
+from orchestrator.agent.tools.files import list_tool, read_tool, search_tool
+from orchestrator.agent.tools.submit import submit_tool
+from orchestrator.domain.event.work import PlanRefused
+from orchestrator.domain.handoff import Handoff
+from orchestrator.domain.ids import SessionId
+from orchestrator.domain.plan import Plan, check_plan
+from orchestrator.ports.hands import Workspace
+from orchestrator.ports.roles import PlanningBrief, SessionResult
+from prompts import load
+from roles.base import Surroundings, bullets, contract_lines, report_text
+
+
+class ModelPlanner:
+    """A `ports.Planner` that asks the model configured under [roles.planner]."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+
+    async def plan(self, brief: PlanningBrief, workspace: Workspace) -> Plan | Handoff | SessionResult:
+        """A checked plan, a handoff, or how the session ended without either."""
+        prompt = load("planner")
+        limits = brief.limits
+        spec = SessionSpec(
+            id=SessionId(f"plan:{brief.task.id}@{brief.iteration}.{brief.round}"),
+            role="planner",
+            task=brief.task.id,
+            settings=self._around.config.roles.planner,
+            prompt=prompt.sha,
+            system=prompt.render(max_children=str(limits.max_children), max_depth=str(limits.max_depth)),
+            brief=self._brief(brief),
+            tools=tool_box(
+                list_tool(workspace),
+                search_tool(workspace),
+                read_tool(workspace),
+                submit_tool("submit_plan", "Submit the tasks of your slice.", Plan, self._checker(brief)),
+                submit_tool("finish", "Your slice needs no more work: report to whoever asked.", Handoff),
+            ),
+            workspace=workspace,
+        )
+        result = await run_session(spec, self._around.asker, self._around.ledger)
+        assert isinstance(result, Plan | Handoff | SessionResult)
+        return result
+
+    def _checker(self, brief: PlanningBrief) -> Callable[[Plan], Awaitable[tuple[str, ...]]]:
+        async def problems(plan: Plan) -> tuple[str, ...]:
+            found = check_plan(plan, brief.limits, brief.taken)
+            if found:
+                await self._around.ledger.append(PlanRefused(task=brief.task.id, round=brief.round, problems=found))
+            return found
+
+        return problems
+
+    def _brief(self, brief: PlanningBrief) -> str:
+        depth_left = brief.limits.max_depth - brief.limits.depth - 1
+        variants = self._around.config.roles.worker.variants
+        return load("planner-brief").render(
+            task=brief.task.id,
+            goal=brief.goal,
+            slice=brief.task.outcome,
+            contract=contract_lines(brief.contract),
+            limits=f"{brief.limits.max_children} tasks in a plan; {depth_left} levels of planners below you",
+            variants=bullets(
+                (f"{name}: {settings.description or settings.model}" for name, settings in sorted(variants.items())),
+                "- (only the usual worker)",
+            ),
+            earlier=_earlier(brief),
+        )
+
+
+def _earlier(brief: PlanningBrief) -> str:
+    """What happened before this round, oldest first."""
+    parts = []
+    if brief.reasons:
+        parts.append(f"The goal was not reached by what landed so far:\n{bullets(brief.reasons)}")
+    if brief.reports:
+        reports = "\n\n".join(report_text(report) for report in brief.reports)
+        parts.append(f"Your tasks have ended. What became of them:\n\n{reports}")
+    if brief.taken:
+        parts.append(f"Keys that are taken: {', '.join(brief.taken)}")
+    return "\n\n".join(parts) or "This is your first look at the slice."

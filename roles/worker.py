@@ -1,0 +1,98 @@
+"""The worker: one task, one workspace, five tools, one report."""
+
+from orchestrator.agent.loop import run_session
+from orchestrator.agent.spec import SessionSpec, anchor_ref, tool_box
+from orchestrator.agent.tools.base import AnyTool
+from orchestrator.agent.tools.files import edit_tool, list_tool, read_tool, search_tool, write_tool
+from orchestrator.agent.tools.shell import shell_tool
+from orchestrator.agent.tools.submit import submit_tool
+from orchestrator.config.model import ModelSettings
+from orchestrator.domain.attempt import Attempt
+from orchestrator.domain.handoff import Handoff
+from orchestrator.domain.ids import SessionId
+from orchestrator.ports.hands import Workspace
+from orchestrator.ports.roles import SessionResult, WorkBrief
+from prompts import fence, load
+from roles.base import Surroundings, bullets, handoff_text
+
+
+class ModelWorker:
+    """A `ports.Worker` that asks the models configured under [roles.worker]."""
+
+    def __init__(self, around: Surroundings, can_run_commands: bool) -> None:
+        self._around = around
+        self._can_run_commands = can_run_commands
+
+    def model(self, variant: str | None) -> str:
+        """The model that a variant of this worker runs on."""
+        return self._settings(variant).model
+
+    async def work(self, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionResult:
+        """The worker's own report; the workspace holds the work."""
+        prompt = load("worker")
+        tools = tool_box(*self._tools(workspace))
+        task, attempt = brief.task, brief.attempt
+        is_revision = attempt.mode == "revise"
+        spec = SessionSpec(
+            id=_session(attempt, attempt.number),
+            role="worker",
+            task=task.id,
+            settings=self._settings(task.variant),
+            prompt=prompt.sha,
+            system=prompt.render(tools=", ".join(f"`{name}`" for name in tools), gate=brief.gate),
+            brief=_again(brief) if is_revision else _first(brief),
+            tools=tools,
+            workspace=workspace,
+            anchor=anchor_ref(self._around.ledger.state.run.run, task.id, str(attempt.number)),
+            continues=_session(attempt, attempt.number - 1) if is_revision else None,
+        )
+        result = await run_session(spec, self._around.asker, self._around.ledger)
+        assert isinstance(result, Handoff | SessionResult)
+        return result
+
+    def _settings(self, variant: str | None) -> ModelSettings:
+        return self._around.config.roles.worker.variant(variant)
+
+    def _tools(self, workspace: Workspace) -> list[AnyTool]:
+        hands = self._around.config.hands
+        commands = [shell_tool(workspace, hands.command_timeout_s, hands.output_mb * 1024 * 1024)]
+        searching = [list_tool(workspace), search_tool(workspace)]
+        return [
+            *(commands if self._can_run_commands else searching),
+            read_tool(workspace),
+            edit_tool(workspace),
+            write_tool(workspace),
+            submit_tool("finish", "The task is done, or cannot be done: report and end.", Handoff),
+        ]
+
+
+def _session(attempt: Attempt, number: int) -> SessionId:
+    return SessionId(f"work:{attempt.task}@{number}")
+
+
+def _first(brief: WorkBrief) -> str:
+    task = brief.task
+    return load("worker-brief").render(
+        task=task.id,
+        title=task.title,
+        outcome=task.outcome,
+        acceptance=bullets(task.acceptance, "- the outcome holds"),
+        paths=", ".join(task.paths) or "whatever the outcome needs",
+        non_goals="; ".join(task.non_goals) or "everything the outcome does not need",
+        checks="; ".join(f"`{check}`" for check in task.checks) or "none of its own",
+        goal=brief.goal,
+        earlier=_earlier(brief.attempt),
+    )
+
+
+def _earlier(attempt: Attempt) -> str:
+    if not attempt.feedback:
+        return "This is the first attempt."
+    parts = [f"An earlier attempt did not land, and you begin afresh. Why:\n{bullets(attempt.feedback)}"]
+    if attempt.handoff:
+        parts.append(f"What it reported:\n{fence('report', handoff_text(attempt.handoff))}")
+    return "\n\n".join(parts)
+
+
+def _again(brief: WorkBrief) -> str:
+    return load("worker-again").render(reasons="\n\n".join(brief.attempt.feedback))

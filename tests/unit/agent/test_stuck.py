@@ -1,0 +1,159 @@
+from itertools import cycle, islice
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from orchestrator.agent.history import Turn
+from orchestrator.agent.stuck import WINDOW, Pattern, PatternName, Seen, StuckWatch, find_pattern, seen
+from orchestrator.domain.chat import ToolCall
+
+A = Seen(actions=("shell a",), observation="1")
+B = Seen(actions=("shell b",), observation="2")
+FAILS = Seen(actions=("shell a",), observation="1", is_error=True)
+FAILS_OTHERWISE = Seen(actions=("shell a",), observation="2", is_error=True)
+TALK = Seen(actions=())
+
+
+def other(n: int) -> Seen:
+    return Seen(actions=(f"read {n}",), observation="same")
+
+
+@pytest.mark.parametrize(
+    ("turns", "name", "length"),
+    [
+        ([A] * 4, PatternName.REPETITION, 4),
+        ([FAILS, FAILS_OTHERWISE, FAILS], PatternName.ERROR, 3),
+        ([TALK] * 3, PatternName.MONOLOGUE, 3),
+        ([A, B] * 3, PatternName.ALTERNATION, 6),
+    ],
+    ids=lambda value: str(value) if isinstance(value, PatternName) else "",
+)
+def test_stuck_at_the_limit_and_on_and_nudged_once_one_turn_before(
+    turns: list[Seen], name: PatternName, length: int
+) -> None:
+    before = [other(1), other(2)]
+    more = list(islice(cycle(turns), len(turns) + 6))
+    found = [find_pattern([*before, *more[:size]]) for size in range(1, len(more) + 1)]
+    assert found[: length - 2] == [None] * (length - 2)
+    nudge = found[length - 2]
+    assert nudge is not None
+    assert (nudge.name, nudge.length, nudge.is_stuck) == (name, length - 1, False)
+    assert nudge.nudge
+    assert [(hit.name, hit.is_stuck, hit.nudge) for hit in found[length - 1 :] if hit] == [(name, True, "")] * 7
+
+
+def test_pattern_in_words() -> None:
+    assert find_pattern([A] * 4) == Pattern(
+        name=PatternName.REPETITION,
+        length=4,
+        is_stuck=True,
+        sentence="the same action had the same result 4 times in a row",
+    )
+    nudge = find_pattern([A] * 3)
+    assert nudge is not None
+    assert nudge.nudge.startswith("The same action had the same result 3 times in a row. Doing it again will change")
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        [],
+        [A, A, B, A, A, B, A, A],
+        [FAILS, FAILS_OTHERWISE.model_copy(update={"is_error": False}), FAILS],
+        [TALK, A, TALK, A, TALK],
+        [A, B, A, B, B, A, B, A],
+        [Seen(actions=("shell poll",), observation=str(n)) for n in range(12)],
+        [step for n in range(8) for step in (Seen(actions=(f"edit {n}",)), Seen(actions=("shell test",)))],
+    ],
+    ids=["nothing", "pairs", "one success", "talk between", "broken circle", "polling", "edit and test"],
+)
+def test_not_stuck(turns: list[Seen]) -> None:
+    assert find_pattern(turns) is None
+
+
+def test_equal_results_of_unequal_actions_are_no_repetition() -> None:
+    assert find_pattern([other(n) for n in range(WINDOW)]) is None
+
+
+def test_only_the_window_counts() -> None:
+    pattern = find_pattern([A] * 200)
+    assert pattern is not None
+    assert pattern.length == WINDOW
+
+
+def turn(arguments: str, observation: str, call_id: str = "call_1") -> Turn:
+    return Turn("", (ToolCall(id=call_id, name="shell", arguments=arguments),), {call_id: observation})
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("ran in 0.12s", "ran in 3.4s"),
+        ("at 2026-01-02T03:04:05Z", "at 2026-01-02 03:04:06.123+02:00"),
+        ("12:00:01 waiting", "12:00:09 waiting"),
+        ("<Foo at 0x7f01>", "<Foo at 0x7fAB>"),
+        ("run 123e4567-e89b-42d3-a456-426614174000", "run 123e4567-e89b-42d3-a456-426614174999"),
+        ("pid 41", "pid 42"),
+        ("stamp 1767225600.25", "stamp 1767225601.5"),
+        ("[exit code 0, 0.1 s]\nok", "[exit code 0, 2.0 s]\nok"),
+    ],
+)
+def test_ids_times_and_durations_make_no_difference(left: str, right: str) -> None:
+    assert seen(turn('{"command": "x"}', left, "a1")) == seen(turn('{"command": "x"}', right, "b2"))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [("3 failed", "2 failed"), ("a.py:12: error", "a.py:14: error"), ("x", "y")]
+)
+def test_other_results_make_a_difference(left: str, right: str) -> None:
+    assert seen(turn("{}", left)) != seen(turn("{}", right))
+
+
+def test_arguments_are_compared_by_meaning() -> None:
+    assert seen(turn('{"a": 1, "b": [2]}', "")) == seen(turn('{ "b":[2],"a":1 }', ""))
+    assert seen(turn('{"a": 1}', "")) != seen(turn('{"a": 2}', ""))
+    assert seen(turn("not  json", "")) == seen(turn("not json", ""))
+
+
+@pytest.mark.parametrize(
+    ("observation", "is_error"),
+    [("[exit code 1, 0.2 s]\nno", True), ("[timed-out after 120.0 s]", True), ("[exit code 0, 0.2 s]", False)],
+)
+def test_a_failed_command_is_seen_by_its_result(observation: str, is_error: bool) -> None:
+    assert seen(turn("{}", observation)).is_error is is_error
+
+
+def test_watch_nudges_once_and_then_says_how_the_session_is_stuck() -> None:
+    before = [turn('{"command": "ls"}', "a\nb")]
+    watch = StuckWatch(before)
+    said = [(bool(watch.saw(turn('{"command": "ls"}', "a\nb", f"call_{n}"))), watch.pattern) for n in range(3)]
+    assert said == [(False, ""), (True, ""), (False, "the same action had the same result 4 times in a row")]
+
+
+def test_watch_takes_the_harness_word_for_a_failure() -> None:
+    watch = StuckWatch()
+    nudges = [bool(watch.saw(turn("{}", f"refused {n}"), is_error=True)) for n in "abc"]
+    assert (nudges, watch.pattern) == ([False, True, False], "the same action failed 3 times in a row")
+
+
+def test_watch_of_a_resumed_session_goes_on_where_it_was() -> None:
+    turns = [Turn("thinking", ()) for _ in range(3)]
+    assert StuckWatch(turns).pattern == "3 replies in a row used no tool"
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(), st.sampled_from("ab"), st.booleans()), unique_by=lambda step: step[0]))
+def test_distinct_actions_are_never_a_pattern(steps: list[tuple[int, str, bool]]) -> None:
+    turns = [Seen(actions=(f"do {n}",), observation=result, is_error=failed) for n, result, failed in steps]
+    assert find_pattern(turns) is None
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([A, B, FAILS, FAILS_OTHERWISE, TALK, other(1)]), max_size=30))
+def test_a_nudge_comes_before_every_stop(turns: list[Seen]) -> None:
+    """Turn by turn, no session is stopped for a pattern that it was not warned of in the turn before."""
+    found = [find_pattern(turns[: size + 1]) for size in range(len(turns))]
+    for before, now in zip([None, *found], found, strict=False):
+        if now and now.is_stuck:
+            assert before is not None

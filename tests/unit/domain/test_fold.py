@@ -1,0 +1,221 @@
+"""The fold: events to state, and the moves it refuses."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.domain.attempt import Attempt, Exit
+from orchestrator.domain.chat import Role
+from orchestrator.domain.event import EVENTS, Event, Recorded, UnknownEventError, parse_event, to_body
+from orchestrator.domain.event.base import Done, Intent, effect_key
+from orchestrator.domain.event.landing import LandingFinished, LandingStarted
+from orchestrator.domain.event.migration import FileMoved, FilesFound, FoundFile
+from orchestrator.domain.event.run import EffectAbandoned, EngineStarted, Noticed
+from orchestrator.domain.event.work import (
+    AttemptEnded,
+    AttemptStarted,
+    ModelCalled,
+    ModelReplied,
+    SessionStarted,
+    TaskCreated,
+    VerdictGiven,
+)
+from orchestrator.domain.fold import advance, fold
+from orchestrator.domain.ids import ROOT, CommitId, SessionId, TaskId, TreeId, UnitId
+from orchestrator.domain.lifecycle import FILE_MOVES, TASK_MOVES, IllegalMove
+from orchestrator.domain.migration import FileStatus
+from orchestrator.domain.state import RunState, unit_id
+from orchestrator.domain.task import Task, TaskStatus
+from orchestrator.domain.text import Text
+from orchestrator.domain.usage import Usage
+from orchestrator.domain.verdict import Verdict, VerdictKind
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+API = TaskId("api")
+COMMIT, TREE = CommitId("c" * 40), TreeId("t" * 40)
+
+
+def record(*events: Event) -> list[Recorded]:
+    return [Recorded(seq, START + timedelta(seconds=seq), event) for seq, event in enumerate(events, start=1)]
+
+
+def created(task: TaskId = API) -> TaskCreated:
+    return TaskCreated(
+        task=task, spec=Task(id=task, parent=ROOT, depth=1, kind="leaf", title="t", outcome="o")
+    )
+
+
+def started(number: int = 1) -> AttemptStarted:
+    return AttemptStarted(
+        task=API, attempt=Attempt(task=API, number=number, mode="fresh", base=COMMIT, model="m")
+    )
+
+
+def ended(number: int = 1) -> AttemptEnded:
+    return AttemptEnded(task=API, number=number, exit=Exit.FINISHED)
+
+
+def judged(kind: VerdictKind, number: int = 1) -> VerdictGiven:
+    return VerdictGiven(task=API, number=number, verdict=Verdict(kind=kind))
+
+
+def landed(*units: UnitId) -> LandingFinished:
+    return LandingFinished(key="land/x~0", branch="b", new=COMMIT, tree=TREE, units=units)
+
+
+def test_a_task_goes_from_planned_to_merged() -> None:
+    state = fold(record(created(), started(), ended(), judged(VerdictKind.MERGE), landed(unit_id(API, 1))))
+    assert state.tasks[API].status == TaskStatus.MERGED
+    assert state.landed_units == {unit_id(API, 1)}
+    assert state.head == COMMIT
+
+
+def test_a_revised_task_runs_again_with_its_next_attempt() -> None:
+    state = fold(record(created(), started(), ended(), judged(VerdictKind.REVISE), started(2)))
+    task = state.tasks[API]
+    assert (task.status, task.attempt and task.attempt.number, task.verdict) == (TaskStatus.RUNNING, 2, None)
+
+
+def test_a_move_that_the_table_does_not_have_is_refused() -> None:
+    with pytest.raises(IllegalMove, match="api: planned cannot become judging"):
+        fold(record(created(), ended()))
+
+
+def test_nothing_leaves_a_terminal_status_but_a_planner_that_is_woken() -> None:
+    ways = {status: TASK_MOVES[status] for status in TaskStatus if status.is_terminal}
+    assert ways == {
+        TaskStatus.MERGED: frozenset(),
+        TaskStatus.DONE: frozenset({TaskStatus.PLANNING}),
+        TaskStatus.REJECTED: frozenset(),
+        TaskStatus.BLOCKED: frozenset(),
+        TaskStatus.CANCELLED: frozenset(),
+    }
+    assert all(FILE_MOVES[status] == frozenset() for status in FileStatus if status.is_terminal)
+
+
+def test_an_intent_stays_open_until_its_done_event() -> None:
+    begun = LandingStarted(key="land/x~0", branch="b", old=None, new=COMMIT, tree=TREE, units=())
+    assert set(fold(record(begun)).open_intents) == {"land/x~0"}
+    assert not fold(record(begun, landed())).open_intents
+    assert not fold(record(begun, EffectAbandoned(key="land/x~0", reason="gone"))).open_intents
+
+
+def test_each_try_of_an_effect_gets_a_key_of_its_own() -> None:
+    begun = LandingStarted(key=effect_key("land/x", 0), branch="b", old=None, new=COMMIT, tree=TREE, units=())
+    assert effect_key("land/x", fold(record(begun)).tries["land/x"]) == "land/x~1"
+
+
+def session(role: Role = "worker") -> SessionStarted:
+    return SessionStarted(
+        task=API, session=SessionId("s"), role=role, model="m", prompt="p", system=Text(), brief=Text()
+    )
+
+
+def replied(usage: Usage, turn: int = 0) -> ModelReplied:
+    return ModelReplied(
+        task=API,
+        key=f"model/s/{turn}~0",
+        session=SessionId("s"),
+        turn=turn,
+        role="worker",
+        model="m",
+        text=Text(),
+        tool_calls=(),
+        finish_reason="stop",
+        usage=usage,
+        seconds=0,
+    )
+
+
+def test_spending_is_summed_by_role_model_and_task_and_unknown_prices_stay_unknown() -> None:
+    known = Usage(calls=1, input_tokens=10, output_tokens=5, cost_usd=Decimal("0.25"))
+    unknown = Usage(calls=1, input_tokens=1, unpriced_calls=1)
+    state = fold(record(created(), session(), replied(known), replied(unknown, 1)))
+    total = known + unknown
+    assert state.spent == state.spent_by_role["worker"] == state.spent_by_model["m"] == state.spent_by_task[API] == total
+    assert total.price == "$0.25 + 1 unpriced calls"
+    assert Usage(calls=2, unpriced_calls=2).price == "unknown"
+
+
+def test_a_call_that_was_cut_off_is_counted_as_possibly_billed() -> None:
+    from orchestrator.agent.ask import lost_call
+
+    called = ModelCalled(task=API, key="model/s/0~0", session=SessionId("s"), turn=0, role="worker", model="m")
+    state = fold(record(created(), session(), called, lost_call(called, "lost", "")))
+    assert (state.possibly_billed, state.spent.calls, state.open_intents) == (1, 0, {})
+
+
+def test_wall_time_counts_only_while_a_process_worked() -> None:
+    def at(seq: int, second: int, event: Event) -> Recorded:
+        return Recorded(seq, START + timedelta(seconds=second), event)
+
+    engine = [EngineStarted(epoch=n, pid=1, host="h", version="0") for n in (1, 2)]
+    said = Noticed(level="info", text="x")
+    state = fold([at(1, 0, engine[0]), at(2, 10, said), at(3, 500, engine[1]), at(4, 505, said)])
+    assert state.wall_s == 15
+
+
+def found(*paths: str) -> FilesFound:
+    return FilesFound(files=tuple(FoundFile(path=path, blob=f"base-{path}", mode="100644") for path in paths))
+
+
+def test_a_file_keeps_its_reason_when_it_is_rejected_at_the_end() -> None:
+    moves = [
+        FileMoved(path="a.py", status=FileStatus.RESTORED, rung=0, reason="does not parse", signature="s"),
+        FileMoved(path="a.py", status=FileStatus.REJECTED, rung=0),
+    ]
+    file = fold(record(found("a.py"), *moves)).files["a.py"]
+    assert (file.status, file.reason, file.blob) == (FileStatus.REJECTED, "does not parse", None)
+
+
+statuses = st.lists(st.tuples(st.sampled_from(["a.py", "b.py"]), st.sampled_from(FileStatus)), max_size=12)
+
+
+@given(statuses)
+def test_every_file_is_in_exactly_one_state_and_merged_files_never_move(moves: list[tuple[str, FileStatus]]) -> None:
+    state, history = RunState(), record(found("a.py", "b.py"))
+    for recorded in history:
+        advance(state, recorded)
+    for seq, (path, status) in enumerate(moves, start=2):
+        before = state.files[path].status
+        event = FileMoved(path=path, status=status, rung=0)
+        try:
+            advance(state, Recorded(seq, START, event))
+        except IllegalMove:
+            assert state.files[path].status == before
+        else:
+            assert not before.is_terminal
+            assert state.files[path].status == status
+    assert set(state.files) == {"a.py", "b.py"}
+
+
+@given(st.integers(0, 6))
+def test_folding_in_two_parts_is_folding_at_once(cut: int) -> None:
+    history = record(
+        created(), session(), started(), replied(Usage(calls=1)), ended(), judged(VerdictKind.MERGE)
+    )
+    assert fold(history[cut:], onto=fold(history[:cut])) == fold(history)
+
+
+def test_every_event_survives_being_stored() -> None:
+    for event in (created(), started(), ended(), judged(VerdictKind.RESTART), landed(), session(), found("a.py")):
+        assert parse_event(event.kind, event.v, to_body(event)) == event
+
+
+def test_an_event_of_a_version_that_is_not_known_is_refused() -> None:
+    body = to_body(created())
+    with pytest.raises(UnknownEventError, match=r"'task.created' version 2: this program knows version \[1\]"):
+        parse_event("task.created", 2, body)
+    with pytest.raises(UnknownEventError, match="does not know the kind"):
+        parse_event("task.invented", 1, body)
+
+
+def test_kinds_are_unique_and_every_intent_has_a_done_event_of_its_family() -> None:
+    assert len(EVENTS) == len({cls for cls in EVENTS.values()})
+    families = {kind.split(".")[0] for (kind, _), cls in EVENTS.items() if issubclass(cls, Done)}
+    for (kind, _), cls in EVENTS.items():
+        if issubclass(cls, Intent):
+            assert kind.split(".")[0] in families, kind

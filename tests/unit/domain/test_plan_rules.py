@@ -1,0 +1,97 @@
+"""The rules that every submitted plan must obey."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.domain.plan import Plan, PlanLimits, check_plan
+from orchestrator.domain.task import TaskDraft
+
+LIMITS = PlanLimits(depth=0, max_depth=3, max_children=5, variants=("strong",))
+
+
+def draft(key: str, **changes: object) -> TaskDraft:
+    return TaskDraft.model_validate({"key": key, "title": key, "outcome": f"{key} works"} | changes)
+
+
+def problems(*drafts: TaskDraft, limits: PlanLimits = LIMITS, taken: tuple[str, ...] = ()) -> tuple[str, ...]:
+    return check_plan(Plan(rationale="", tasks=drafts), limits, taken)
+
+
+def test_a_sound_plan_has_no_problem() -> None:
+    assert problems(draft("api", paths=["src/api/**"]), draft("ui", paths=["src/ui/**"], depends_on=["api"])) == ()
+
+
+@pytest.mark.parametrize(
+    ("drafts", "said"),
+    [
+        ((), "holds no task"),
+        (tuple(draft(f"t{n}") for n in range(6)), "at most 5"),
+        ((draft("a"), draft("a")), "used 2 times"),
+        ((draft("A b"),), "not made of lower-case letters"),
+        ((draft("a", depends_on=["ghost"]),), "'ghost', which is not in the plan"),
+        ((draft("a", depends_on=["b"]), draft("b", depends_on=["a"])), "in a circle"),
+        ((draft("a", decisions=["wire format"]), draft("b", decisions=["wire format"])), "both own the decision"),
+        ((draft("a", paths=["src/*.py"]), draft("b", paths=["src/app.py"])), "same files"),
+        ((draft("a", paths=["src/**"]), draft("b", paths=["src/x/y.py"])), "same files"),
+        ((draft("a", outcome="  "),), "no outcome"),
+        ((draft("a", variant="cheap"),), "'cheap'; known: strong"),
+    ],
+)
+def test_a_broken_rule_is_named(drafts: tuple[TaskDraft, ...], said: str) -> None:
+    assert any(said in problem for problem in problems(*drafts))
+
+
+def test_overlapping_paths_are_fine_with_an_order_between_them() -> None:
+    chain = (
+        draft("a", paths=["src/**"]),
+        draft("b", depends_on=["a"]),
+        draft("c", paths=["src/app.py"], depends_on=["b"]),
+    )
+    assert problems(*chain) == ()
+
+
+def test_a_key_submitted_before_cannot_be_used_again_but_can_be_depended_on() -> None:
+    assert any("before" in problem for problem in problems(draft("a"), taken=("a",)))
+    assert problems(draft("b", depends_on=["a"]), taken=("a",)) == ()
+
+
+def test_a_branch_is_refused_where_no_planner_may_stand_below() -> None:
+    deepest = LIMITS.model_copy(update={"depth": 2})
+    assert any("make it a leaf" in problem for problem in problems(draft("a", kind="branch"), limits=deepest))
+    assert problems(draft("a", kind="branch")) == ()
+
+
+def test_a_long_chain_of_dependencies_is_no_problem() -> None:
+    wide = PlanLimits(depth=0, max_children=3000)
+    drafts = [draft(f"t{n}", depends_on=[f"t{n - 1}"] if n else []) for n in range(1500)]
+    assert problems(*drafts, limits=wide) == ()
+
+
+edges = st.dictionaries(st.sampled_from("abcde"), st.sets(st.sampled_from("abcde")), min_size=1)
+
+
+@given(edges)
+def test_whatever_is_accepted_can_be_put_in_an_order(graph: dict[str, set[str]]) -> None:
+    drafts = [draft(key, depends_on=sorted(targets)) for key, targets in graph.items()]
+    if problems(*drafts):
+        return
+    done: set[str] = set()
+    while len(done) < len(graph):
+        ready = {key for key, targets in graph.items() if targets <= done} - done
+        assert ready, "an accepted plan must always have a task that can start"
+        done |= ready
+
+
+PATHS = st.lists(st.sampled_from(["src", "app", "x.py", "y.py", "lib"]), min_size=1, max_size=3).map("/".join)
+
+
+@given(PATHS, st.sampled_from(["**", "*.py", "src/**", "src/*", "**/x.py", "src/app", "*/x.py", "lib/y.py"]), PATHS)
+def test_two_globs_that_match_one_path_are_seen_to_overlap(path: str, glob: str, other: str) -> None:
+    from pathspec import GitIgnoreSpec
+
+    from orchestrator.domain.globs import overlap
+
+    if GitIgnoreSpec.from_lines([f"/{glob}"]).match_file(path) and path == other:
+        assert overlap(glob, other)
+        assert overlap(other, glob)

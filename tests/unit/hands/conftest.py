@@ -1,0 +1,146 @@
+"""A repository with a home and a state directory of its own, and commands in its workspaces."""
+
+import os
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from orchestrator.hands.local import LocalHands, local_hands
+from orchestrator.hands.policy import Grant
+from orchestrator.hands.run import run_command
+from orchestrator.hands.workspace import LocalWorkspace
+from orchestrator.ports.hands import Command, CommandResult
+from worktrees.repository import Repository
+
+
+@dataclass(frozen=True)
+class Yard:
+    """The user's checkout, home directory and our state directory; the repository has one commit."""
+
+    repo: Path
+    home: Path
+    state: Path
+
+    def git(self, *words: str) -> str:
+        done = subprocess.run(["git", "-C", str(self.repo), *words], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    def commit(self, files: dict[str, str], message: str = "More") -> str:
+        for name, text in files.items():
+            file = self.repo / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", message)
+        return self.git("rev-parse", "HEAD")
+
+    def hands(self, grant: Grant | None = None, **options: Any) -> AbstractAsyncContextManager[LocalHands]:
+        options = {"home": self.home, "environ": {}} | options
+        return local_hands(Repository.open(self.repo), self.state, grant, **options)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A command's result with its output as text."""
+
+    result: CommandResult
+    output: str
+
+    @property
+    def exit_code(self) -> int | None:
+        return self.result.exit_code
+
+
+class Shell(Protocol):
+    async def __call__(self, line: str, **options: Any) -> Ran: ...
+
+
+@pytest.fixture
+def yard(tmp_path: Path) -> Yard:
+    repo, home, state = tmp_path / "src" / "project", tmp_path / "home", tmp_path / "state"
+    for folder in (repo, home, state):
+        folder.mkdir(parents=True)
+    made = Yard(repo, home, state)
+    made.git("init", "--quiet", "--initial-branch", "main")
+    made.commit(
+        {"README.md": "hello\n", ".gitignore": ".venv\nnode_modules\n*.so\n*.log\n", "pkg/__init__.py": ""}, "Start"
+    )
+    return made
+
+
+@pytest.fixture
+async def hands(yard: Yard) -> AsyncIterator[LocalHands]:
+    async with yard.hands() as opened:
+        assert opened.refusal is None
+        yield opened
+
+
+@pytest.fixture
+async def workspace(hands: LocalHands, yard: Yard) -> AsyncIterator[LocalWorkspace]:
+    opened = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+    yield opened
+    await opened.close()
+
+
+async def ran(workspace: LocalWorkspace, line: str, **options: Any) -> Ran:
+    result = await run_command(workspace, Command(line=line, **({"timeout_s": 20.0} | options)))
+    return Ran(result, result.log.read_text(encoding="utf-8", errors="replace"))
+
+
+@pytest.fixture
+def shell(workspace: LocalWorkspace) -> Shell:
+    """Runs a command in the sandbox of a fresh workspace."""
+
+    async def run(line: str, **options: Any) -> Ran:
+        return await ran(workspace, line, **options)
+
+    return run
+
+
+@pytest.fixture
+def shell_in() -> Callable[..., Any]:
+    """Runs a command in the sandbox of a given workspace."""
+    return ran
+
+
+@pytest.fixture
+def outside(yard: Yard) -> Callable[..., str]:
+    """Runs the same command line without a sandbox: the positive control of an attack."""
+
+    def run(line: str, **options: Any) -> str:
+        options = {"cwd": yard.repo, "timeout": 20, "check": False, "stdin": subprocess.DEVNULL} | options
+        done = subprocess.run(["/bin/bash", "-c", line], capture_output=True, **options)  # noqa: PLW1510
+        return (done.stdout + done.stderr).decode(errors="replace")
+
+    return run
+
+
+@pytest.fixture
+def living() -> Iterator[Callable[[str], list[int]]]:
+    """The processes of this host that have a text among their arguments; what is left of them is ended."""
+    asked: list[str] = []
+
+    def find(text: str) -> list[int]:
+        asked.append(text)
+        return _processes(text)
+
+    yield find
+    for pid in {pid for text in asked for pid in _processes(text)}:
+        os.kill(pid, 9)
+
+
+def _processes(text: str) -> list[int]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if any(text in word for word in words) and int(entry.name) != os.getpid():
+            found.append(int(entry.name))
+    return found

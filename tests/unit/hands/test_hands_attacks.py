@@ -1,0 +1,230 @@
+"""Attacks on the host from inside, judged by what is left outside; each is shown to work without a sandbox."""
+
+import hashlib
+import os
+import pty
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from orchestrator.hands.local import LocalHands
+from orchestrator.hands.workspace import LocalWorkspace
+
+pytestmark = pytest.mark.sandbox
+
+SECRET = "canary-0815"
+IS_ROOT = os.geteuid() == 0
+
+
+async def test_1_nothing_is_written_outside(
+    hands: LocalHands, workspace: LocalWorkspace, shell_in: Any, yard: Any, outside: Callable[..., str]
+) -> None:
+    other = await hands.open(yard.git("rev-parse", "HEAD"), "other")
+    spots = [yard.home / "x", yard.state / "x", yard.repo.parent / "x", other.root / "x", yard.repo / "x"]
+    attack = "echo BOOTED; " + "; ".join(f"mkdir -p {s.parent}; echo pwned > {s}" for s in spots) + "; echo > /etc/x"
+    ran = await shell_in(workspace, attack)
+    assert ran.output.startswith("BOOTED")
+    assert [s for s in (*spots, Path("/etc/x")) if s.exists()] == []
+    outside(attack.removesuffix("; echo > /etc/x"))
+    assert [s for s in spots if not s.exists()] == []
+
+
+async def test_2_credentials_in_the_home_directory_are_not_there(shell: Any, yard: Any, outside: Any) -> None:
+    names = (".ssh/id_rsa", ".netrc", ".aws/credentials", ".gitconfig", ".config/gh/hosts.yml")
+    for name in names:
+        (yard.home / name).parent.mkdir(exist_ok=True, parents=True)
+        (yard.home / name).write_text(SECRET)
+    attack = f"cd {yard.home} && cat {' '.join(names)}; grep -rs {SECRET} {yard.home} {yard.state}"
+    assert SECRET in outside(attack)
+    assert SECRET not in (await shell(f"echo BOOTED; {attack}")).output.partition("BOOTED")[2]
+
+
+async def test_3_no_variable_of_any_process_outside_is_readable(
+    monkeypatch: pytest.MonkeyPatch, shell: Any, outside: Callable[..., str]
+) -> None:
+    monkeypatch.setenv("API_KEY", SECRET)
+    attack = "env; cat /proc/*/environ | tr '\\0' '\\n'"
+    assert SECRET in outside(attack)
+    ran = await shell(attack)
+    assert "HOME=" in ran.output
+    assert SECRET not in ran.output
+
+
+async def test_4_kernel_settings_cannot_be_opened_for_writing(shell: Any, outside: Callable[..., str]) -> None:
+    opener = "import os; os.open('/proc/sys/kernel/core_pattern', os.O_WRONLY); print('OPEN')"
+    attack = f'python3 -c "{opener}"'
+    if IS_ROOT:
+        assert "OPEN" in outside(attack)
+    ran = await shell(attack)
+    assert "Error" in ran.output
+    assert "OPEN\n" not in ran.output
+
+
+async def test_5_mounts_cannot_be_changed_and_no_user_namespace_made(shell: Any, outside: Callable[..., str]) -> None:
+    assert "MADE" in outside("unshare -Ur true && echo MADE")
+    attack = "mount -o remount,rw,bind /usr && echo MADE; umount /tmp && echo MADE; unshare -Ur true && echo MADE; true"
+    ran = await shell(attack)
+    assert "MADE" not in ran.output
+    assert ran.output.count("\n") >= 3
+
+
+async def test_6_no_socket_of_the_network_is_reachable(shell: Any, outside: Callable[..., str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
+        udp.bind(("127.0.0.1", 0))
+        udp.settimeout(0.2)
+        ports = tcp.getsockname()[1], udp.getsockname()[1]
+        attack = (
+            f"(echo > /dev/tcp/127.0.0.1/{ports[0]}) && echo CONNECTED; echo x > /dev/udp/127.0.0.1/{ports[1]}; "
+            "timeout 2 getent ahosts example.com && echo RESOLVED; true"
+        )
+        assert "CONNECTED" in outside(attack)
+        assert udp.recv(10) == b"x\n"
+        ran = await shell(attack)
+        with pytest.raises(TimeoutError):
+            udp.recv(10)
+    assert "CONNECTED" not in ran.output
+    assert "RESOLVED" not in ran.output
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A directory whose path fits into a socket's address."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+async def test_7_no_unix_socket_is_reachable(shell: Any, short_folder: Path, outside: Callable[..., str]) -> None:
+    path, abstract = short_folder / "agent.sock", f"canary-{os.getpid()}"
+    script = (
+        "import socket, sys\nfor name in sys.argv[1:]:\n  try:\n"
+        "    socket.socket(socket.AF_UNIX).connect(name.replace('@', chr(0)))\n    print('CONNECTED')\n"
+        "  except OSError as e: print('refused', e)"
+    )
+    attack = f'python3 -c "{script}" {path} @{abstract}'
+    with socket.socket(socket.AF_UNIX) as one, socket.socket(socket.AF_UNIX) as two:
+        one.bind(str(path))
+        two.bind(f"\0{abstract}")
+        one.listen()
+        two.listen()
+        assert outside(attack).split() == ["CONNECTED"] * 2
+        ran = await shell(attack)
+    assert [line.split()[0] for line in ran.output.splitlines()] == ["refused"] * 2
+
+
+async def test_9_processes_outside_are_neither_seen_nor_killed(shell: Any, outside: Callable[..., str]) -> None:
+    async with await anyio.open_process(["sleep", "987.9"]) as victim:
+        assert "987.9" in outside("cat /proc/[0-9]*/cmdline")
+        ran = await shell(f"cat /proc/[0-9]*/cmdline; kill -9 {victim.pid}; kill -9 1; kill -9 -1; echo BOOTED")
+        assert "987.9" not in ran.output
+        assert victim.returncode is None
+        victim.kill()
+
+
+async def test_10_there_is_no_terminal_to_type_into(shell: Any) -> None:
+    attack = "(exec 3<>/dev/tty) 2>/dev/null && echo TERMINAL || echo none"
+    _, status = _in_a_terminal(attack)
+    assert "TERMINAL" in status
+    assert (await shell(attack)).output == "none\n"
+
+
+def _in_a_terminal(line: str) -> tuple[int, str]:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv("/bin/bash", ["bash", "-c", line])
+    said = os.read(terminal, 1000).decode()
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    return pid, said
+
+
+async def test_12_a_daemon_does_not_survive_a_time_limit(
+    shell: Any, outside: Callable[..., str], living: Callable[[str], list[int]]
+) -> None:
+    attack = "(setsid sleep {} >/dev/null 2>&1 &) ; (setsid setsid nohup sleep {} >/dev/null 2>&1 &); "
+    outside(attack.format("986.1", "986.1"))
+    assert len(living("986.1")) == 2
+    await shell(attack.format("986.2", "986.2") + "sleep 99", timeout_s=0.5)
+    assert living("986.2") == []
+
+
+async def test_14_a_child_that_keeps_the_output_open_delays_nothing(shell: Any, outside: Callable[..., str]) -> None:
+    attack = "sleep 9 & echo main"
+    with pytest.raises(subprocess.TimeoutExpired):
+        outside(attack, timeout=0.5)
+    ran = await shell(attack)
+    assert (ran.output, ran.result.seconds < 1) == ("main\n", True)
+
+
+async def test_22_the_git_file_of_a_workspace_cannot_be_replaced(
+    shell: Any, workspace: LocalWorkspace, tmp_path: Path, outside: Callable[..., str]
+) -> None:
+    attack = "rm -rf .git; mv .git x; echo gitdir: /tmp > .git; mkdir .git; ln -sf /tmp .git; chmod 777 .git"
+    before = (workspace.root / ".git").read_bytes()
+    await shell(attack)
+    assert (workspace.root / ".git").read_bytes() == before
+    control = tmp_path / "control"
+    control.mkdir()
+    (control / ".git").write_text("gitdir: there\n")
+    outside(attack, cwd=control)
+    assert not (control / ".git").is_file()
+
+
+async def test_24_the_administration_of_a_worktree_is_out_of_reach(
+    shell: Any, workspace: LocalWorkspace, yard: Any, outside: Callable[..., str]
+) -> None:
+    admin = Path((workspace.root / ".git").read_text().split(":", 1)[1].strip())
+    before = _content(admin)
+    attack = (
+        f"mkdir -p {admin}; for f in commondir gitdir config.worktree HEAD; do echo /tmp/evil > {admin}/$f; done; "
+        "echo /tmp/evil > /run/git/commondir; git config core.fsmonitor 'touch MARK'; git status; echo BOOTED"
+    )
+    ran = await shell(attack)
+    assert "BOOTED" in ran.output
+    assert _content(admin) == before
+    await workspace.paths()
+    await workspace.snapshot("after", "refs/orchestrate/test/after")
+    assert not list(yard.repo.rglob("MARK"))
+    outside(attack.replace("/run/git", str(yard.repo.parent)))
+    assert _content(admin) != before
+
+
+async def test_27_the_repository_is_the_same_byte_for_byte_after_any_git_command(
+    shell: Any, yard: Any, outside: Callable[..., str], tmp_path: Path
+) -> None:
+    attack = (
+        "git update-ref refs/heads/evil HEAD; git branch -f main HEAD; git checkout -q -b work; echo x > new; "
+        "git add .; git commit -qm evil; git tag evil; git config core.hooksPath /tmp; git stash -u; "
+        "git gc --prune=now -q; "
+        'd=$(git rev-parse --git-path objects); rm -rf "$d"/*; rm -rf /run/objects/*; git reflog expire --all'
+    )
+    before, objects = _content(yard.repo / ".git"), _content(yard.repo / ".git" / "objects")
+    await shell(attack)
+    assert (_content(yard.repo / ".git"), _content(yard.repo / ".git" / "objects")) == (before, objects)
+    assert yard.git("fsck", "--strict") == ""
+    copy = tmp_path / "copy"
+    outside(f"cp -r . {copy}; cd {copy}; {attack}")
+    assert _content(copy / ".git") != before
+
+
+def _content(folder: Path) -> dict[str, str]:
+    files = (f for f in sorted(folder.rglob("*")) if f.is_file())
+    return {str(f.relative_to(folder)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
+
+
+async def test_47_one_workspace_sees_nothing_of_another(
+    hands: LocalHands, shell_in: Any, yard: Any, outside: Callable[..., str]
+) -> None:
+    head = yard.git("rev-parse", "HEAD")
+    mine, theirs = await hands.open(head, "mine"), await hands.open(head, "theirs")
+    await shell_in(theirs, f"echo {SECRET} | tee secret; git config user.token {SECRET}")
+    attack = f"grep -rs {SECRET} {yard.state} {theirs.root} /run /tmp; echo evil > {theirs.root}/README.md"
+    ran = await shell_in(mine, f"echo BOOTED; {attack}")
+    assert SECRET not in ran.output.partition("BOOTED")[2].replace(attack, "")
+    assert (theirs.root / "README.md").read_text() == "hello\n"
+    assert outside(f"grep -rs {SECRET} {yard.state} {theirs.root}").count(SECRET) >= 3

@@ -1,0 +1,62 @@
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from orchestrator.hands.session import drop_old_logs, open_session
+from orchestrator.hands.trees import remove_tree
+
+
+def names(state: Path) -> set[str]:
+    return {p.name for p in (state / "sessions").iterdir()} - {"lock"}
+
+
+def test_a_session_is_a_private_directory_that_is_gone_afterwards(tmp_path: Path) -> None:
+    with open_session(tmp_path) as folder:
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert names(tmp_path) == {folder.name}
+    assert names(tmp_path) == set()
+
+
+def test_the_sessions_of_living_processes_stay(tmp_path: Path) -> None:
+    with open_session(tmp_path) as first:
+        with open_session(tmp_path) as second:
+            assert names(tmp_path) == {first.name, second.name}
+        assert names(tmp_path) == {first.name}
+
+
+def test_what_a_killed_process_left_is_removed_and_its_half_built_sandbox_ended(tmp_path: Path) -> None:
+    script = (
+        "import os, signal, sys; from pathlib import Path; from orchestrator.hands.session import open_session\n"
+        "with open_session(Path(sys.argv[1])) as folder:\n"
+        "    (folder / 'left').touch()\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False, cwd=Path(__file__).parents[3])
+    (dead,) = names(tmp_path)
+    words = [str(tmp_path / "bwrap"), "-c", "read -r _", f"{tmp_path}/sessions/{dead}/git"]
+    with subprocess.Popen(words, executable="/bin/sh", stdin=subprocess.PIPE) as leftover:
+        with open_session(tmp_path) as folder:
+            assert names(tmp_path) == {folder.name}
+        assert leftover.wait(timeout=5) == -9
+
+
+def test_only_logs_of_long_ago_are_dropped(tmp_path: Path) -> None:
+    for name, days in (("old", 15), ("new", 13)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x.log").touch()
+        then = time.time() - days * 86_400
+        os.utime(tmp_path / name, (then, then))
+    drop_old_logs(tmp_path)
+    assert [p.name for p in tmp_path.iterdir()] == ["new"]
+
+
+def test_a_tree_is_removed_though_a_command_made_parts_of_it_unreadable(tmp_path: Path) -> None:
+    (tmp_path / "tree" / "closed" / "inner").mkdir(parents=True)
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "tree" / "link").symlink_to(tmp_path / "kept")
+    (tmp_path / "tree" / "closed").chmod(0)
+    remove_tree(tmp_path / "tree")
+    assert [p.name for p in tmp_path.iterdir()] == ["kept"]
+    remove_tree(tmp_path / "tree")

@@ -1,0 +1,71 @@
+from pathlib import Path
+
+import pytest
+
+from orchestrator.hands.policy import DEFAULT_SHARE
+from orchestrator.hands.share import choose
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    made = tmp_path / "repo"
+    for folder in (".venv", "web/node_modules", "src/pkg.egg-info", "build", "env", "config"):
+        (made / folder).mkdir(parents=True)
+    for file in ("src/fast.so", "notes.so.txt", ".env", ".env.local", ".envrc"):
+        (made / file).touch()
+    return made
+
+
+def test_the_defaults_take_environments_packages_and_build_products_at_any_depth(root: Path) -> None:
+    ignored = [".venv", "web/node_modules", "src/pkg.egg-info", "src/fast.so", "build", "notes.so.txt", ".env"]
+    chosen = choose(root, ignored, DEFAULT_SHARE)
+    assert chosen == (".venv", "src/fast.so", "src/pkg.egg-info", "web/node_modules")
+
+
+def test_what_is_not_ignored_is_never_taken(root: Path) -> None:
+    assert choose(root, [], ("*", ".venv", "/.venv")) == ()
+
+
+def test_a_pattern_with_a_slash_is_meant_from_the_root(root: Path) -> None:
+    (root / "web" / "build").mkdir()
+    assert choose(root, ["build", "web/build"], ("/build",)) == ("build",)
+    assert choose(root, ["build", "web/build"], ("web/build/",)) == ("web/build",)
+
+
+def test_files_of_variables_are_never_taken(root: Path) -> None:
+    assert choose(root, [".env", ".env.local", ".envrc"], ("*", ".env*", "/.env")) == ()
+
+
+def test_an_environment_that_is_called_env_is_taken(root: Path) -> None:
+    (root / ".env").unlink()
+    (root / ".env").mkdir()
+    (root / ".env" / "pyvenv.cfg").touch()
+    assert choose(root, [".env"], (".env",)) == (".env",)
+
+
+def test_a_link_is_taken_only_if_it_names_another_ignored_thing(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    links = {
+        "out": tmp_path / "elsewhere",
+        "venv": root / ".venv",
+        "settings": root / "config",
+        "secret": root / ".env",
+    }
+    for name, target in links.items():
+        (root / name).symlink_to(target)
+    assert choose(root, [".venv", ".env", *links], ("*",)) == (".venv", "venv")
+
+
+def test_a_path_through_a_linked_directory_is_not_taken(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere" / "node_modules").mkdir(parents=True)
+    (root / "linked").symlink_to(tmp_path / "elsewhere")
+    assert choose(root, ["linked/node_modules"], ("node_modules",)) == ()
+
+
+def test_what_lies_in_something_taken_is_not_taken_again(root: Path) -> None:
+    (root / ".venv" / "node_modules").mkdir()
+    assert choose(root, [".venv", ".venv/node_modules"], DEFAULT_SHARE) == (".venv",)
+
+
+def test_what_is_gone_is_not_taken(root: Path) -> None:
+    assert choose(root, ["venv"], ("venv",)) == ()

@@ -1,0 +1,181 @@
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from orchestrator.domain.check import Difference
+from orchestrator.domain.check import TestOutcome as Outcome
+from orchestrator.judge.difference import compare
+
+P, F, E, S, XF, XP = Outcome
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lost"),
+    [
+        (P, P, {}),
+        (F, F, {}),
+        (F, E, {}),
+        (E, F, {}),
+        (P, F, {"new_failures": ("t",)}),
+        (P, E, {"new_failures": ("t",)}),
+        (S, F, {"new_failures": ("t",)}),
+        (XF, F, {"new_failures": ("t",)}),
+        (XP, F, {"new_failures": ("t",)}),
+        (None, F, {"new_failures": ("t",)}),
+        (None, P, {}),
+        (None, S, {}),
+        (P, S, {"newly_skipped": ("t",)}),
+        (P, XF, {"newly_skipped": ("t",)}),
+        (XP, S, {"newly_skipped": ("t",)}),
+        (XP, XF, {}),
+        (XF, XP, {}),
+        (XF, P, {}),
+        (S, P, {}),
+        (P, XP, {}),
+        (F, P, {"fixed": ("t",)}),
+        (E, XP, {"fixed": ("t",)}),
+        (F, S, {}),
+        (F, XF, {}),
+        (P, None, {"missing_tests": ("t",)}),
+        (F, None, {"missing_tests": ("t",)}),
+        (E, None, {"missing_tests": ("t",)}),
+        (S, None, {"missing_tests": ("t",)}),
+    ],
+)
+def test_one_test_before_and_after(before: Outcome | None, after: Outcome | None, lost: dict[str, object]) -> None:
+    baseline = {"other": P} | ({"t": before} if before else {})
+    outcomes = {"other": P} | ({"t": after} if after else {})
+    assert compare(baseline, 1, outcomes, 1) == Difference(**lost)
+
+
+def test_only_a_fix_among_the_differences_is_green() -> None:
+    assert compare({"a": F, "b": P}, 1, {"a": P, "b": P}, 0).is_green
+
+
+@pytest.mark.parametrize("vanished", ["(collection) m", "(set-up) setUpClass m.C", "(suite) s"])
+def test_what_could_not_be_collected_may_go_but_not_come(vanished: str) -> None:
+    assert compare({vanished: E, "a": P}, 2, {"a": P, "m.t": P}, 0) == Difference()
+    assert compare({"a": P}, 0, {vanished: E, "a": P}, 2) == Difference(new_failures=(vanished,))
+
+
+def test_everything_is_sorted() -> None:
+    baseline = {"d": P, "c": P, "f": P, "e": P, "h": F, "g": F}
+    outcomes = {"b": F, "a": F, "f": S, "e": S, "h": P, "g": P}
+    assert compare(baseline, 1, outcomes, 1) == Difference(
+        new_failures=("a", "b"), missing_tests=("c", "d"), newly_skipped=("e", "f"), fixed=("g", "h")
+    )
+
+
+@pytest.mark.parametrize("exit_code", [0, 1, 2, 5, 127])
+def test_the_exit_code_says_nothing_where_outcomes_are_known(exit_code: int) -> None:
+    assert compare({"a": P}, 0, {"a": P}, exit_code) == Difference()
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "problem"),
+    [
+        (None, "did not exit by itself, so outcomes may be missing"),
+        (139, "exit code 139 tells of a crash, so outcomes may be missing"),
+        (-9, "exit code -9 tells of a crash, so outcomes may be missing"),
+    ],
+)
+def test_a_crash_is_a_problem_whatever_the_outcomes(exit_code: int | None, problem: str) -> None:
+    assert compare({"a": P}, exit_code, {"a": P}, exit_code) == Difference(problems=(problem,))
+
+
+def test_a_run_without_tests_is_never_green() -> None:
+    assert compare({}, 0, {}, 0) == Difference(problems=("ran no test",))
+    assert compare({"a": P}, 0, {}, 0) == Difference(missing_tests=("a",), problems=("ran no test",))
+
+
+@pytest.mark.parametrize("outcomes", [{"a": S, "b": S}, {"(collection) m": E}, {"(collection) m": S}])
+def test_a_run_in_which_no_test_ran_is_never_green(outcomes: dict[str, Outcome]) -> None:
+    problem = "ran no test: all were skipped or could not be collected"
+    assert compare(outcomes, 0, outcomes, 0) == Difference(problems=(problem,))
+
+
+def test_by_exit_code_only_zero_after_zero_is_green() -> None:
+    assert compare(None, 0, None, 0) == Difference()
+    assert compare(None, 0, None, 1).problems == (
+        "exits with 1; only 0 counts as green without outcomes of the base to compare with",
+    )
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 0), (None, 0), (0, None), (1, 1), (139, 139)])
+def test_by_exit_code_nothing_else_is(before: int | None, after: int | None) -> None:
+    difference = compare(None, before, None, after)
+    assert not difference.is_green
+    assert difference.problems
+
+
+def test_outcomes_that_ceased_are_a_problem() -> None:
+    assert compare({"a": P}, 0, None, 0) == Difference(problems=("told no outcome of any test; the base told 1",))
+
+
+def test_outcomes_that_began_count_after_a_green_base() -> None:
+    assert compare(None, 0, {"a": P, "b": S}, 0) == Difference()
+    assert compare(None, 0, {"a": F}, 0) == Difference(new_failures=("a",))
+    assert not compare(None, 0, {"a": P}, 1).is_green
+    assert not compare(None, 1, {"a": P}, 0).is_green
+    assert not compare(None, 0, {}, 0).is_green
+
+
+OUTCOMES = st.dictionaries(st.text("abc ", min_size=1, max_size=3), st.sampled_from(Outcome), min_size=1, max_size=8)
+RUN = OUTCOMES.filter(lambda outcomes: any(outcome != S for outcome in outcomes.values()))
+EXITS = st.integers(0, 127)
+
+
+@settings(deadline=None)
+@given(RUN, EXITS)
+def test_equal_outcomes_are_green(outcomes: dict[str, Outcome], exit_code: int) -> None:
+    assert compare(outcomes, exit_code, outcomes, exit_code) == Difference()
+
+
+@settings(deadline=None)
+@given(RUN, RUN, st.sampled_from([F, E]), EXITS, st.data())
+def test_a_green_test_made_red_is_never_green(
+    baseline: dict[str, Outcome], outcomes: dict[str, Outcome], red: Outcome, exit_code: int, data: st.DataObject
+) -> None:
+    green = sorted(test for test, outcome in baseline.items() if not outcome.is_red)
+    assume(green)
+    test = data.draw(st.sampled_from(green))
+    difference = compare(baseline, 0, outcomes | {test: red}, exit_code)
+    assert test in difference.new_failures
+    assert not difference.is_green
+
+
+@settings(deadline=None)
+@given(RUN, RUN, EXITS, st.data())
+def test_a_removed_test_is_never_green(
+    baseline: dict[str, Outcome], outcomes: dict[str, Outcome], exit_code: int, data: st.DataObject
+) -> None:
+    gone = data.draw(st.sampled_from(sorted(baseline)))
+    outcomes = {test: outcome for test, outcome in outcomes.items() if test != gone}
+    difference = compare(baseline, 0, outcomes, exit_code)
+    assert gone in difference.missing_tests
+    assert not difference.is_green
+
+
+@settings(deadline=None)
+@given(RUN, st.sets(st.text("abc ", min_size=1, max_size=3)), EXITS)
+def test_fixed_and_new_green_tests_never_make_it_red(
+    baseline: dict[str, Outcome], new: set[str], exit_code: int
+) -> None:
+    mended = {test: P if outcome.is_red else outcome for test, outcome in baseline.items()}
+    added = dict.fromkeys(new - baseline.keys(), P)
+    difference = compare(baseline, 1, mended | added, exit_code)
+    assert difference.is_green
+    assert set(difference.fixed) == {test for test, outcome in baseline.items() if outcome.is_red}
+
+
+@settings(deadline=None)
+@given(RUN, RUN, EXITS, st.randoms(use_true_random=False))
+def test_the_order_of_tests_makes_no_difference(
+    baseline: dict[str, Outcome], outcomes: dict[str, Outcome], exit_code: int, random: object
+) -> None:
+    def shuffled(tests: dict[str, Outcome]) -> dict[str, Outcome]:
+        items = list(tests.items())
+        random.shuffle(items)
+        return dict(items)
+
+    assert compare(shuffled(baseline), 0, shuffled(outcomes), exit_code) == compare(baseline, 0, outcomes, exit_code)

@@ -1,0 +1,60 @@
+"""Requests that no provider should see are refused loudly."""
+
+import pytest
+
+from orchestrator.domain.chat import Message, ToolCall
+from orchestrator.llm.invariants import InvariantBroken, check_shape, is_continued, is_elided
+from tests.loopback.builders import SYSTEM, called, request, returned, user
+
+ONE, TWO = ToolCall(id="a", name="shell", arguments="{}"), ToolCall(id="b", name="shell", arguments="{}")
+
+
+def test_a_conversation_with_answered_calls_is_accepted() -> None:
+    check_shape(request(called(ONE, TWO), returned("b"), returned("a"), user(), called(ONE), returned("a")))
+
+
+@pytest.mark.parametrize(
+    ("messages", "problem"),
+    [
+        ((), "first message is not the system's"),
+        ((user(),), "first message is not the system's"),
+        ((SYSTEM,), "nothing to answer"),
+        ((SYSTEM, user(), Message(role="assistant", text="hm")), "nothing to answer"),
+        ((SYSTEM, Message(role="user", text=" \n")), "message 1 (user) is empty"),
+        ((SYSTEM, user(), called(ONE), returned("a", "")), "message 3 (tool) is empty"),
+        ((SYSTEM, user(), Message(role="assistant"), user()), "message 2 (assistant) is empty"),
+        ((SYSTEM, user(), called(ONE)), "call 'a' is not answered"),
+        ((SYSTEM, user(), called(ONE, TWO), returned("a"), user()), "before call 'b' is answered"),
+        ((SYSTEM, user(), called(ONE), returned("x"), returned("a")), "answers call 'x'"),
+        ((SYSTEM, user(), called(ONE), returned("a"), returned("a")), "answers call 'a'"),
+        ((SYSTEM, user(), returned("a")), "answers call 'a'"),
+        ((SYSTEM, user(), called(ONE, ONE), returned("a")), "uses one call id twice"),
+        ((SYSTEM, user(), called(ONE), Message(role="tool", text="ok")), "has no call id"),
+        ((SYSTEM, Message(role="user", text="hi", call_id="a")), "has a call id"),
+        ((SYSTEM, Message(role="user", text="hi", tool_calls=(ONE,)), returned("a")), "makes tool calls"),
+    ],
+)
+def test_a_malformed_conversation_is_refused(messages: tuple[Message, ...], problem: str) -> None:
+    with pytest.raises(InvariantBroken) as refusal:
+        check_shape(request(messages=messages))
+    assert problem in str(refusal.value)
+    assert "'worker-api-1' turn 0 (worker)" in str(refusal.value)
+
+
+def test_a_request_may_extend_the_one_before_or_start_over() -> None:
+    before = (SYSTEM, user(), called(ONE), returned("a"))
+    assert is_continued((), before)
+    assert is_continued(before, before)
+    assert is_continued(before, (*before, user("more")))
+    assert is_continued(before, (SYSTEM, user("from a handoff")))
+    assert not is_continued(before, (SYSTEM, user("changed"), called(ONE), returned("a")))
+    assert not is_continued(before, (SYSTEM, user(), called(ONE), returned("a", "changed")))
+
+
+def test_only_tool_results_may_be_elided_and_only_become_shorter() -> None:
+    before = (SYSTEM, user(), called(ONE), returned("a", "a long output"))
+    assert is_elided(before, (SYSTEM, user(), called(ONE), returned("a", "[gone]"), user("more")))
+    assert not is_elided(before, (SYSTEM, user(), called(ONE), returned("a", "a different long output")))
+    assert not is_elided(before, (SYSTEM, user("x"), called(ONE), returned("a", "[gone]")))
+    assert not is_elided(before, (SYSTEM, user(), called(TWO), returned("b", "[gone]")))
+    assert not is_elided(before, (SYSTEM, user(), called(ONE)))

@@ -1,0 +1,109 @@
+"""The environment git runs in: built from nothing, with every setting that could execute something switched off."""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+Setting = tuple[str, str]
+
+_NOWHERE = "/nonexistent"
+
+SAFE: tuple[Setting, ...] = (
+    # nothing may be executed or contacted
+    ("core.hooksPath", os.devnull),
+    ("core.fsmonitor", "false"),
+    ("core.pager", "cat"),
+    ("core.editor", "false"),
+    ("core.askPass", ""),
+    ("credential.helper", ""),
+    ("protocol.allow", "never"),
+    ("safe.bareRepository", "explicit"),
+    ("commit.gpgSign", "false"),
+    ("tag.gpgSign", "false"),
+    ("push.gpgSign", "false"),
+    ("log.showSignature", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("submodule.recurse", "false"),
+    ("fetch.recurseSubmodules", "false"),
+    ("status.submoduleSummary", "false"),
+    ("diff.submodule", "short"),
+    # content is kept byte for byte, and changes are seen whatever the user's own settings are
+    ("core.attributesFile", os.devnull),
+    ("core.autocrlf", "false"),
+    ("core.safecrlf", "false"),
+    ("core.fileMode", "true"),
+    ("core.symlinks", "true"),
+    ("core.trustctime", "true"),
+    ("core.checkStat", "default"),
+    ("core.protectHFS", "true"),
+    ("core.protectNTFS", "true"),
+    ("i18n.commitEncoding", "UTF-8"),
+    # an index of one plain file that describes the whole tree
+    ("core.splitIndex", "false"),
+    ("core.untrackedCache", "false"),
+    ("core.sparseCheckout", "false"),
+    ("core.sparseCheckoutCone", "false"),
+    ("index.sparse", "false"),
+    # output and results that do not depend on the user's taste
+    ("core.quotePath", "false"),
+    ("core.warnAmbiguousRefs", "false"),
+    ("color.ui", "false"),
+    ("grep.column", "false"),
+    ("grep.fullName", "false"),
+    ("merge.conflictStyle", "merge"),
+    ("merge.directoryRenames", "conflict"),
+    ("merge.renames", "true"),
+    ("merge.renormalize", "true"),  # without it merge-tree does not read the trees' own .gitattributes
+    ("worktree.useRelativePaths", "false"),
+    # git waits for refs that another process is just moving, and writes a reflog for branches
+    ("core.filesRefLockTimeout", "1000"),
+    ("core.packedRefsTimeout", "5000"),
+    ("core.logAllRefUpdates", "true"),
+)
+"""Settings that win over the user's and the repository's own configuration."""
+
+_FIXED: Mapping[str, str] = MappingProxyType(
+    {
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "TZ": "UTC",
+        "HOME": _NOWHERE,
+        "XDG_CONFIG_HOME": _NOWHERE,
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_LITERAL_PATHSPECS": "1",
+        "GIT_TEMPLATE_DIR": "",
+        "GIT_PAGER": "cat",
+        "GIT_EDITOR": "false",
+    }
+)
+
+
+def environment(
+    search_path: str, git_dir: Path, work_tree: Path | None, index: Path | None, overrides: Iterable[Setting]
+) -> dict[str, str]:
+    """All variables of a git process; nothing is inherited.
+
+    Settings travel in variables, not in arguments, because a driver's name may hold any character.
+    """
+    variables = {**_FIXED, "PATH": search_path, "GIT_DIR": str(git_dir)}
+    if work_tree is not None:
+        variables["GIT_WORK_TREE"] = str(work_tree)
+    else:
+        variables["GIT_IMPLICIT_WORK_TREE"] = "0"  # else git takes the directory it runs in for the files
+    if index is not None:
+        variables["GIT_INDEX_FILE"] = str(index)
+    settings = (*SAFE, *overrides)
+    variables["GIT_CONFIG_COUNT"] = str(len(settings))
+    for number, (key, value) in enumerate(settings):
+        variables[f"GIT_CONFIG_KEY_{number}"] = key
+        variables[f"GIT_CONFIG_VALUE_{number}"] = value
+    return variables

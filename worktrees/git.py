@@ -1,0 +1,216 @@
+"""The one place where git is started: explicit directories, an environment built from nothing, a bounded life."""
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+
+from anyio import BrokenResourceError, ClosedResourceError, create_task_group, open_process, sleep
+from anyio.abc import ByteReceiveStream, Process
+
+from worktrees.environment import Setting, environment
+from worktrees.errors import GitError
+
+_LONG = frozenset({"read-tree", "checkout-index", "update-index", "grep"})
+_WITHOUT_PROGRAMS = frozenset({"diff", "diff-tree", "diff-index", "diff-files", "log", "show", "format-patch"})
+_PAUSES_S = (0.02, 0.05, 0.15, 0.4)
+_KILLED = -int(signal.SIGKILL)
+_CHUNK = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class GitOutput:
+    """What a git command wrote; `is_cut` when it was ended because it wrote more than was asked for."""
+
+    stdout: bytes
+    exit_code: int
+    is_cut: bool = False
+
+    @property
+    def text(self) -> str:
+        """Standard output as text without its last newline; undecodable bytes become lone surrogates."""
+        return self.stdout.decode("utf-8", "surrogateescape").removesuffix("\n")
+
+
+@dataclass(frozen=True)
+class Git:
+    """Git bound to one repository. It never looks for a repository, and runs no hook, filter or driver.
+
+    `git_dir` and the other paths are absolute. Without `work_tree` only objects and refs can be worked on. `overrides`
+    are settings that switch off the drivers the repository's own configuration names. `inherit` are file descriptors
+    the process gets: a lock held through one of them is held until git has ended, whatever became of us.
+    """
+
+    git_dir: Path
+    work_tree: Path | None = None
+    index: Path | None = None
+    overrides: tuple[Setting, ...] = ()
+    inherit: tuple[int, ...] = ()
+
+    def at(self, work_tree: Path | None = None, index: Path | None = None) -> "Git":
+        """The same with another work tree or index."""
+        return replace(self, work_tree=work_tree or self.work_tree, index=index or self.index)
+
+    async def run(
+        self,
+        *args: str,
+        stdin: bytes | None = None,
+        ok: Collection[int] = (0,),
+        env: Mapping[str, str] | None = None,
+        limit_bytes: int | None = None,
+    ) -> GitOutput:
+        """Run one command to its end; it is killed if the caller is cancelled.
+
+        Args:
+            args: what follows `git`; an option that is not git's own starts after the verb.
+            stdin: its standard input, empty by default.
+            ok: the exit codes that are no error.
+            env: variables that replace those of the guarded environment.
+            limit_bytes: end the command once it has written so much; what it wrote until then is returned.
+
+        Raises:
+            GitError: any other exit code. Locks held by another git process are waited for a little while.
+        """
+        argv, variables = self._argv(args), {**self._environment(), **(env or {})}
+        for pause_s in (*_PAUSES_S, None):
+            output, errors = await _finish(argv, variables, self, stdin, limit_bytes)
+            if output.exit_code in ok or output.is_cut:
+                return output
+            if pause_s is None or not _is_locked(errors):
+                break
+            await sleep(pause_s)
+        raise GitError.failed(args, output.exit_code, errors.decode("utf-8", "replace"))
+
+    async def text(
+        self,
+        *args: str,
+        stdin: bytes | None = None,
+        ok: Collection[int] = (0,),
+        env: Mapping[str, str] | None = None,
+    ) -> str:
+        """Like `run`, giving standard output as text without its last newline."""
+        return (await self.run(*args, stdin=stdin, ok=ok, env=env)).text
+
+    def run_sync(self, *args: str, ok: Collection[int] = (0,)) -> GitOutput:
+        """Like `run`, blocking, for code that runs before an event loop does."""
+        done = subprocess.run(
+            self._argv(args),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            cwd=self.git_dir,
+            env=self._environment(),
+            pass_fds=self.inherit,
+            check=False,
+        )
+        if done.returncode not in ok:
+            raise GitError.failed(args, done.returncode, done.stderr.decode("utf-8", "replace"))
+        return GitOutput(done.stdout, done.returncode)
+
+    def _argv(self, args: Sequence[str]) -> list[str]:
+        verb, *rest = args
+        if verb in _WITHOUT_PROGRAMS:
+            rest = ["--no-ext-diff", "--no-textconv", *rest]
+        return [*(_tied_to_us() if verb in _LONG else ()), program(), verb, *rest]
+
+    def _environment(self) -> dict[str, str]:
+        search_path = f"{Path(program()).parent}{os.pathsep}{os.defpath}"
+        return environment(search_path, self.git_dir, self.work_tree, self.index, self.overrides)
+
+
+@cache
+def program() -> str:
+    """The git program's absolute path.
+
+    Raises:
+        GitError: there is none.
+    """
+    places = [place for place in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(place).is_absolute()]
+    found = shutil.which("git", path=os.pathsep.join(places))
+    if found is None:
+        raise GitError("git was not found on PATH: install git 2.38 or later")
+    return found
+
+
+@cache
+def version() -> tuple[int, ...]:
+    """The installed git's version, such as (2, 39, 5).
+
+    Raises:
+        GitError: there is none.
+    """
+    said = Git(Path("/")).run_sync("version").text.split()
+    return tuple(int(part) for part in said[2].split(".")[:3] if part.isdecimal())
+
+
+@cache
+def _tied_to_us() -> tuple[str, ...]:
+    """A prefix that has the kernel kill the command when we die; empty where there is no such tool."""
+    tool = shutil.which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin")
+    prefix = (tool, "--pdeathsig", "KILL", "--") if tool else ()
+    works = prefix and not subprocess.run([*prefix, "/bin/true"], capture_output=True, check=False).returncode
+    return prefix if works else ()
+
+
+async def _finish(
+    argv: list[str], env: Mapping[str, str], git: Git, stdin: bytes | None, limit_bytes: int | None
+) -> tuple[GitOutput, bytes]:
+    source = subprocess.PIPE if stdin else subprocess.DEVNULL
+    spawning = open_process(argv, stdin=source, cwd=git.git_dir, env=env, pass_fds=git.inherit, start_new_session=True)
+    out, errors = BytesIO(), BytesIO()
+    async with await spawning as process:
+        try:
+            is_cut = await _talk(process, stdin, out, errors, limit_bytes)
+        except BaseException:
+            _kill(process)  # cancelled: nothing it started may go on writing
+            raise
+        exit_code = await process.wait()
+    return GitOutput(out.getvalue(), exit_code, is_cut), errors.getvalue()
+
+
+async def _talk(process: Process, stdin: bytes | None, out: BytesIO, errors: BytesIO, limit_bytes: int | None) -> bool:
+    assert process.stdout
+    assert process.stderr
+    is_cut = False
+    async with create_task_group() as pipes:
+        pipes.start_soon(_drain, process.stderr, errors, None)
+        if process.stdin:
+            pipes.start_soon(_feed, process, stdin)
+        is_cut = await _drain(process.stdout, out, limit_bytes)
+        if is_cut:
+            _kill(process)
+    return is_cut
+
+
+async def _drain(stream: ByteReceiveStream, into: BytesIO, limit_bytes: int | None) -> bool:
+    async for chunk in stream:
+        into.write(chunk)
+        if limit_bytes is not None and into.tell() >= limit_bytes:
+            into.truncate(limit_bytes)
+            return True
+    return False
+
+
+async def _feed(process: Process, content: bytes | None) -> None:
+    assert process.stdin
+    try:
+        for start in range(0, len(content or b""), _CHUNK):
+            await process.stdin.send((content or b"")[start : start + _CHUNK])
+        await process.stdin.aclose()
+    except (BrokenResourceError, ClosedResourceError):
+        return  # git ended before it had read everything; its exit code says why
+
+
+def _kill(process: Process) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _is_locked(errors: bytes) -> bool:
+    return b".lock': File exists" in errors or b"/commondir: Success" in errors

@@ -1,0 +1,48 @@
+"""A lock between processes that ends with the process that holds it."""
+
+import fcntl
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from anyio import sleep
+
+_FIRST_PAUSE_S = 0.001
+_LONGEST_PAUSE_S = 0.02
+
+
+@asynccontextmanager
+async def file_lock(path: Path) -> AsyncIterator[int]:
+    """Hold the lock file `path`, created if need be, for the length of the block; gives its descriptor.
+
+    Tasks of one process exclude each other as processes do. Waiting can be cancelled at any time.
+    """
+    pause_s = _FIRST_PAUSE_S
+    while (descriptor := try_lock(path)) is None:
+        await sleep(pause_s)
+        pause_s = min(pause_s * 1.5, _LONGEST_PAUSE_S)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def try_lock(path: Path) -> int | None:
+    """The descriptor of the locked file `path`, to be closed to unlock it; None while somebody else holds it."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    if _is_at(path, descriptor):
+        return descriptor
+    os.close(descriptor)  # whoever held it before has removed the file
+    return None
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(path.stat(follow_symlinks=False), os.fstat(descriptor))
+    return False

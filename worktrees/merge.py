@@ -1,0 +1,77 @@
+"""Merges and commits without a worktree. The same arguments always give the same ids."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from worktrees.errors import GitError
+from worktrees.git import Git
+
+AUTHOR = ("Orchestrate", "orchestrate@localhost")
+EPOCH = "2000-01-01T00:00:00+00:00"
+"""The date of a commit for which the caller names none."""
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A merge without conflicts, as a tree."""
+
+    tree: str
+
+
+@dataclass(frozen=True)
+class Conflicted:
+    """A merge that a person or a model has to finish: the paths in conflict, sorted, and git's words on each."""
+
+    paths: tuple[str, ...]
+    messages: tuple[str, ...]
+
+
+async def merge_trees(git: Git, ours: str, theirs: str) -> Merged | Conflicted:
+    """Merge two commits on their natural base, honouring the `merge` attributes that the tree itself sets.
+
+    Raises:
+        GitError: one of them is no commit, or they have no common history.
+    """
+    options = ("--write-tree", "-z", "--name-only", "--messages")
+    done = await git.run("merge-tree", *options, ours, theirs, ok=(0, 1))
+    tree, *rest = done.text.split("\0")
+    return Conflicted(*_conflicts(rest)) if done.exit_code else Merged(tree)
+
+
+def _conflicts(fields: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Paths up to an empty field; then messages, each: number of paths, the paths, its kind, its text."""
+    end = fields.index("") if "" in fields else len(fields)
+    paths, messages = set(fields[:end]), []
+    position = end + 1
+    while position < len(fields) and fields[position].isdigit():
+        kind_at = position + 1 + int(fields[position])
+        if fields[kind_at].startswith("CONFLICT"):
+            messages.append(fields[kind_at + 1].strip())
+            paths.update(fields[position + 1 : kind_at] if not end else ())
+        position = kind_at + 2
+    return tuple(sorted(paths)), tuple(messages)
+
+
+async def commit_tree(git: Git, tree: str, parents: Sequence[str], message: str, when: str) -> str:
+    """Commit a tree as Orchestrate; `when` is an ISO 8601 date, author's and committer's.
+
+    Raises:
+        GitError: the tree or a parent does not exist, or `when` is no date.
+    """
+    date = _git_date(when)
+    name, mail = AUTHOR
+    who = {"NAME": name, "EMAIL": mail, "DATE": date}
+    identity = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
+    options = [option for parent in parents for option in ("-p", parent)]
+    body = message.replace("\0", "").encode("utf-8", "replace")
+    return await git.text("commit-tree", tree, *options, "-F", "-", stdin=body or b"\n", env=identity)
+
+
+def _git_date(when: str) -> str:
+    try:
+        moment = datetime.fromisoformat(when)
+    except ValueError as error:
+        raise GitError(f"{when!r} is no ISO 8601 date for a commit") from error
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return f"@{int(aware.timestamp())} {aware:%z}"

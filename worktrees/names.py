@@ -1,0 +1,52 @@
+"""File names that may not enter a tree, because git or somebody's file system takes them for something else."""
+
+import re
+import unicodedata
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_DOT_GIT = re.compile(r"\.git|git~\d+", re.IGNORECASE)
+_DOT_GITMODULES = re.compile(r"\.gitmodules|g[a-z0-9]{0,5}~\d+|gitmod~\d+", re.IGNORECASE)
+_SEPARATOR = re.compile(r"[/\\]")
+
+
+def objection(path: str) -> str | None:
+    """Why a relative path may not be in a tree at all, or None."""
+    if not path or path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
+        return "it does not lie inside the tree"
+    if any(_looks_like(part, _DOT_GIT) for part in _SEPARATOR.split(path)):
+        return "a part of its name stands for .git on some file system"
+    return None
+
+
+def is_readable(path: str) -> bool:
+    """Whether a path is free of control characters."""
+    return not _CONTROL.search(path)
+
+
+def link_objection(path: str, target: str) -> str | None:
+    """Why a symbolic link at `path` that points to `target` may not be in a tree, or None.
+
+    Targets may climb only at their beginning, so that no chain of such links can leave the tree.
+    """
+    if _looks_like(path.rpartition("/")[2], _DOT_GITMODULES):
+        return "git does not follow a link of this name"
+    if target.startswith("/"):
+        return "it is a link to an absolute path"
+    parts = [part for part in target.split("/") if part not in ("", ".")]
+    climbs = next((number for number, part in enumerate(parts) if part != ".."), len(parts))
+    if climbs > path.count("/") or ".." in parts[climbs:]:
+        return "it is a link that leaves the tree"
+    if any(_looks_like(part, _DOT_GIT) for part in parts):
+        return "it is a link into git's own directory"
+    return None
+
+
+def printable(path: str) -> str:
+    """The path with everything that could disturb a terminal or an encoder escaped."""
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in path)
+
+
+def _looks_like(part: str, pattern: re.Pattern[str]) -> bool:
+    """Whether a file system that drops ignorable characters, trailing dots and stream names would see `pattern`."""
+    seen = "".join(c for c in part if unicodedata.category(c) != "Cf").partition(":")[0].rstrip(". ")
+    return pattern.fullmatch(seen) is not None

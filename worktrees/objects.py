@@ -1,0 +1,48 @@
+"""Reading many objects with one process."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from worktrees.errors import GitError
+from worktrees.git import Git
+
+
+class Object(NamedTuple):
+    """A git object: its id, its type (`blob`, `tree`, `commit` or `tag`) and its content."""
+
+    oid: str
+    kind: str
+    content: bytes
+
+
+async def read_objects(git: Git, names: Sequence[bytes]) -> list[Object | None]:
+    """The objects that revisions such as `<oid>` or `<tree>:<path>` name, in order; None for what does not exist.
+
+    Raises:
+        GitError: git's answer ended early, or a name is ambiguous.
+    """
+    if not names:
+        return []
+    asked = b"".join(name + b"\0" for name in names)
+    answer = (await git.run("cat-file", "--batch", "-z", "--buffer", stdin=asked)).stdout
+    found, position = [], 0
+    for name in names:
+        item, position = _next(answer, position, name)
+        found.append(item)
+    return found
+
+
+def _next(answer: bytes, position: int, name: bytes) -> tuple[Object | None, int]:
+    missing = name + b" missing\n"
+    if answer.startswith(missing, position):
+        return None, position + len(missing)
+    end = answer.find(b"\n", position)
+    header = answer[position:end].split(b" ") if end >= 0 else []
+    if len(header) != 3 or not header[2].isdigit():
+        shown = name.decode("utf-8", "replace")
+        raise GitError(f"git cat-file gave no object for {shown!r}: {answer[position : position + 200]!r}")
+    size = int(header[2])
+    content = answer[end + 1 : end + 1 + size]
+    if len(content) != size:
+        raise GitError(f"git cat-file ended within {header[0].decode()}: the repository may be damaged, run git fsck")
+    return Object(header[0].decode(), header[1].decode(), content), end + 1 + size + 1

@@ -1,0 +1,91 @@
+"""Reading, moving and removing refs. What protects a landing is that `move_ref` compares and swaps."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from anyio import to_thread
+
+from worktrees.errors import GitError, RefMoved
+from worktrees.git import Git
+
+
+async def read_ref(git: Git, ref: str) -> str | None:
+    """What a full ref name such as `refs/heads/main` points at, None if it does not exist."""
+    return await git.text("rev-parse", "--verify", "--quiet", "--end-of-options", _full(ref), ok=(0, 1)) or None
+
+
+async def move_ref(git: Git, ref: str, new: str, old: str | None, reason: str) -> None:
+    """Point `ref` at `new` if it still points at `old`; with `old` None it must not exist. `reason` is for the reflog.
+
+    Raises:
+        RefMoved: it points elsewhere by now.
+        GitError: it could not be moved for another reason, such as a lock that a killed process has left.
+    """
+    try:
+        await git.run("update-ref", "-m", reason, _full(ref), new, old or "")
+    except GitError as error:
+        current = await read_ref(git, ref)
+        if current == old:
+            raise
+        raise RefMoved(
+            f"{ref} was expected at {old or 'nothing'} but is at {current or 'nothing'}",
+            error.args_,
+            error.exit_code,
+            error.stderr,
+        ) from error
+
+
+async def set_ref(git: Git, ref: str, new: str) -> None:
+    """Point `ref` at `new`, wherever it pointed before."""
+    await git.run("update-ref", _full(ref), new)
+
+
+async def delete_refs(git: Git, refs: Sequence[str]) -> None:
+    """Remove refs, all in one transaction; those that do not exist are no error."""
+    if refs:
+        await git.run("update-ref", "-z", "--stdin", stdin=b"".join(_deletion(ref) for ref in refs))
+
+
+async def list_refs(git: Git, prefix: str) -> dict[str, str]:
+    """The refs below a prefix such as `refs/orchestrate/<run>`, with what each points at."""
+    listing = await git.text("for-each-ref", "--format=%(refname) %(objectname)", _full(prefix))
+    return dict(_pair(line) for line in listing.splitlines())
+
+
+async def sweep_ref_locks(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
+    """Remove the lock files that killed processes have left at or below our own prefixes; gives the refs they locked.
+
+    The caller must know that no git process is at work on these refs.
+    """
+    return await to_thread.run_sync(_sweep, git.git_dir, [_full(prefix).rstrip("/") for prefix in prefixes])
+
+
+def _sweep(git_dir: Path, prefixes: Sequence[str]) -> tuple[str, ...]:
+    locks = sorted({lock for prefix in prefixes for lock in _locks(git_dir / prefix)})
+    for lock in locks:
+        lock.unlink(missing_ok=True)
+    return tuple(str(lock.relative_to(git_dir)).removesuffix(".lock") for lock in locks)
+
+
+def _locks(place: Path) -> Iterator[Path]:
+    own = place.with_name(f"{place.name}.lock")
+    if own.is_file():
+        yield own
+    for directory, _, files in os.walk(place):
+        yield from (Path(directory, name) for name in files if name.endswith(".lock"))
+
+
+def _deletion(ref: str) -> bytes:
+    return f"delete {_full(ref)}\0\0".encode("utf-8", "surrogateescape")
+
+
+def _full(ref: str) -> str:
+    if not ref.startswith("refs/") or ".." in ref or "\0" in ref:
+        raise GitError(f"{ref!r} is no full ref name: it must begin with refs/")
+    return ref
+
+
+def _pair(line: str) -> tuple[str, str]:
+    name, _, oid = line.rpartition(" ")
+    return name, oid

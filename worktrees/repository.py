@@ -1,0 +1,99 @@
+"""The user's own repository: where it is, what it has checked out, what differs. Nothing in it is ever changed here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from worktrees.discover import Checkout, find_checkout
+from worktrees.drivers import LISTING, switched_off
+from worktrees.environment import Setting
+from worktrees.errors import GitError, NoCommit, NotARepository
+from worktrees.git import Git
+
+_BRANCH = "refs/heads/"
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository with files: its checkout at `root`, the git directory of that checkout, and the shared one.
+
+    `git` works on objects and refs only; `root` is reached through `checkout_git`.
+    """
+
+    root: Path
+    git_dir: Path
+    common_dir: Path
+    git: Git
+
+    @classmethod
+    def open(cls, path: Path) -> "Repository":
+        """The repository that `path` lies in, be it a checkout, a linked worktree, or anything inside one.
+
+        Raises:
+            NotARepository: there is none, it is bare, or git cannot read it.
+            NoCommit: it has no commit yet.
+        """
+        place = find_checkout(path)
+        opened = cls(place.root, place.git_dir, place.common_dir, Git(place.common_dir, overrides=_drivers(place)))
+        opened.head()
+        return opened
+
+    @property
+    def checkout_git(self) -> Git:
+        """Git on the user's own checkout, for reading only."""
+        return Git(self.git_dir, work_tree=self.root, overrides=self.git.overrides)
+
+    def branch(self) -> str | None:
+        """The branch that is checked out, None when HEAD is detached."""
+        return self.checkout_git.run_sync("symbolic-ref", "--quiet", "--short", "HEAD", ok=(0, 1)).text or None
+
+    def head(self) -> str:
+        """The commit that is checked out.
+
+        Raises:
+            NoCommit: the branch has none yet.
+        """
+        found = self.checkout_git.run_sync("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1))
+        if found.exit_code:
+            raise NoCommit(f"{self.root} has no commit to start from: commit something first (git add -A, git commit)")
+        return found.text
+
+    def dirty(self) -> tuple[str, ...]:
+        """The paths that are changed or untracked in the user's checkout, sorted; ignored files and submodules aside.
+
+        Files that a filter of the user's converts may be named although they are unchanged: filters are not run.
+        """
+        status = self.checkout_git.run_sync(
+            "status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=all", "--no-renames"
+        )
+        return tuple(sorted(entry[3:] for entry in status.text.split("\0") if entry))
+
+    def checked_out(self) -> Mapping[str, Path]:
+        """Each branch that some checkout of the repository has checked out, and where."""
+        listing = self.checkout_git.run_sync("worktree", "list", "--porcelain", "-z").text
+        found = {}
+        for record in listing.split("\0\0"):
+            fields = dict(line.partition(" ")[::2] for line in record.split("\0"))
+            if "branch" in fields:
+                found[fields["branch"].removeprefix(_BRANCH)] = Path(fields["worktree"])
+        return found
+
+    def remotes(self) -> Mapping[str, str]:
+        """The name and URL of each remote, as the repository's configuration has them."""
+        from git import Repo  # imported here because it takes longer than everything else together
+
+        with Repo(self.common_dir) as repo, repo.config_reader("repository") as config:
+            names = [section[8:-1] for section in config.sections() if section.startswith('remote "')]
+            return {name: str(config.get_value(f'remote "{name}"', "url", "")) for name in names}
+
+    def drivers(self) -> tuple[Setting, ...]:
+        """What switches off the drivers that the configuration names now; the user may change it during a run."""
+        return _drivers(Checkout(self.root, self.git_dir, self.common_dir))
+
+
+def _drivers(place: Checkout) -> tuple[Setting, ...]:
+    try:
+        listings = [Git(directory).run_sync(*LISTING, ok=(0, 1)) for directory in {place.git_dir, place.common_dir}]
+    except GitError as error:
+        raise NotARepository(f"git cannot use the repository of {place.root}: {error}") from error
+    return switched_off(b"".join(listing.stdout for listing in listings))

@@ -1,0 +1,73 @@
+"""Trees and blobs: list, read, write, replace. Nothing here needs a worktree."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from worktrees.errors import GitError
+from worktrees.git import Git
+from worktrees.objects import read_objects
+from worktrees.overlay import MODES, overlay
+
+__all__ = ["MODES", "Entry", "list_tree", "overlay", "read_blob", "read_blobs", "tree_of", "write_blob"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file of a tree: `mode` as in `100644`, `kind` `blob` or `commit` (a submodule), `size` in bytes."""
+
+    path: str
+    mode: str
+    kind: str
+    oid: str
+    size: int | None
+
+
+async def list_tree(git: Git, treeish: str, paths: Sequence[str] = ()) -> tuple[Entry, ...]:
+    """All files of a tree in git's order; only those that are, or lie below, one of `paths` if any are given."""
+    listing = await git.text("ls-tree", "-r", "-z", "--long", "--full-tree", treeish, "--", *paths)
+    return tuple(_entry(record) for record in listing.split("\0") if record)
+
+
+def _entry(record: str) -> Entry:
+    meta, _, path = record.partition("\t")
+    mode, kind, oid, size = meta.split()
+    return Entry(path, mode, kind, oid, None if size == "-" else int(size))
+
+
+async def read_blobs(git: Git, oids: Sequence[str]) -> dict[str, bytes]:
+    """The contents of blobs by their ids.
+
+    Raises:
+        GitError: one of them does not exist or is no blob.
+    """
+    unique = list(dict.fromkeys(oids))
+    objects = await read_objects(git, [oid.encode() for oid in unique])
+    contents = {}
+    for oid, found in zip(unique, objects, strict=True):
+        if found is None or found.kind != "blob":
+            raise GitError(f"{oid} is no blob of this repository")
+        contents[oid] = found.content
+    return contents
+
+
+async def read_blob(git: Git, oid: str) -> bytes:
+    """The content of one blob, which may be named as `<tree>:<path>` too.
+
+    Raises:
+        GitError: it does not exist or is no blob.
+    """
+    return (await git.run("cat-file", "blob", oid)).stdout
+
+
+async def write_blob(git: Git, content: bytes) -> str:
+    """Store a content byte for byte; gives its id."""
+    return await git.text("hash-object", "-w", "--stdin", stdin=content)
+
+
+async def tree_of(git: Git, commit: str) -> str:
+    """The tree of a commit.
+
+    Raises:
+        GitError: there is no such commit.
+    """
+    return await git.text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
