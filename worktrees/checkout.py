@@ -11,7 +11,7 @@ from worktrees.git import Git
 
 _STATE = "orchestrate-tree"
 _PRIVATE = "orchestrate-index-"
-_DIFFERENT = ("diff-files", "--name-only", "-z", "--ignore-submodules=all")
+_DIFFERENT = ("diff-files", "--name-only", "-z", "--ignore-submodules=dirty")
 _REWRITE = ("checkout-index", "--force", "--index", "-z", "--stdin")
 
 
@@ -89,7 +89,7 @@ def private_index(admin: Path) -> Iterator[Path]:
 
 
 def _times(file: Path) -> tuple[int, int]:
-    """git compares the index's own mtime with those of the files, so a copy has to keep it."""
+    """The index's own times: git compares its mtime with those of the files, so a copy has to keep it."""
     found = file.stat()
     return found.st_atime_ns, found.st_mtime_ns
 

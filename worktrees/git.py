@@ -4,7 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from io import BytesIO
@@ -16,6 +16,7 @@ from anyio.abc import ByteReceiveStream, Process
 from worktrees.environment import Setting, environment
 from worktrees.errors import GitError
 
+_IN_PLACE = frozenset({"grep"})  # searches the directory it stands in; with GIT_DIR given that is all it does there
 _LONG = frozenset({"read-tree", "checkout-index", "update-index", "grep"})
 _WITHOUT_PROGRAMS = frozenset({"diff", "diff-tree", "diff-index", "diff-files", "log", "show", "format-patch"})
 _PAUSES_S = (0.02, 0.05, 0.15, 0.4)
@@ -67,7 +68,7 @@ class Git:
         """Run one command to its end; it is killed if the caller is cancelled.
 
         Args:
-            args: what follows `git`; an option that is not git's own starts after the verb.
+            args: the verb, such as `rev-parse`, and what follows it.
             stdin: its standard input, empty by default.
             ok: the exit codes that are no error.
             env: variables that replace those of the guarded environment.
@@ -76,9 +77,9 @@ class Git:
         Raises:
             GitError: any other exit code. Locks held by another git process are waited for a little while.
         """
-        argv, variables = self._argv(args), {**self._environment(), **(env or {})}
+        variables = {**self._environment(), **(env or {})}
         for pause_s in (*_PAUSES_S, None):
-            output, errors = await _finish(argv, variables, self, stdin, limit_bytes)
+            output, errors = await _finish(self._spawn(args, variables, bool(stdin)), stdin, limit_bytes)
             if output.exit_code in ok or output.is_cut:
                 return output
             if pause_s is None or not _is_locked(errors):
@@ -96,13 +97,29 @@ class Git:
         """Like `run`, giving standard output as text without its last newline."""
         return (await self.run(*args, stdin=stdin, ok=ok, env=env)).text
 
+    def _spawn(self, args: Sequence[str], env: Mapping[str, str], has_input: bool) -> Awaitable[Process]:
+        return open_process(
+            self._argv(args),
+            stdin=subprocess.PIPE if has_input else subprocess.DEVNULL,
+            cwd=self._place(args[0]),
+            env=env,
+            pass_fds=self.inherit,
+            start_new_session=True,
+        )
+
+    def _place(self, verb: str) -> Path:
+        """Where git stands. Inside a work tree it would take paths as relative to that place."""
+        if self.work_tree is None:
+            return self.git_dir
+        return self.work_tree if verb in _IN_PLACE else Path("/")
+
     def run_sync(self, *args: str, ok: Collection[int] = (0,)) -> GitOutput:
         """Like `run`, blocking, for code that runs before an event loop does."""
         done = subprocess.run(
             self._argv(args),
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            cwd=self.git_dir,
+            cwd=self._place(args[0]),
             env=self._environment(),
             pass_fds=self.inherit,
             check=False,
@@ -157,10 +174,8 @@ def _tied_to_us() -> tuple[str, ...]:
 
 
 async def _finish(
-    argv: list[str], env: Mapping[str, str], git: Git, stdin: bytes | None, limit_bytes: int | None
+    spawning: Awaitable[Process], stdin: bytes | None, limit_bytes: int | None
 ) -> tuple[GitOutput, bytes]:
-    source = subprocess.PIPE if stdin else subprocess.DEVNULL
-    spawning = open_process(argv, stdin=source, cwd=git.git_dir, env=env, pass_fds=git.inherit, start_new_session=True)
     out, errors = BytesIO(), BytesIO()
     async with await spawning as process:
         try:

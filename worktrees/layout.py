@@ -14,6 +14,11 @@ class Names(NamedTuple):
     directories: frozenset[str]
     files: frozenset[str]
 
+    @property
+    def is_submodule(self) -> bool:
+        """Whether this is where a submodule would be, as git trees have no other empty directories."""
+        return not (self.directories or self.files)
+
 
 Layout = Mapping[str, Names]
 """Each directory of a tree, by its path, the root being the empty one. Undecodable bytes are lone surrogates."""

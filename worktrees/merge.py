@@ -75,3 +75,9 @@ def _git_date(when: str) -> str:
         raise GitError(f"{when!r} is no ISO 8601 date for a commit") from error
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return f"@{int(aware.timestamp())} {aware:%z}"
+
+
+async def is_ancestor(git: Git, ancestor: str, descendant: str) -> bool:
+    """Whether `descendant` holds `ancestor` in its history; a commit is its own ancestor."""
+    told = await git.run("merge-base", "--is-ancestor", ancestor, descendant, ok=(0, 1))
+    return told.exit_code == 0

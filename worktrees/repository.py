@@ -34,8 +34,14 @@ class Repository:
             NoCommit: it has no commit yet.
         """
         place = find_checkout(path)
-        opened = cls(place.root, place.git_dir, place.common_dir, Git(place.common_dir, overrides=_drivers(place)))
-        opened.head()
+        try:
+            git = Git(place.common_dir, overrides=_drivers(place))
+            opened = cls(place.root, place.git_dir, place.common_dir, git)
+            opened.head()
+        except NoCommit:
+            raise
+        except GitError as error:
+            raise NotARepository(f"git cannot use the repository of {place.root}: {error}") from error
         return opened
 
     @property
@@ -92,8 +98,5 @@ class Repository:
 
 
 def _drivers(place: Checkout) -> tuple[Setting, ...]:
-    try:
-        listings = [Git(directory).run_sync(*LISTING, ok=(0, 1)) for directory in {place.git_dir, place.common_dir}]
-    except GitError as error:
-        raise NotARepository(f"git cannot use the repository of {place.root}: {error}") from error
+    listings = [Git(directory).run_sync(*LISTING, ok=(0, 1)) for directory in {place.git_dir, place.common_dir}]
     return switched_off(b"".join(listing.stdout for listing in listings))

@@ -29,6 +29,7 @@ def sweep(root: Path, layout: Layout, *, keeps_strangers: bool = False) -> None:
 
 def _sweep(directory: int, place: str, layout: Layout, keeps_strangers: bool) -> None:
     names = layout[place]
+    keeps_strangers = keeps_strangers and not (place and names.is_submodule)
     inner = []
     with os.scandir(directory) as entries:
         listed = list(entries)
@@ -54,8 +55,8 @@ def _may_stay(entry: os.DirEntry[str], names: Names) -> bool:
 
 
 def _is_special(entry: os.DirEntry[str]) -> bool:
-    follow = {"follow_symlinks": False}
-    return not (entry.is_symlink() or entry.is_file(**follow) or entry.is_dir(**follow))
+    is_plain = entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
+    return not (is_plain or entry.is_symlink())
 
 
 def give(root: Path, layout: Layout, uid: int) -> bool:

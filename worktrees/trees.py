@@ -64,6 +64,11 @@ async def write_blob(git: Git, content: bytes) -> str:
     return await git.text("hash-object", "-w", "--stdin", stdin=content)
 
 
+async def empty_tree(git: Git) -> str:
+    """The tree that holds nothing, written if it was not there."""
+    return await git.text("mktree", stdin=b"")
+
+
 async def tree_of(git: Git, commit: str) -> str:
     """The tree of a commit.
 

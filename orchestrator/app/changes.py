@@ -10,7 +10,7 @@ from orchestrator.errors import UsageProblem
 from orchestrator.report.task import find_file, find_task
 from worktrees.diff import diff_stat, diff_text
 from worktrees.git import Git
-from worktrees.trees import overlay
+from worktrees.overlay import overlay
 
 
 async def change_text(repository: Path, state: RunState, name: str | None, attempt: int | None, stat: bool) -> str:

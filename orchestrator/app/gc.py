@@ -6,7 +6,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from orchestrator.app.options import Options, grant, look_around
+from orchestrator.app.options import Options, look_around
 from orchestrator.hands.local import worktree_pool
 from orchestrator.journal.runs import RunDirectory
 from worktrees.refs import delete_refs, list_refs
@@ -31,15 +31,15 @@ async def collect(options: Options, runs: tuple[str, ...], is_dry: bool) -> Coll
     around = await to_thread.run_sync(look_around, options)
     named = [around.state.find(run) for run in runs]
     refs = [ref for run in named for ref in await list_refs(around.repository.git, f"refs/orchestrate/{run.run}/")]
-    pool = worktree_pool(around.repository, around.state.path, grant(around.config))
-    idle = await pool.idle()
+    pool = worktree_pool(around.repository, around.state.path)
+    idle = await to_thread.run_sync(pool.idle)
     if not is_dry:
         idle = await pool.discard()
         for run in named:
             with run.lock():
                 await to_thread.run_sync(_remove, run)
         await delete_refs(around.repository.git, refs)
-    return Collected(tuple(idle), tuple(run.run for run in named), tuple(refs))
+    return Collected(idle, tuple(run.run for run in named), tuple(refs))
 
 
 def _remove(run: RunDirectory) -> None:

@@ -107,7 +107,7 @@ async def open_run(wiring: Wiring) -> AsyncIterator[RunContext]:
 
 
 def _forge(wiring: Wiring, state: RunState) -> LocalForge:
-    when = f"{int(state.run.started_at.timestamp())} +0000"
+    when = state.run.started_at.isoformat(timespec="seconds")
     return LocalForge(wiring.repository.git, wiring.state.path / "prs", when)
 
 

@@ -14,7 +14,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?\Z")
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType[float]):
     """`5h30m`, `90m`, `45s` or a number of seconds."""
 
     name = "duration"

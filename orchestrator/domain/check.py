@@ -98,7 +98,7 @@ class Receipt(Frozen):
     """What the harness saw when it ran one check on one tree.
 
     `tests` is the sha of a blob that holds test id → outcome as JSON, or None where the check reports only an
-    exit code. `environment` hashes what besides the tree decides the outcome. `seconds` is wall time.
+    exit code; `problem` says what is wrong with the report itself. `environment` hashes what besides the tree decides the outcome. `seconds` is wall time.
     """
 
     key: str
@@ -111,6 +111,7 @@ class Receipt(Frozen):
     seconds: float
     counts: TestCounts = Field(default_factory=TestCounts)
     tests: str | None = None
+    problem: str = ""
     output: Text = Field(default_factory=Text)
 
 

@@ -45,8 +45,8 @@ class RunContext:
 
     @property
     def when(self) -> str:
-        """The date of every commit that the harness makes in this run, as git writes it."""
-        return f"{int(self.state.run.started_at.timestamp())} +0000"
+        """The date of every commit that the harness makes in this run, in ISO 8601."""
+        return self.state.run.started_at.isoformat(timespec="seconds")
 
     def ref(self, *parts: str) -> str:
         """A ref of this run's own."""

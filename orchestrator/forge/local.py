@@ -12,8 +12,9 @@ from anyio import to_thread
 from orchestrator.ports.forge import OpenedPullRequest, PullRequest
 from worktrees.git import Git
 from worktrees.merge import commit_tree
+from worktrees.overlay import overlay
 from worktrees.refs import list_refs, move_ref
-from worktrees.trees import EMPTY_TREE, list_tree, overlay, read_blob, write_blob
+from worktrees.trees import empty_tree, list_tree, read_blob, write_blob
 
 _PREFIX = "refs/orchestrate/prs/"
 
@@ -51,7 +52,7 @@ class LocalForge:
             "PR.md": ("100644", await write_blob(self._git, _page(request).encode())),
             "pr.json": ("100644", await write_blob(self._git, data)),
         }
-        tree = await overlay(self._git, EMPTY_TREE, files)
+        tree = await overlay(self._git, await empty_tree(self._git), files)
         return await commit_tree(self._git, tree, [previous] if previous else [], request.title, self._when)
 
 

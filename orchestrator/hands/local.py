@@ -120,7 +120,7 @@ async def local_hands(
         await tasks.__aenter__()
         host = Host(
             repository=repository.root,
-            pool=Pool(repository, state / "worktrees", policy.uid),
+            pool=worktree_pool(repository, state, policy.uid),
             sandbox=sandbox,
             refusal=_refusal(policy, report),
             origin=origin,
@@ -139,6 +139,11 @@ async def local_hands(
                 await hands.close()
                 tasks.cancel_scope.cancel()
             await tasks.__aexit__(None, None, None)  # without the block's own exception, which is not to be wrapped
+
+
+def worktree_pool(repository: Repository, state: Path, owner: int | None = None) -> Pool:
+    """The pool that all runs of a repository share; `owner` is the user that commands run as when we are root."""
+    return Pool(repository, state / "worktrees", owner)
 
 
 async def _session(state: Path, stack: ExitStack) -> Path:

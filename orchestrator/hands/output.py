@@ -13,6 +13,7 @@ import anyio
 _PIPE_BYTES = 256 * 1024
 _STEPS = 16
 _PAUSE_S = 0.03
+_BUSY_PAUSE_S = 0.001
 
 
 class OutputPipe:
@@ -36,9 +37,11 @@ class OutputPipe:
         """Move output until the command closes its end or the limit is reached, in steps that gather many writes."""
         while True:
             await anyio.wait_readable(self._source)
+            before = self.size_bytes
             if self.move():
                 return
-            await anyio.sleep(_PAUSE_S)
+            is_busy = self.size_bytes - before >= _PIPE_BYTES // 4
+            await anyio.sleep(_BUSY_PAUSE_S if is_busy else _PAUSE_S)
 
     def move(self) -> bool:
         """Move what is there now, a few megabytes at most; whether nothing more is to come."""

@@ -103,25 +103,41 @@ def _spawn(build: Build, output: OutputPipe, stack: contextlib.ExitStack) -> "_P
     info_source, info = _pipe(stack)
     status_source, status = _pipe(stack)
     try:
-        popen = subprocess.Popen(
-            build(info, status),
-            stdin=subprocess.DEVNULL,
-            stdout=output.writer,
-            stderr=output.writer,
-            env=ENVIRONMENT,
-            cwd="/",
-            pass_fds=(info, status),
-            start_new_session=True,
-        )
+        words = build(info, status)
+        with _expendable():
+            popen = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=output.writer,
+                stderr=output.writer,
+                env=ENVIRONMENT,
+                cwd="/",
+                pass_fds=(info, status),
+                start_new_session=True,
+            )
     finally:
         os.close(info)
         os.close(status)
         output.close_writer()
-    with contextlib.suppress(OSError):  # best effort: if memory runs out, the sandbox is to die before we do
-        Path(f"/proc/{popen.pid}/oom_score_adj").write_text(_OOM_SCORE)
     monitor = os.pidfd_open(popen.pid)
     stack.callback(os.close, monitor)
     return _Process(popen, monitor, info_source, status_source)
+
+
+@contextlib.contextmanager
+def _expendable() -> Iterator[None]:
+    """What is started meanwhile is to die before we do if memory runs out: it inherits our score, for a moment high."""
+    score = Path("/proc/self/oom_score_adj")
+    try:
+        usual = score.read_text()
+        score.write_text(_OOM_SCORE)
+    except OSError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        score.write_text(usual)
 
 
 def _pipe(stack: contextlib.ExitStack) -> tuple[int, int]:

@@ -87,7 +87,7 @@ def make(directory: Path, origin: Origin, commit: str, index: Path, owner: int |
             (directory / name).write_text(text, encoding="utf-8", errors="surrogateescape")
     for file in (index, *index.parent.glob("sharedindex.*")):
         if file.is_file():
-            shutil.copyfile(file, directory / file.name)
+            shutil.copy2(file, directory / file.name)  # with its times: git compares them with those of the files
     give_tree(directory, owner)
 
 

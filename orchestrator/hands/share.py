@@ -20,7 +20,17 @@ async def find_shared(repository: Repository, patterns: Sequence[str]) -> tuple[
     Raises:
         GitError: git could not list the ignored files.
     """
-    listing = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+    # started in the git directory, which mostly lies inside the checkout, git would list that directory alone
+    listing = (
+        "-C",
+        str(repository.root),
+        "ls-files",
+        "--others",
+        "--ignored",
+        "--exclude-standard",
+        "--directory",
+        "-z",
+    )
     names = [name.rstrip("/") for name in (await repository.checkout_git.text(*listing)).split("\0") if name]
     return choose(repository.root, names, patterns)
 

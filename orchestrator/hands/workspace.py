@@ -100,11 +100,19 @@ class LocalWorkspace:
         """Replace or create a regular file atomically, keeping an existing file's mode."""
         await to_thread.run_sync(self._write, path, content)
 
-    async def paths(self) -> tuple[str, ...]:
-        """All files that would be in a snapshot, sorted."""
+    async def paths(self, glob: str = "**") -> tuple[str, ...]:
+        """All files that would be in a snapshot and fit the glob, sorted."""
         with _trouble("list the files of"):
             await self._sweep()
-            return await self._worktree.paths()
+            return await self._worktree.paths(glob)
+
+    async def search(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
+        """The first `limit` lines that match, as `path:line:text`."""
+        try:
+            await self._sweep()
+            return await self._worktree.grep(pattern, glob, limit)
+        except GitError as error:
+            raise ToolRefused(f"git grep does not take the pattern: {error}") from error
 
     async def snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
         """Commit the content on top of `parent` and point `ref` at it."""

@@ -85,11 +85,6 @@ class StateDirectory:
         digest = hashlib.sha256(os.fsencode(repository.resolve())).hexdigest()[:8]
         return cls(base.resolve() / f"{slug(repository.name)}-{digest}")
 
-    @property
-    def workspaces(self) -> Path:
-        """The pool of worktrees, shared by all runs of the repository."""
-        return self.path / "workspaces"
-
     def new_run(self, now: datetime) -> RunDirectory:
         """A directory for a new run; its id sorts by time."""
         return self.run(RunId(f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"))

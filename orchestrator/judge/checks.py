@@ -8,16 +8,16 @@ from anyio import to_thread
 
 from orchestrator.domain.check import CheckSpec, Receipt, ReceiptStatus, ReportFormat, TestCounts, TestOutcome
 from orchestrator.domain.event.run import CheckFinished, CheckStarted
-from orchestrator.domain.excerpt import cap_bytes
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.text import Text
+from orchestrator.hands.reading import read_ends
 from orchestrator.hands.run import run_command
-from orchestrator.judge.reports import parse_report
+from orchestrator.judge.reports import ParsedReport, parse_report
 from orchestrator.ports.hands import Command, CommandResult, Ending, Hands
 from orchestrator.ports.ledger import Ledger
 
 _REPORT = "ORCHESTRATE_REPORT"
-_ENDS_BYTES = 32 * 1024
+_ENDS_CHARS = 64 * 1024
 _KEPT_BYTES = 1024 * 1024
 
 
@@ -60,7 +60,8 @@ class CheckRunner:
         )
 
     async def _receipt(self, key: str, spec: CheckSpec, tree: TreeId, result: CommandResult) -> Receipt:
-        outcomes = await to_thread.run_sync(_outcomes, spec, result)
+        report = await to_thread.run_sync(_report, spec, result)
+        outcomes = report.outcomes
         counts = TestCounts.of(outcomes.values()) if outcomes is not None else TestCounts()
         return Receipt(
             key=key,
@@ -73,6 +74,7 @@ class CheckRunner:
             seconds=round(result.seconds, 3),
             counts=counts,
             tests=None if outcomes is None else await self._ledger.keep_bytes(_dump(outcomes)),
+            problem=report.problem,
             output=await self._keep_output(result),
         )
 
@@ -96,10 +98,10 @@ def check_name(spec: CheckSpec) -> str:
     return f"{spec.id}.{hashlib.sha256(definition.encode()).hexdigest()[:8]}"
 
 
-def _outcomes(spec: CheckSpec, result: CommandResult) -> dict[str, TestOutcome] | None:
+def _report(spec: CheckSpec, result: CommandResult) -> ParsedReport:
     if result.ending != Ending.EXITED:
-        return None
-    return parse_report(spec.report, result.log, result.files.get(_REPORT)).outcomes
+        return ParsedReport()
+    return parse_report(spec.report, result.log, result.files.get(_REPORT), result.exit_code)
 
 
 def _dump(outcomes: dict[str, TestOutcome]) -> bytes:
@@ -107,11 +109,7 @@ def _dump(outcomes: dict[str, TestOutcome]) -> bytes:
 
 
 def _read_output(log: Path) -> str:
-    """The whole output if it is moderate, else its ends; the log file itself is kept as long as the run's state."""
-    size = log.stat().st_size
-    if size <= _KEPT_BYTES:
+    """The whole output if it is moderate, else its ends."""
+    if log.stat().st_size <= _KEPT_BYTES:
         return log.read_bytes().decode("utf-8", "replace")
-    with log.open("rb") as file:
-        head = file.read(_ENDS_BYTES)
-        file.seek(size - _ENDS_BYTES)
-        return cap_bytes(head, file.read(), size).text
+    return read_ends(log, _ENDS_CHARS)

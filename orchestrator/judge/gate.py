@@ -83,9 +83,11 @@ class HarnessGate:
     async def _difference(self, baseline: Receipt, receipt: Receipt) -> Difference:
         if receipt.status != ReceiptStatus.COMPLETED:
             return Difference(problems=(f"{receipt.check}: {receipt.status} after {receipt.seconds:.0f} s",))
-        return compare(
+        difference = compare(
             await self.outcomes(baseline), baseline.exit_code, await self.outcomes(receipt), receipt.exit_code
         )
+        is_new = receipt.problem and not baseline.problem
+        return difference + Difference(problems=(receipt.problem,) if is_new else ())
 
     async def outcomes(self, receipt: Receipt) -> Mapping[str, TestOutcome] | None:
         """Test id → outcome of a receipt, None where the check tells only its exit code."""

@@ -54,14 +54,15 @@ _HEADERS = re.compile(
     re.VERBOSE,
 )
 _SUMMARY = re.compile(r"(?:FAILED|ERROR) (?P<test>.+?) - (?P<message>.+)\Z")
-_DETAIL = re.compile(r"\s+(?:operator|expected|actual|message|error|got|wanted):\s*\S")
+_DETAIL = re.compile(r"\s+(?:operator|expected|actual|message|error|got|wanted):\s*(?![|>][-+]?\Z)\S")
 _FILLER = re.compile(r"\s*(?:[-=_~^.]{3,}|Traceback \(most recent call last\):)?\s*\Z")
 
 
 def signature(text: str) -> str:
     """What a failure message has in common with others of its kind, in at most 200 characters.
 
-    Of several lines the last one that names an exception or an assertion counts. Paths, line numbers, addresses, ids,
+    Of several lines the last one that names an exception or an assertion counts, else the first detail that a TAP
+    result gives, else the first one. Paths, line numbers, addresses, ids,
     temporary names, durations and numbers are taken out; of quoted texts, names stay (`'ExceptionInfo' object has no
     attribute 'exception'`), unless values are being compared.
     """
@@ -104,7 +105,8 @@ def _lines(text: str) -> list[str]:
 def _telling_line(text: str) -> str:
     lines = [line[:_READ_CHARS] for line in _lines(text) if line.strip()]
     telling = [line for line in lines if _TELLING.match(line)]
-    return (telling[-1:] or lines[:1] or [""])[0]
+    details = [line for line in lines if _DETAIL.match(line)]
+    return (telling[-1:] or details[:1] or lines[:1] or [""])[0]
 
 
 @dataclass

@@ -14,11 +14,11 @@ from anyio import to_thread
 
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import Noticed
-from orchestrator.domain.excerpt import read_ends
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem, ToolRefused
+from orchestrator.hands.reading import read_ends
 from orchestrator.hands.run import run_command
 from orchestrator.judge.signature import signature
 from orchestrator.migrate.parsing import NODE_SUFFIXES, node_check, parse_error

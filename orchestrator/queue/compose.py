@@ -7,7 +7,8 @@ from orchestrator.domain.base import Frozen
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
 from worktrees.git import Git
 from worktrees.merge import Conflicted, commit_tree, merge_trees
-from worktrees.trees import overlay, tree_of
+from worktrees.overlay import overlay
+from worktrees.trees import tree_of
 
 
 class Composed(Frozen):

@@ -26,7 +26,8 @@ class ToolResult:
 class Tool(Generic[A]):
     """A tool: how it is offered, and what it does with arguments that fit `arguments`.
 
-    `is_mutating` tells that it may change the workspace, `is_final` that it can end the session. `run` may raise ToolRefused; its text goes to the model.
+    `is_mutating` tells that it may change the workspace, `is_final` that it can end the session. `run` may raise
+    ToolRefused; its text goes to the model.
     """
 
     name: str

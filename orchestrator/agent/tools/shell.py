@@ -5,7 +5,7 @@ from pydantic import Field
 
 from orchestrator.agent.tools.base import Tool, ToolResult
 from orchestrator.domain.base import Frozen
-from orchestrator.domain.excerpt import read_ends
+from orchestrator.hands.reading import read_ends
 from orchestrator.hands.run import run_command
 from orchestrator.ports.hands import Command, CommandResult, Ending, Workspace
 

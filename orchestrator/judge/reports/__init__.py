@@ -23,7 +23,7 @@ _DETECTORS: tuple[tuple[Callable[[str], bool], ReportFormat], ...] = (
 
 
 def parse_report(
-    format: ReportFormat,  # noqa: A002
+    kind: ReportFormat,
     output: Path | bytes,
     report: bytes | None = None,
     exit_code: int | None = None,
@@ -34,17 +34,17 @@ def parse_report(
     check without tests. `auto` without any evidence gives None: only the exit code counts. The exit code is used
     for the wording of a problem alone.
     """
-    if format == ReportFormat.EXIT_CODE:
+    if kind == ReportFormat.EXIT_CODE:
         return ParsedReport()
-    if format == ReportFormat.JUNIT or (format == ReportFormat.AUTO and report is not None):
+    if kind == ReportFormat.JUNIT or (kind == ReportFormat.AUTO and report is not None):
         return _explained(_junit(report), exit_code)
     text, problem = _text(output)
-    if format == ReportFormat.AUTO:
-        found = next((kind for looks_like, kind in _DETECTORS if looks_like(text)), None)
+    if kind == ReportFormat.AUTO:
+        found = next((evident for looks_like, evident in _DETECTORS if looks_like(text)), None)
         if found is None:
             return ParsedReport(problem=problem)
-        format = found  # noqa: A001
-    parsed = _TEXTS[format](text)
+        kind = found
+    parsed = _TEXTS[kind](text)
     problems = "; ".join(filter(None, (parsed.problem, problem)))
     return _explained(ParsedReport(outcomes=parsed.outcomes, problem=problems), exit_code)
 

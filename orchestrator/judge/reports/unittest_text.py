@@ -8,7 +8,11 @@ from itertools import chain
 from orchestrator.domain.check import TestOutcome
 from orchestrator.judge.reports.result import COLLECTION, SET_UP, SUITE, ParsedReport, Tally, is_test, lines_of
 
-_HEADER = re.compile(r"(?P<indent>(?:  )?)(?P<name>\S+) \((?P<where>[^()\s]+)\)(?P<sub>(?: \[.*?\])?(?: \(.*?\))?)")
+_HEADER = re.compile(
+    r"(?:  )?(?P<name>(?:set|tear)\S+(?= \()|\S+(?= \([^()\s]*\.)) \((?P<where>[^()\s]+)\)(?: \[.*?\])?(?: \(.*?\))?"
+)
+_DOCTEST = re.compile(r"Doctest: (?P<name>.+?) \.\.\.(?: (?P<rest>.*))?\Z")
+_TITLE = re.compile(r"(?P<name>.+?) \((?P<where>[^()\s]*)\)")
 _DOTS = " ... "
 _STATUS = re.compile(r"(ok|FAIL|ERROR|expected failure|unexpected success|skipped (?:'.*'|\".*\"))\Z")
 _SECTION = re.compile(r"(FAIL|ERROR|UNEXPECTED SUCCESS): (.*)\Z")
@@ -52,13 +56,14 @@ class _Run:
     ran: int | None = None
 
     def book(self, tally: Tally) -> None:
-        """Add its outcomes. A test that never told its outcome is an error, unless its subtests told theirs."""
+        """Add its outcomes. A test that never told its own counts as skipped, or as an error if the run broke off."""
+        unknown = TestOutcome.ERROR if self.ran is None else TestOutcome.SKIPPED
         told = [(shown.test_id, self._outcome(shown)) for shown in self.shown]
         known = {test_id for test_id, outcome in told if outcome}
         for test_id, outcome in told:
             if test_id in self.red.outcomes or (outcome is None and test_id in known):
                 continue
-            tally.merge(test_id, outcome or TestOutcome.ERROR)
+            tally.merge(test_id, outcome or unknown)
         for test_id, outcome in self.red.outcomes.items():
             tally.merge(test_id, outcome)
 
@@ -138,10 +143,13 @@ class _Reader:
 
     def _documented(self, before: str, line: str) -> bool:
         """Whether this is the second line of a test with a docstring: `the docstring ... ok`."""
+        shown = self.runs[-1].shown
+        if match := _DOCTEST.match(line):
+            shown.append(_Shown(match["name"], match["rest"] or ""))
+            return True
         match = _HEADER.fullmatch(before)
         if match is None or _DOTS.rstrip() not in line:
             return False
-        shown = self.runs[-1].shown
         if shown and shown[-1].output[-1:] == [before]:
             shown[-1].output.pop()
         shown.append(_Shown(_id(match), line.partition(_DOTS)[2]))
@@ -154,9 +162,9 @@ def _id(match: re.Match[str]) -> str:
         return f"{SET_UP}{name} {where}"
     if where.startswith("unittest.loader."):
         return f"{COLLECTION}{name}"
-    return where if where.rpartition(".")[2] == name else f"{where}.{name}"
+    return where if where.rpartition(".")[2] == name else f"{where}.{name}".lstrip(".")
 
 
 def _section_id(title: str) -> str:
-    match = _HEADER.match(title)
+    match = _TITLE.match(title)
     return _id(match) if match else f"{SUITE}{title.strip()}"

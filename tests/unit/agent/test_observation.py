@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.agent.observation import LIMIT_CHARS, LINE_CHARS, Capped, cap, cap_bytes
+from orchestrator.domain.excerpt import LIMIT_CHARS, LINE_CHARS, Capped, cap, cap_bytes
 
 
 def test_a_short_text_stays_as_it_is() -> None:

@@ -43,15 +43,11 @@ def record(*events: Event) -> list[Recorded]:
 
 
 def created(task: TaskId = API) -> TaskCreated:
-    return TaskCreated(
-        task=task, spec=Task(id=task, parent=ROOT, depth=1, kind="leaf", title="t", outcome="o")
-    )
+    return TaskCreated(task=task, spec=Task(id=task, parent=ROOT, depth=1, kind="leaf", title="t", outcome="o"))
 
 
 def started(number: int = 1) -> AttemptStarted:
-    return AttemptStarted(
-        task=API, attempt=Attempt(task=API, number=number, mode="fresh", base=COMMIT, model="m")
-    )
+    return AttemptStarted(task=API, attempt=Attempt(task=API, number=number, mode="fresh", base=COMMIT, model="m"))
 
 
 def ended(number: int = 1) -> AttemptEnded:
@@ -135,7 +131,9 @@ def test_spending_is_summed_by_role_model_and_task_and_unknown_prices_stay_unkno
     unknown = Usage(calls=1, input_tokens=1, unpriced_calls=1)
     state = fold(record(created(), session(), replied(known), replied(unknown, 1)))
     total = known + unknown
-    assert state.spent == state.spent_by_role["worker"] == state.spent_by_model["m"] == state.spent_by_task[API] == total
+    assert (
+        state.spent == state.spent_by_role["worker"] == state.spent_by_model["m"] == state.spent_by_task[API] == total
+    )
     assert total.price == "$0.25 + 1 unpriced calls"
     assert Usage(calls=2, unpriced_calls=2).price == "unknown"
 
@@ -194,9 +192,7 @@ def test_every_file_is_in_exactly_one_state_and_merged_files_never_move(moves: l
 
 @given(st.integers(0, 6))
 def test_folding_in_two_parts_is_folding_at_once(cut: int) -> None:
-    history = record(
-        created(), session(), started(), replied(Usage(calls=1)), ended(), judged(VerdictKind.MERGE)
-    )
+    history = record(created(), session(), started(), replied(Usage(calls=1)), ended(), judged(VerdictKind.MERGE))
     assert fold(history[cut:], onto=fold(history[:cut])) == fold(history)
 
 
@@ -214,7 +210,7 @@ def test_an_event_of_a_version_that_is_not_known_is_refused() -> None:
 
 
 def test_kinds_are_unique_and_every_intent_has_a_done_event_of_its_family() -> None:
-    assert len(EVENTS) == len({cls for cls in EVENTS.values()})
+    assert len(EVENTS) == len(set(EVENTS.values()))
     families = {kind.split(".")[0] for (kind, _), cls in EVENTS.items() if issubclass(cls, Done)}
     for (kind, _), cls in EVENTS.items():
         if issubclass(cls, Intent):

@@ -96,7 +96,7 @@ async def test_nothing_else_of_the_file_system_is_writable(shell: Any) -> None:
 
 async def test_scripts_may_open_their_error_output_by_its_name(shell: Any) -> None:
     assert (
-        await shell("echo one; echo two > /dev/stderr; echo three | tee /dev/stdout >/dev/null; echo four")
+        await shell("echo one; echo two > /dev/stderr; echo three | tee /dev/stderr >/dev/null; echo four")
     ).output == ("one\ntwo\nthree\nfour\n")
 
 
@@ -175,8 +175,10 @@ async def test_memory_and_file_sizes_are_limited(yard: Any, shell_in: Any) -> No
     assert file.output.splitlines()[-2:] == ["1000000", "0"]
 
 
-async def test_a_sandbox_is_the_first_to_go_when_memory_runs_out(shell: Any) -> None:
+async def test_a_sandbox_is_the_first_to_go_when_memory_runs_out(shell: Any, outside: Callable[..., str]) -> None:
+    ours = outside("cat /proc/self/oom_score_adj")
     assert int((await shell("cat /proc/self/oom_score_adj")).output) >= 500
+    assert outside("cat /proc/self/oom_score_adj") == ours
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ async def test_head_is_detached_at_the_base_commit_and_tags_are_known(yard: Any,
     async with yard.hands() as hands:
         workspace = await hands.open(head, "test")
         ran = await shell_in(workspace, "git rev-parse HEAD; git branch --show-current; git describe; git branch")
-    assert ran.output.splitlines() == [head, "v1.0", "* (HEAD detached at v1.0)"]
+    assert ran.output.splitlines() == [head, "v1.0", "* (no branch)"]
 
 
 async def test_only_objects_of_the_repository_are_visible(shell: Any, yard: Any) -> None:

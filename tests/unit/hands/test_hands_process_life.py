@@ -48,7 +48,7 @@ def test_13_killing_our_process_leaves_no_process_of_the_sandbox(yard: Any, livi
         assert driver.stdout is not None
         assert '"refusal": null' in driver.stdout.readline()
         until = time.monotonic() + 10
-        while len([p for p in living("984.1") if Path(f"/proc/{p}/comm").read_text() == "sleep\\n"]) < 3:
+        while len([p for p in living("984.1") if Path(f"/proc/{p}/comm").read_text() == "sleep\n"]) < 3:
             assert time.monotonic() < until
             time.sleep(0.01)
         (session,) = (yard.state / "sessions").glob("[0-9a-f]*")

@@ -37,6 +37,8 @@ def test_what_a_killed_process_left_is_removed_and_its_half_built_sandbox_ended(
     (dead,) = names(tmp_path)
     words = [str(tmp_path / "bwrap"), "-c", "read -r _", f"{tmp_path}/sessions/{dead}/git"]
     with subprocess.Popen(words, executable="/bin/sh", stdin=subprocess.PIPE) as leftover:
+        while not Path(f"/proc/{leftover.pid}/cmdline").read_bytes():
+            pass  # it is just being loaded
         with open_session(tmp_path) as folder:
             assert names(tmp_path) == {folder.name}
         assert leftover.wait(timeout=5) == -9

@@ -77,7 +77,7 @@ def test_tap_missing_results_are_named_but_not_without_end() -> None:
 
 
 def test_tap_remarks_about_failures_do_not_name_groups() -> None:
-    lines = ["1..2", "not ok 1 a", "# (in test file a.bats, line 3)", "#   `false' failed", "ok 2 b"]
+    lines = ["not ok 1 a", "# (in test file a.bats, line 3)", "#   `false' failed", "ok 2 b", "1..2"]
     assert read(TAP, *lines) == ParsedReport(outcomes={"a": F, "b": P})
 
 
@@ -104,7 +104,9 @@ RAN = ["", "-" * 70, "Ran 1 test in 0.001s", "", "OK"]
         (["test_a (m.C) ... printed", "ok"], P),
         (["test_a (m.C) ... printed (twice)", "and (again)", "to the endok"], P),
         (["test_a (m.C) ... ERROR", "ok"], P),
-        (["test_a (m.C) ... no outcome at all"], E),
+        (["test_a (m.C) ... printed", "ok", "skipped 'late'"], S),
+        (["test_a (m.C) ... no outcome at all"], S),
+        (["test_a (m.C) ... printed", "progress (1 of 2) ... ok", "b (dummy) ... ok", "ok"], P),
     ],
 )
 def test_unittest_forms(lines: list[str], outcome: Outcome) -> None:
@@ -119,6 +121,12 @@ def test_unittest_failures_are_believed_from_the_closing_sections() -> None:
 def test_unittest_failing_subtest_makes_its_test_red() -> None:
     section = ["=" * 70, "FAIL: test_a (m.C.test_a) [legs] (legs=1, name='a b')", "-" * 70]
     assert read(UNITTEST, "test_a (m.C.test_a) ... ok", *section, *RAN).outcomes == {"m.C.test_a": F}
+
+
+def test_unittest_doctests() -> None:
+    section = ["=" * 70, "FAIL: blank lines (m.__test__)", "Doctest: m.__test__.blank lines", "-" * 70]
+    lines = ["json ()", "Doctest: json ... ok", "blank lines (m.__test__)", "Doctest: m.__test__.blank lines ... FAIL"]
+    assert read(UNITTEST, *lines, *section, *RAN).outcomes == {"json": P, "m.__test__.blank lines": F}
 
 
 def test_unittest_several_runs_in_one_output() -> None:

@@ -73,6 +73,21 @@ def test_failures_that_differ_only_in_places_and_values_are_alike() -> None:
     assert signature(one) == signature(other)
 
 
+@pytest.mark.parametrize(
+    ("folder", "test", "wanted"),
+    [
+        ("009_pytest_ra_all", "tests.test_numbers::test_text[a - b]", "AssertionError: assert '…' != '…'"),
+        ("019_unittest_3_11", "test_animals.Worms.test_dig", "OSError: mud"),
+        ("025_tape_mixed", "failing > one is two", "operator: equal"),
+        ("029_node_tap", "suite > deeper > fails too", "error: 'deep'"),
+        ("029_node_tap", "fails", "expected: N"),
+    ],
+)
+def test_signature_of_an_excerpt_is_that_of_the_reason(folder: str, test: str, wanted: str) -> None:
+    output = (REPORTS / folder / "output.txt").read_text(encoding="utf-8")
+    assert signature(failure_excerpt(output, [test])) == wanted
+
+
 def test_a_signature_is_bounded() -> None:
     assert signature("ValueError: " + "word " * 10_000) == ("ValueError: " + "word " * 100)[:SIGNATURE_CHARS]
 

@@ -1,0 +1,101 @@
+"""Layers of configuration: who wins, where a value came from, and what a wrong key is told."""
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.config.layers import defaults_path, leaves, load, user_path
+from orchestrator.config.model import Config
+from orchestrator.config.toml import dotted, read_toml
+from orchestrator.errors import UsageProblem
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    (tmp_path / "project").mkdir()
+    return tmp_path / "project"
+
+
+def environ(tmp_path: Path, **more: str) -> dict[str, str]:
+    return {"XDG_CONFIG_HOME": str(tmp_path / "xdg"), **more}
+
+
+def user_file(tmp_path: Path, text: str) -> None:
+    path = user_path(environ(tmp_path))
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+
+
+def test_the_shipped_file_has_every_key_of_the_model() -> None:
+    shipped = Config.model_validate(read_toml(defaults_path())).model_dump(mode="json", by_alias=True)
+    written = {dotted(key) for key, _ in leaves(read_toml(defaults_path()))}
+    unwritten = {dotted(key) for key, _ in leaves(shipped)} - written
+    assert unwritten == {f"roles.{role}.description" for role in ("planner", "worker", "judge")}
+
+
+def test_later_layers_win(tmp_path: Path, repository: Path) -> None:
+    user_file(tmp_path, "[run]\nmax_workers = 2\nmax_attempts = 2\nmax_iterations = 2\n[plan]\nmax_depth = 2\n")
+    (repository / "orchestrate.toml").write_text("[run]\nmax_workers = 3\nmax_attempts = 3\nmax_iterations = 3\n")
+    variables = environ(tmp_path, ORCHESTRATE__RUN__MAX_WORKERS="4", ORCHESTRATE__RUN__MAX_ATTEMPTS="4")
+    loaded = load(repository, {"run": {"max_workers": 5}}, environ=variables)
+    run = loaded.config.run
+    assert (run.max_workers, run.max_attempts, run.max_iterations, loaded.config.plan.max_depth) == (5, 4, 3, 2)
+    origins = [loaded.origins[f"run.{key}"] for key in ("max_workers", "max_attempts", "max_iterations")]
+    assert origins == ["flag", "environment", f"project {repository / 'orchestrate.toml'}:4"]
+    assert loaded.origins["plan.max_rounds"].startswith("defaults ")
+
+
+def test_a_variant_of_the_worker_inherits_what_it_leaves_out(tmp_path: Path) -> None:
+    user_file(tmp_path, "[roles.worker]\nmodel = 'a'\nmax_turns = 9\n[roles.worker.variants.strong]\nmodel = 'b'\n")
+    worker = load(None, environ=environ(tmp_path)).config.roles.worker
+    assert (worker.variant("strong").model, worker.variant("strong").max_turns) == ("b", 9)
+    assert worker.variant(None).model == "a"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[run]\n\nmax_wokers = 3\n", ":3: unknown key run.max_wokers"),
+        ("[run]\nmax_workers = 0\n", ":2: run.max_workers: Input should be greater than or equal to 1"),
+        ("[gate]\nreport = 'xml'\n", ":2: gate.report: Input should be 'auto', 'junit'"),
+        ("[gate\n", "orchestrate.toml: Expected ']'"),
+        ("schema = 2\n", ":1: schema: Input should be less than or equal to 1"),
+    ],
+)
+def test_a_wrong_key_or_value_is_told_with_file_and_line(
+    tmp_path: Path, repository: Path, text: str, said: str
+) -> None:
+    (repository / "orchestrate.toml").write_text(text)
+    with pytest.raises(UsageProblem) as problem:
+        load(repository, environ=environ(tmp_path))
+    assert said in str(problem.value)
+    assert str(repository / "orchestrate.toml") in str(problem.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[hands]\nread_only = ['/']\n",
+        "[budget]\nusd = 1000\n",
+        "[roles.worker]\nmodel = 'x'\n",
+        "[roles.judge]\napi_base = 'http://example.invalid'\n",
+        "[roles.worker.variants.evil]\nmodel = 'x'\n",
+        "[state]\ndir = '/'\n",
+    ],
+)
+def test_the_repository_may_not_decide_what_it_may_reach(tmp_path: Path, repository: Path, text: str) -> None:
+    (repository / "orchestrate.toml").write_text(text)
+    with pytest.raises(UsageProblem, match="--trust-project"):
+        load(repository, environ=environ(tmp_path))
+    load(repository, trust_project=True, environ=environ(tmp_path))
+
+
+def test_a_file_that_is_not_utf8_is_told(tmp_path: Path, repository: Path) -> None:
+    (repository / "orchestrate.toml").write_bytes(b"# \xff\n")
+    with pytest.raises(UsageProblem, match="not UTF-8"):
+        load(repository, environ=environ(tmp_path))
+
+
+def test_a_variable_that_names_no_key_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageProblem, match=r"unknown key run\.speed"):
+        load(None, environ=environ(tmp_path, ORCHESTRATE__RUN__SPEED="9"))

@@ -1,0 +1,133 @@
+"""What is due in which state of a run."""
+
+from orchestrator.domain.attempt import Attempt, AttemptMode
+from orchestrator.domain.check import Difference
+from orchestrator.domain.event.landing import UnitEjected
+from orchestrator.domain.event.work import VerdictGiven
+from orchestrator.domain.ids import ROOT, CommitId, TaskId
+from orchestrator.domain.state import RunState, TaskState, unit_id
+from orchestrator.domain.task import Task, TaskStatus
+from orchestrator.domain.verdict import Verdict, VerdictKind
+from orchestrator.engine.schedule import (
+    Action,
+    Bounds,
+    ContinueAttempt,
+    End,
+    Judge,
+    Land,
+    PlanRound,
+    StartAttempt,
+    due,
+)
+
+BOUNDS = Bounds(max_workers=2, max_attempts=3)
+A, B, C = TaskId("a"), TaskId("b"), TaskId("c")
+
+
+def task(
+    name: TaskId,
+    status: TaskStatus,
+    *,
+    after: tuple[TaskId, ...] = (),
+    attempts: int = 0,
+    verdict: tuple[VerdictKind, ...] = (),
+    ejected: bool = False,
+    parent: TaskId | None = ROOT,
+    kind: str = "leaf",
+) -> TaskState:
+    spec = Task.model_validate(
+        {"id": name, "parent": parent, "depth": 1, "kind": kind, "title": "", "outcome": "", "depends_on": after}
+    )
+    mode: AttemptMode = "fresh"
+    tried = tuple(
+        Attempt(task=name, number=number, mode=mode, base=CommitId("c"), model="m") for number in range(1, attempts + 1)
+    )
+    given = [VerdictGiven(task=name, number=attempts, verdict=Verdict(kind=k, reasons=("why",))) for k in verdict]
+    thrown = (UnitEjected(round="r", unit=unit_id(name, attempts), difference=Difference()),)
+    return TaskState(
+        spec=spec,
+        status=status,
+        attempts=tried,
+        verdicts=tuple(given),
+        ejections=thrown if ejected else (),
+    )
+
+
+def state(*tasks: TaskState, draining: bool = False) -> RunState:
+    return RunState(tasks={one.spec.id: one for one in tasks}, is_draining=draining)
+
+
+def ask(*tasks: TaskState, busy: tuple[Action, ...] = (), draining: bool = False) -> list[Action]:
+    return due(state(*tasks, draining=draining), BOUNDS, frozenset(busy))
+
+
+def test_a_planned_leaf_starts_and_a_planned_branch_is_planned() -> None:
+    assert ask(task(A, TaskStatus.PLANNED), task(B, TaskStatus.PLANNED, kind="branch")) == [
+        StartAttempt(A),
+        PlanRound(B),
+    ]
+
+
+def test_a_task_waits_until_what_it_depends_on_has_landed() -> None:
+    waiting = task(B, TaskStatus.PLANNED, after=(A,))
+    assert ask(task(A, TaskStatus.QUEUED, attempts=1), waiting) == [Land((A,))]
+    assert ask(task(A, TaskStatus.MERGED, attempts=1), waiting) == [StartAttempt(B)]
+
+
+def test_a_task_whose_dependency_was_rejected_is_cancelled_with_the_reason() -> None:
+    actions = ask(task(A, TaskStatus.REJECTED), task(B, TaskStatus.PLANNED, after=(A,)))
+    assert actions == [End(B, TaskStatus.CANCELLED, "it depends on a, which was rejected")]
+
+
+def test_no_more_workers_than_allowed() -> None:
+    tasks = [task(name, TaskStatus.PLANNED) for name in (A, B, C)]
+    assert ask(*tasks) == [StartAttempt(A), StartAttempt(B)]
+    assert ask(*tasks, busy=(StartAttempt(A),)) == [StartAttempt(B)]
+
+
+def test_what_a_dead_process_left_running_is_gone_on_with() -> None:
+    assert ask(task(A, TaskStatus.RUNNING, attempts=1)) == [ContinueAttempt(A)]
+    assert ask(task(A, TaskStatus.PLANNING, kind="branch")) == [PlanRound(A)]
+    assert ask(task(A, TaskStatus.JUDGING, attempts=1)) == [Judge(A)]
+
+
+def test_what_is_busy_is_not_due_again() -> None:
+    assert ask(task(A, TaskStatus.RUNNING, attempts=1), busy=(StartAttempt(A),)) == []
+
+
+def test_verdicts_lead_to_another_attempt_or_to_the_end() -> None:
+    def after(kind: VerdictKind, attempts: int = 1) -> list[Action]:
+        return ask(task(A, TaskStatus.JUDGING, attempts=attempts, verdict=(kind,)))
+
+    assert after(VerdictKind.REVISE) == after(VerdictKind.RESTART) == [StartAttempt(A)]
+    assert after(VerdictKind.REJECT) == [End(A, TaskStatus.REJECTED, "why")]
+    assert after(VerdictKind.ESCALATE) == [End(A, TaskStatus.BLOCKED, "why")]
+    last = after(VerdictKind.REVISE, attempts=3)
+    assert last == [End(A, TaskStatus.REJECTED, "no attempt of 3 could land; the last: why")]
+
+
+def test_an_ejected_candidate_is_tried_again_and_not_queued_again() -> None:
+    assert ask(task(A, TaskStatus.QUEUED, attempts=1, verdict=(VerdictKind.MERGE,), ejected=True)) == [StartAttempt(A)]
+
+
+def test_landing_is_one_at_a_time() -> None:
+    queued = task(A, TaskStatus.QUEUED, attempts=1), task(B, TaskStatus.QUEUED, attempts=1)
+    assert ask(*queued) == [Land((A, B))]
+    assert ask(*queued, busy=(Land((C,)),)) == []
+
+
+def test_a_planner_is_woken_when_all_its_tasks_have_ended() -> None:
+    planner = task(B, TaskStatus.WAITING, kind="branch")
+    child = task(TaskId("b/x"), TaskStatus.RUNNING, attempts=1, parent=B)
+    done = child.model_copy(update={"status": TaskStatus.MERGED})
+    assert ask(planner, child) == [ContinueAttempt(TaskId("b/x"))]
+    assert ask(planner, done) == [PlanRound(B)]
+
+
+def test_while_draining_only_verdicts_and_landings_are_due() -> None:
+    tasks = (
+        task(A, TaskStatus.PLANNED),
+        task(B, TaskStatus.JUDGING, attempts=1),
+        task(C, TaskStatus.QUEUED, attempts=1),
+    )
+    assert ask(*tasks, draining=True) == [Judge(B), Land((C,))]

@@ -1,0 +1,192 @@
+"""The journal: durable, append-only, readable from elsewhere, honest about damage."""
+
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from orchestrator.domain.event import to_body
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.event.work import TaskEnded
+from orchestrator.domain.fold import fold
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.lifecycle import IllegalMove
+from orchestrator.domain.task import TaskStatus
+from orchestrator.errors import JournalProblem
+from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.journal.store import Store, read_all
+
+
+def notice(text: str) -> Noticed:
+    return Noticed(level="info", text=text)
+
+
+def texts(path: Path) -> list[str]:
+    return [recorded.event.text for recorded in read_all(path) if isinstance(recorded.event, Noticed)]
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    opened = Journal(tmp_path, SystemClock())
+    yield opened
+    opened.close()
+
+
+async def test_what_was_appended_is_there_when_the_journal_is_opened_again(tmp_path: Path, journal: Journal) -> None:
+    await journal.append(notice("one"), notice("two"))
+    again = Journal(tmp_path, SystemClock())
+    assert [n.text for n in again.state.notices] == ["one", "two"]
+    assert again.state == journal.state
+    again.close()
+
+
+async def test_many_appends_at_once_are_neither_lost_nor_reordered(tmp_path: Path, journal: Journal) -> None:
+    async with anyio.create_task_group() as tasks:
+        for number in range(200):
+            tasks.start_soon(journal.append, notice(str(number)))
+    assert texts(tmp_path / "journal.db") == [str(number) for number in range(200)]
+    assert [recorded.seq for recorded in read_all(tmp_path / "journal.db")] == list(range(1, 201))
+
+
+async def test_a_reader_in_the_same_moment_sees_every_committed_event(tmp_path: Path, journal: Journal) -> None:
+    await journal.append(notice("before"))
+    reader = Store.open_reader(tmp_path / "journal.db")
+    await journal.append(notice("after"))
+    assert [recorded.seq for recorded in reader.read(after=1)] == [2]
+    reader.close()
+
+
+async def test_events_can_neither_be_changed_nor_deleted(tmp_path: Path, journal: Journal) -> None:
+    await journal.append(notice("fact"))
+    other = sqlite3.connect(tmp_path / "journal.db")
+    for statement in ("UPDATE event SET body = '{}'", "DELETE FROM event"):
+        with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+            other.execute(statement)
+    other.close()
+
+
+async def test_a_long_text_stands_in_a_blob_and_is_read_back_whole(tmp_path: Path, journal: Journal) -> None:
+    long = "ü" * 50_000
+    kept = await journal.keep(long)
+    assert (kept.size, kept.is_whole, len(list((tmp_path / "blobs").rglob("?*")))) == (50_000, False, 2)
+    assert await journal.read(kept) == long
+    assert await journal.read(await journal.keep("short")) == "short"
+
+
+async def test_a_damaged_or_missing_blob_is_told(tmp_path: Path, journal: Journal) -> None:
+    sha = await journal.keep_bytes(b"content")
+    path = tmp_path / "blobs" / sha[:2] / sha
+    path.write_bytes(b"contenu")
+    with pytest.raises(JournalProblem, match="damaged"):
+        await journal.read_bytes(sha)
+    path.unlink()
+    with pytest.raises(JournalProblem, match="cannot be read"):
+        await journal.read_bytes(sha)
+
+
+async def test_an_effect_cannot_be_recorded_twice(journal: Journal) -> None:
+    from orchestrator.domain.event.run import EffectAbandoned
+
+    await journal.append(EffectAbandoned(key="x~0", reason="once"))
+    with pytest.raises(JournalProblem, match="recorded twice"):
+        await journal.append(EffectAbandoned(key="x~0", reason="twice"))
+    with pytest.raises(JournalProblem):
+        await journal.append(notice("nothing may follow a failed write"))
+
+
+async def test_an_illegal_move_is_never_written(tmp_path: Path, journal: Journal) -> None:
+    with pytest.raises((IllegalMove, ValueError)):
+        await journal.append(TaskEnded(task=TaskId("ghost"), status=TaskStatus.REJECTED, reason=""))
+    assert list(read_all(tmp_path / "journal.db")) == []
+
+
+async def test_a_full_disk_is_told_and_loses_nothing_that_was_written(tmp_path: Path, journal: Journal) -> None:
+    await journal.append(notice("kept"))
+    pages = journal._store._connection.execute("PRAGMA page_count").fetchone()[0]
+    journal._store._connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(JournalProblem, match="free some disk space, then resume"):
+        await journal.append(notice("x" * 100_000))
+    assert texts(tmp_path / "journal.db") == ["kept"]
+
+
+def test_a_file_that_is_no_journal_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    path.write_bytes(b"this is not a database, but long enough to be looked at as one" * 20)
+    with pytest.raises(JournalProblem, match="the file is no journal"):
+        Store.open_reader(path)
+
+
+def test_a_missing_journal_is_told(tmp_path: Path) -> None:
+    with pytest.raises(JournalProblem, match="there is no journal"):
+        Store.open_reader(tmp_path / "journal.db")
+
+
+def test_a_journal_of_a_newer_program_is_refused(tmp_path: Path) -> None:
+    store = Store.open_writer(tmp_path / "journal.db")
+    store._connection.execute("PRAGMA user_version = 99")
+    store.close()
+    with pytest.raises(JournalProblem, match="journal schema 99"):
+        Store.open_reader(tmp_path / "journal.db")
+
+
+def insert_raw(path: Path, kind: str, version: int, body: str) -> None:
+    Store.open_writer(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute(
+        "INSERT INTO event(seq, at, kind, v, body) VALUES(1, '2026-01-01T00:00:00+00:00', ?, ?, ?)",
+        (kind, version, body),
+    )
+    connection.commit()
+    connection.close()
+
+
+def test_an_event_of_an_unknown_version_is_refused_with_its_place(tmp_path: Path) -> None:
+    insert_raw(tmp_path / "journal.db", "run.noticed", 7, to_body(notice("x")))
+    with pytest.raises(
+        JournalProblem, match=r"event 1: event 'run.noticed' version 7: this program knows version \[1\]"
+    ):
+        fold(read_all(tmp_path / "journal.db"))
+
+
+def test_a_damaged_event_is_told_with_its_place(tmp_path: Path) -> None:
+    insert_raw(tmp_path / "journal.db", "run.noticed", 1, '{"level": "info"}')
+    with pytest.raises(JournalProblem, match=r"event 1 \(run.noticed\) is damaged"):
+        fold(read_all(tmp_path / "journal.db"))
+
+
+WRITER = """
+    import sys, anyio
+    from pathlib import Path
+    from orchestrator.domain.event.run import Noticed
+    from orchestrator.journal.journal import Journal, SystemClock
+
+    async def main():
+        journal = Journal(Path(sys.argv[1]), SystemClock())
+        number = 0
+        while True:
+            await journal.append(Noticed(level="info", text=str(number)))
+            print(number, flush=True)
+            number += 1
+
+    anyio.run(main)
+"""
+
+
+def test_kill_9_in_the_middle_of_writing_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", textwrap.dedent(WRITER), str(tmp_path)]
+    for _ in range(3):
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as writer:
+            assert writer.stdout is not None
+            said = [writer.stdout.readline().strip() for _ in range(30)]
+            writer.kill()
+            said += writer.stdout.read().split()
+        stored = texts(tmp_path / "journal.db")
+        session = stored[len(stored) - stored[::-1].index("0") - 1 :]
+        assert writer.returncode == -9
+        assert session[: len(said)] == said
+        assert len(session) - len(said) <= 1

@@ -1,0 +1,107 @@
+"""A user's repository made with plain git, and what must never change in it."""
+
+import hashlib
+import os
+import subprocess
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from worktrees.pool import Pool, Worktree
+from worktrees.repository import Repository
+
+FILES = {
+    "README.md": "hello\n",
+    "src/app.py": "print('app')\n",
+    "src/deep/er/mod.py": "x = 1\n",
+    "tests/test_app.py": "def test(): pass\n",
+    ".gitignore": "*.log\nbuild/\n",
+}
+
+
+@dataclass(frozen=True)
+class Project:
+    """A checkout that belongs to the user; `git` here is git as the user runs it, with every driver and hook."""
+
+    root: Path
+
+    def git(self, *args: str, ok: bool = True, stdin: bytes | None = None) -> str:
+        done = subprocess.run(["git", *args], cwd=self.root, capture_output=True, check=False, input=stdin)
+        assert not ok or done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
+
+    def write(self, files: Mapping[str, str | bytes]) -> None:
+        for path, content in files.items():
+            place = Path(os.fsdecode(os.fsencode(self.root / path)))
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def commit(self, files: Mapping[str, str | bytes]) -> str:
+        self.write(files)
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", "change")
+        return self.git("rev-parse", "HEAD")
+
+    def tree(self, commit: str = "HEAD") -> str:
+        return self.git("rev-parse", f"{commit}^{{tree}}")
+
+    def files(self, treeish: str = "HEAD") -> list[str]:
+        return [path for path in self.git("ls-tree", "-r", "-z", "--name-only", treeish).split("\0") if path]
+
+    def show(self, name: str) -> bytes:
+        return subprocess.run(["git", "show", name], cwd=self.root, capture_output=True, check=True).stdout
+
+    def fingerprint(self) -> str:
+        """Working files, index and branches: what nobody but the user may change."""
+        seen = hashlib.sha256((self.root / ".git" / "index").read_bytes())
+        seen.update((self.root / ".git" / "HEAD").read_bytes() + (self.root / ".git" / "config").read_bytes())
+        seen.update(self.git("for-each-ref", "refs/heads", "refs/tags").encode())
+        for file in sorted(path for path in self.root.rglob("*") if ".git" not in path.parts):
+            seen.update(os.fsencode(file) + (file.read_bytes() if file.is_file() else b""))
+        return seen.hexdigest()
+
+
+def content(root: Path) -> dict[str, bytes | str]:
+    """All files, links and empty directories below a worktree, apart from git's pointer."""
+    found: dict[str, bytes | str] = {}
+    for directory, names, files in os.walk(root):
+        for name in [*names, *files]:
+            place = Path(directory, name)
+            path = str(place.relative_to(root))
+            if place.is_symlink():
+                found[path] = f"-> {place.readlink()}"
+            elif place.is_file():
+                found[path] = place.read_bytes()
+            elif not place.is_dir() or not any(place.iterdir()):
+                found[path] = "special"
+    del found[".git"]
+    return found
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    root = tmp_path / "project"
+    root.mkdir()
+    made = Project(root)
+    made.git("init", "-q", "-b", "main")
+    made.commit(FILES)
+    return made
+
+
+@pytest.fixture
+def repository(project: Project) -> Repository:
+    return Repository.open(project.root)
+
+
+@pytest.fixture
+def pool(repository: Repository, tmp_path: Path) -> Pool:
+    return Pool(repository, tmp_path / "pool")
+
+
+@pytest.fixture
+async def worktree(pool: Pool, repository: Repository) -> AsyncIterator[Worktree]:
+    leased = await pool.lease(repository.head())
+    yield leased
+    await pool.release(leased)

@@ -1,0 +1,214 @@
+"""Programs that the user's configuration hangs on file contents: plain git runs them, ours never does."""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.unit.worktrees.conftest import Project
+from worktrees.diff import diff, diff_stat, diff_text
+from worktrees.errors import GitError
+from worktrees.merge import EPOCH, Conflicted, Merged, commit_tree, merge_trees
+from worktrees.pool import Pool
+from worktrees.refs import set_ref
+from worktrees.repository import Repository
+from worktrees.snapshot import snapshot
+from worktrees.trees import overlay, tree_of, write_blob
+
+HOOKS = ("post-checkout", "post-index-change", "reference-transaction", "pre-commit", "commit-msg", "post-commit")
+
+
+@dataclass(frozen=True)
+class Trap:
+    """A project in which every way git knows to run a program writes a line into `marks`."""
+
+    project: Project
+    marks: Path
+
+    def sprung(self) -> set[str]:
+        """The traps that have run since last asked."""
+        found = set(self.marks.read_text().split()) if self.marks.exists() else set()
+        self.marks.unlink(missing_ok=True)
+        return found
+
+
+@pytest.fixture
+def trap(project: Project, tmp_path: Path) -> Trap:
+    marks = tmp_path / "marks"
+    project.commit({".gitattributes": "*.py filter=evil diff=evil merge=evil\n*.big filter=a.b=c\n", "x.big": "big\n"})
+
+    def mark(name: str, then: str) -> str:
+        return f"sh -c 'echo {name} >> {marks}; {then}' --"
+
+    settings = {
+        "filter.evil.clean": mark("clean", "cat"),
+        "filter.evil.smudge": mark("smudge", "cat"),
+        "filter.evil.required": "true",
+        "filter.a.b=c.process": mark("process", "exit 1"),
+        "diff.evil.textconv": mark("textconv", 'cat "$1"'),
+        "diff.evil.command": mark("command", "true"),
+        "diff.external": mark("external", "true"),
+        "merge.evil.driver": mark("driver", "true"),
+        "core.fsmonitor": mark("fsmonitor", "true"),
+        "core.pager": mark("pager", "cat"),
+        "core.editor": mark("editor", "true"),
+        "core.sshCommand": mark("ssh", "exit 1"),
+        "credential.helper": mark("credential", "true"),
+        "gpg.program": mark("gpg", "exit 1"),
+        "commit.gpgSign": "true",
+        "core.hooksPath": str(tmp_path / "hooks"),
+    }
+    (tmp_path / "hooks").mkdir()
+    for hook in HOOKS:
+        script = tmp_path / "hooks" / hook
+        script.write_text(f"#!/bin/sh\necho {hook} >> {marks}\n")
+        script.chmod(0o755)
+    for key, value in settings.items():
+        project.git("config", key, value)
+    marks.unlink(missing_ok=True)
+    return Trap(project, marks)
+
+
+def test_plain_git_does_run_every_one_of_them(trap: Trap, tmp_path: Path) -> None:
+    git = trap.project.git
+    git("worktree", "add", "-q", "-b", "topic", str(tmp_path / "plain"))
+    topic = Project(tmp_path / "plain")
+    for project, text in ((topic, "topic\n"), (trap.project, "main\n")):
+        project.write({"src/app.py": text, "x.big": text, "README.md": text})
+        project.git("commit", "-q", "-am", "change", ok=False)
+        project.git("-c", "commit.gpgSign=false", "commit", "-q", "-am", "change")
+        project.git("diff", "HEAD~1", ok=False)
+        project.git("blame", "src/app.py")
+    git("merge", "--no-edit", "topic", ok=False)
+    git("fetch", "ssh://example.invalid/x", ok=False)
+    git("-c", "core.editor=sh -c 'exit 1'", "-p", "log", ok=False)
+
+    assert trap.sprung() >= {
+        *("clean", "smudge", "process", "textconv", "command", "external", "driver", "fsmonitor", "gpg", "ssh"),
+        *HOOKS,
+    }
+    assert trap.sprung() == set()
+
+
+async def test_a_workers_whole_way_runs_none_of_them(trap: Trap, tmp_path: Path) -> None:
+    repository = Repository.open(trap.project.root)
+    base = repository.head()
+    repository.dirty(), repository.checked_out()
+    pool = Pool(repository, tmp_path / "pool")
+
+    worktree = await pool.lease(base)
+    (worktree.root / "src" / "app.py").write_text("work\n")
+    (worktree.root / "new.py").write_text("new\n")
+    (worktree.root / "x.big").write_text("bigger\n")
+    made = await snapshot(worktree, "work", "refs/orchestrate/work")
+    await worktree.grep("work", "**", 10)
+    await worktree.paths()
+    await worktree.restore(await tree_of(worktree.git, base))
+    await worktree.restore(made.tree)
+    await pool.release(worktree)
+    await pool.release(await pool.lease(made.commit))
+    await diff(repository.git, base, made.commit)
+    await diff_text(repository.git, base, made.commit)
+    await diff_stat(repository.git, base, made.commit)
+
+    assert trap.sprung() == set()
+    assert trap.project.show(f"{made.commit}:src/app.py") == b"work\n"
+    assert trap.project.show(f"{made.commit}:x.big") == b"bigger\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("diff", "HEAD"),
+        ("diff-files", "-p"),
+        ("diff-index", "-p", "HEAD"),
+        ("log", "-p", "-1", "--show-signature"),
+        ("show", "HEAD"),
+        ("status",),
+        ("add", "-A"),
+        ("commit", "-q", "-am", "x"),
+        ("stash",),
+        ("checkout", "-f", "HEAD"),
+        ("reset", "--hard"),
+        ("grep", "app"),
+        ("archive", "HEAD"),
+        ("blame", "src/app.py"),
+        ("cat-file", "--textconv", "HEAD:src/app.py"),
+        ("fetch", "ssh://example.invalid/x"),
+        ("merge", "topic"),
+    ],
+    ids=" ".join,
+)
+async def test_no_verb_of_git_runs_them_through_our_runner(trap: Trap, command: tuple[str, ...]) -> None:
+    project = trap.project
+    project.git("-c", "core.hooksPath=/dev/null", "branch", "topic")
+    project.write({"src/app.py": "changed\n", "x.big": "bigger\n"})
+    trap.sprung()
+    git = Repository.open(project.root).checkout_git
+
+    try:
+        await git.run(*command, env={"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_EMAIL": "a@b"})
+    except GitError as error:
+        assert error.stderr  # some verbs fail without their programs, which is well
+
+    assert trap.sprung() == set()
+
+
+async def test_a_merge_attribute_with_a_driver_of_the_users_falls_back_to_gits_own_merge(trap: Trap) -> None:
+    git = Repository.open(trap.project.root).git
+    base = await git.text("rev-parse", "HEAD")
+
+    async def variant(**files: str) -> str:
+        blobs = {f"src/{name}.py": ("100644", await write_blob(git, text.encode())) for name, text in files.items()}
+        tree = await overlay(git, await tree_of(git, base), blobs)
+        return await commit_tree(git, tree, [base], "variant", EPOCH)
+
+    lines = "".join(f"{number}\n" for number in range(20))
+    base = await variant(m=lines)
+    ours, theirs = await variant(m="ours\n" + lines), await variant(m=lines + "theirs\n")
+
+    merged = await merge_trees(git, ours, theirs)
+    clash = await merge_trees(git, ours, await variant(m="others\n" + lines))
+
+    assert isinstance(merged, Merged)
+    assert trap.project.show(f"{merged.tree}:src/m.py").decode() == f"ours\n{lines}theirs\n"
+    assert isinstance(clash, Conflicted)
+    assert clash.paths == ("src/m.py",)
+    assert trap.sprung() == set()
+
+
+async def test_moving_a_ref_runs_no_hook(trap: Trap) -> None:
+    git = Repository.open(trap.project.root).git
+
+    await set_ref(git, "refs/heads/landing", await git.text("rev-parse", "HEAD"))
+
+    assert trap.sprung() == set()
+
+
+async def test_a_driver_that_the_user_adds_during_a_run_is_off_from_the_next_lease_on(
+    project: Project, pool: Pool, tmp_path: Path
+) -> None:
+    marker = tmp_path / "marker"
+    base = project.commit({".gitattributes": "*.py filter=late\n"})
+    await pool.release(await pool.lease(base))
+    project.git("config", "filter.late.clean", f"touch {marker}; cat")
+
+    worktree = await pool.lease(base)
+    (worktree.root / "src" / "app.py").write_text("work\n")
+    await snapshot(worktree, "work", None)
+
+    assert not marker.is_file()
+
+
+def test_drivers_with_strange_names_are_all_found(project: Project) -> None:
+    for name in ("plain", "with space", "dotted.name", "equal=sign", 'quo"ted', "line\\nbreak"):
+        subprocess.run(["git", "config", f"filter.{name}.clean", "false"], cwd=project.root, check=True)
+
+    overrides = dict(Repository.open(project.root).git.overrides)
+
+    assert {key for key in overrides if key.endswith(".clean")} == {
+        f"filter.{name}.clean"
+        for name in ("plain", "with space", "dotted.name", "equal=sign", 'quo"ted', "line\\nbreak")
+    }
+    assert {value for key, value in overrides.items() if not key.endswith(".required")} == {""}

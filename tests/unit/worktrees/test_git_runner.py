@@ -1,0 +1,211 @@
+"""The guarded runner: what it inherits, how it fails, waits, is cut short and is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import pytest
+
+import worktrees
+from tests.unit.worktrees.conftest import Project
+from worktrees.errors import GitError
+from worktrees.git import Git, program, version
+from worktrees.repository import Repository
+
+ENDLESS = r"(x*)*\1y"
+"""A pattern that keeps a regular expression engine busy for hours on a line of many x."""
+
+
+async def until(condition: Callable[[], bool], limit_s: float = 5.0) -> bool:
+    with anyio.move_on_after(limit_s):
+        while not condition():  # noqa: ASYNC110 - what is waited for happens in other processes
+            await anyio.sleep(0.01)
+        return True
+    return False
+
+
+def searches(place: Path) -> list[int]:
+    """The git processes that search in a directory."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            if b"grep" in words and (process / "cwd").readlink() == place:
+                found.append(int(process.name))
+        except OSError:
+            continue
+    return found
+
+
+async def test_nothing_of_our_own_environment_reaches_git(
+    project: Project, repository: Repository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    head = project.git("rev-parse", "HEAD")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("GIT_OBJECT_DIRECTORY", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("GIT_CONFIG_PARAMETERS", "'core.repositoryformatversion'='9'")
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", "/")
+    monkeypatch.setenv("SECRET_TOKEN", "canary")
+
+    shown = await repository.git.text("var", "-l")
+    listed = await repository.git.text("-c", "alias.show-env=!env", "show-env")
+
+    assert await repository.git.text("rev-parse", "HEAD") == head
+    assert "elsewhere" not in shown + listed
+    assert "canary" not in listed
+
+
+async def test_a_failure_names_the_command_its_exit_code_and_what_git_said(repository: Repository) -> None:
+    with pytest.raises(
+        GitError, match=r"^git cat-file … failed \(128\): fatal: Not a valid object name nonsense$"
+    ) as e:
+        await repository.git.run("cat-file", "blob", "nonsense")
+
+    assert (e.value.args_, e.value.exit_code) == (("cat-file", "blob", "nonsense"), 128)
+    assert "nonsense" in e.value.stderr
+
+
+async def test_an_exit_code_the_caller_expects_is_no_failure(repository: Repository) -> None:
+    output = await repository.git.run("rev-parse", "--verify", "--quiet", "refs/heads/none", ok=(0, 1))
+
+    assert (output.text, output.exit_code, output.is_cut) == ("", 1, False)
+
+
+async def test_a_lock_that_another_process_releases_is_waited_for(project: Project, repository: Repository) -> None:
+    lock = project.root / ".git" / "index.lock"
+    lock.touch()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_remove_later, lock)
+        await repository.checkout_git.run("update-index", "--force-remove", "README.md")
+
+    assert "README.md" not in project.git("ls-files")
+
+
+async def _remove_later(lock: Path) -> None:
+    await anyio.sleep(0.1)
+    await anyio.Path(lock).unlink()
+
+
+async def test_a_lock_that_nobody_releases_is_an_error_after_a_while(project: Project, repository: Repository) -> None:
+    (project.root / ".git" / "index.lock").touch()
+
+    with pytest.raises(GitError, match=r"index\.lock': File exists"):
+        await repository.checkout_git.run("update-index", "--force-remove", "README.md")
+
+
+async def test_output_beyond_the_limit_is_cut_and_git_ended(project: Project, repository: Repository) -> None:
+    project.commit({"big.txt": "x" * 5_000_000})
+
+    output = await repository.git.run("cat-file", "blob", "HEAD:big.txt", limit_bytes=1000)
+
+    assert (output.stdout, output.is_cut) == (b"x" * 1000, True)
+
+
+async def test_input_that_git_does_not_read_to_its_end_does_not_hang(repository: Repository) -> None:
+    with pytest.raises(GitError, match="unknown option"):
+        await repository.git.run("hash-object", "--stdin", "--nonsense", stdin=b"x" * 3_000_000)
+
+
+async def test_a_cancelled_command_is_killed_with_all_it_started(repository: Repository, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    nap = f"alias.nap=!sleep 60 & echo $$ $! > {pids}; wait"
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(repository.git.run, "-c", nap, "nap")
+        assert await until(lambda: pids.exists() and len(pids.read_text().split()) == 2)
+        tasks.cancel_scope.cancel()
+
+    started = [int(pid) for pid in pids.read_text().split()]
+    assert await until(lambda: not any(_is_alive(pid) for pid in started))
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+async def test_a_search_ends_when_its_caller_is_killed(project: Project) -> None:
+    project.write({"x.txt": "x" * 5000})
+    caller = _python(
+        "import anyio, pathlib, sys\n"
+        "from worktrees.git import Git\n"
+        "root = pathlib.Path(sys.argv[1])\n"
+        "git = Git(root / '.git', work_tree=root)\n"
+        "anyio.run(lambda: git.run('grep', '--untracked', '-E', sys.argv[2]))\n",
+        str(project.root),
+        ENDLESS,
+    )
+    try:
+        assert await until(lambda: bool(searches(project.root)), 10)
+    finally:
+        caller.send_signal(signal.SIGKILL)
+        caller.wait()
+
+    assert await until(lambda: not searches(project.root))
+
+
+def _python(code: str, *args: str) -> subprocess.Popen[bytes]:
+    source = Path(worktrees.__file__).parents[1]
+    return subprocess.Popen([sys.executable, "-c", code, *args], env={**os.environ, "PYTHONPATH": str(source)})
+
+
+async def test_many_commands_at_once_all_succeed(repository: Repository) -> None:
+    heads = []
+
+    async def ask() -> None:
+        heads.append(await repository.git.text("rev-parse", "HEAD"))
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(40):
+            tasks.start_soon(ask)
+
+    assert heads == [repository.head()] * 40
+
+
+def test_a_program_of_the_same_name_in_a_relative_path_entry_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fake = tmp_path / "git"
+    fake.write_text("#!/bin/sh\n")
+    fake.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f".{os.pathsep}{os.environ['PATH']}")
+    program.cache_clear()
+    try:
+        assert Path(program()) != fake
+        assert Path(program()).is_absolute()
+    finally:
+        program.cache_clear()
+
+
+def test_without_git_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    program.cache_clear()
+    try:
+        with pytest.raises(GitError, match="not found on PATH: install git"):
+            Git(tmp_path).run_sync("version")
+    finally:
+        program.cache_clear()
+
+
+def test_the_version_is_known() -> None:
+    assert (2, 38) <= version() < (4,)
+
+
+async def test_a_call_is_about_as_cheap_as_starting_a_process(repository: Repository) -> None:
+    """A guard against accidents, with a bound far above the few milliseconds a call takes."""
+    await repository.git.text("rev-parse", "HEAD")
+    started = time.process_time()
+    for _ in range(20):
+        await repository.git.text("rev-parse", "HEAD")
+
+    assert (time.process_time() - started) / 20 < 0.02

@@ -1,0 +1,183 @@
+"""The user's repository: finding it from anywhere, refusing what cannot be worked on, reading without running."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import worktrees
+from tests.unit.worktrees.conftest import Project
+from worktrees.errors import NoCommit, NotARepository
+from worktrees.repository import Repository
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
+
+
+@pytest.mark.parametrize("inside", [".", "src/deep", "src/app.py", ".git", ".git/refs"])
+def test_a_repository_is_found_from_anywhere_inside_it(project: Project, inside: str) -> None:
+    opened = Repository.open(project.root / inside)
+
+    assert (opened.root, opened.git_dir, opened.common_dir) == (
+        project.root,
+        project.root / ".git",
+        project.root / ".git",
+    )
+    assert (opened.git.git_dir, opened.git.work_tree) == (project.root / ".git", None)
+
+
+def test_a_linked_worktree_of_the_user_is_a_checkout_like_any_other(project: Project, tmp_path: Path) -> None:
+    linked = tmp_path / "linked"
+    project.git("worktree", "add", "-q", "-b", "topic", str(linked))
+    linked.joinpath("README.md").write_text("changed\n")
+
+    opened = Repository.open(linked / "src")
+
+    assert (opened.root, opened.git_dir, opened.common_dir) == (
+        linked,
+        project.root / ".git" / "worktrees" / "linked",
+        project.root / ".git",
+    )
+    assert (opened.branch(), opened.dirty()) == ("topic", ("README.md",))
+    assert opened.checked_out() == {"main": project.root, "topic": linked}
+
+
+def test_a_worktree_of_a_bare_repository_can_be_worked_on(project: Project, tmp_path: Path) -> None:
+    bare = Project(tmp_path / "bare.git")
+    project.git("clone", "-q", "--bare", ".", str(bare.root))
+    bare.git("worktree", "add", "-q", str(tmp_path / "checkout"), "main")
+
+    opened = Repository.open(tmp_path / "checkout")
+
+    assert (opened.root, opened.common_dir, opened.branch()) == (tmp_path / "checkout", bare.root, "main")
+    assert opened.checked_out() == {"main": tmp_path / "checkout"}
+
+
+def test_a_link_to_a_checkout_leads_to_the_real_place(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(project.root)
+
+    assert Repository.open(tmp_path / "link" / "src").root == project.root
+
+
+def test_what_is_checked_out_is_told(project: Project, repository: Repository) -> None:
+    assert (repository.branch(), repository.head()) == ("main", project.git("rev-parse", "HEAD"))
+
+    project.git("checkout", "-q", "--detach")
+
+    assert (repository.branch(), repository.checked_out()) == (None, {})
+
+
+def test_changed_and_untracked_files_are_dirty_but_not_ignored_ones(project: Project, repository: Repository) -> None:
+    assert repository.dirty() == ()
+
+    project.write({"src/app.py": "changed\n", "new dir/näme\n.txt": "x", "noise.log": "x"})
+    project.git("rm", "-q", "--cached", "README.md")
+
+    assert repository.dirty() == ("README.md", "README.md", "new dir/näme\n.txt", "src/app.py")
+
+
+def test_reading_changes_nothing_in_the_users_checkout(project: Project) -> None:
+    project.write({"src/app.py": "changed\n", "untracked": "x"})
+    os.utime(project.root / "README.md")
+    before = project.fingerprint()
+
+    opened = Repository.open(project.root)
+    opened.dirty(), opened.branch(), opened.checked_out(), opened.remotes()
+
+    assert project.fingerprint() == before
+
+
+def test_remotes_are_read_from_the_configuration(project: Project, repository: Repository) -> None:
+    assert repository.remotes() == {}
+
+    project.git("remote", "add", "origin", "https://example.invalid/me/project.git")
+    project.git("remote", "add", "my.fork-2", "/somewhere/else")
+
+    assert repository.remotes() == {
+        "origin": "https://example.invalid/me/project.git",
+        "my.fork-2": "/somewhere/else",
+    }
+
+
+def test_a_path_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotARepository, match="does not exist: name a directory inside a git checkout"):
+        Repository.open(tmp_path / "nowhere")
+
+
+def test_a_directory_without_repository_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    with pytest.raises(NotARepository, match=r"not inside a git repository: .*git init"):
+        Repository.open(tmp_path)
+
+
+@pytest.mark.parametrize("inside", [".", "objects"])
+def test_a_bare_repository_is_refused_with_the_way_out(project: Project, tmp_path: Path, inside: str) -> None:
+    project.git("clone", "-q", "--bare", ".", str(tmp_path / "bare.git"))
+
+    with pytest.raises(NotARepository, match=r"bare\.git is a bare repository.*git clone"):
+        Repository.open(tmp_path / "bare.git" / inside)
+
+
+def test_a_repository_without_a_commit_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    Project(tmp_path).git("init", "-q")
+
+    with pytest.raises(NoCommit, match="no commit to start from: commit something first"):
+        Repository.open(tmp_path)
+
+
+def test_a_pointer_to_a_repository_that_is_gone_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_text(f"gitdir: {tmp_path}/gone/.git/worktrees/x\n")
+
+    with pytest.raises(NotARepository, match=r"does not lead to a git repository.*git worktree repair"):
+        Repository.open(tmp_path)
+
+
+def test_a_git_file_with_other_content_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ".git").write_text("hello\n")
+
+    with pytest.raises(NotARepository, match="neither a git directory nor a pointer"):
+        Repository.open(tmp_path)
+
+
+def test_a_repository_of_a_format_git_does_not_know_is_refused(project: Project) -> None:
+    project.git("config", "core.repositoryFormatVersion", "99")
+
+    with pytest.raises(NotARepository, match=r"git cannot use the repository of .*project: .*99"):
+        Repository.open(project.root)
+
+
+@needs_root
+def test_a_repository_of_another_user_can_be_worked_on(project: Project) -> None:
+    for place in [project.root, *project.root.rglob("*")]:
+        os.lchown(place, 12345, 12345)
+    assert (
+        "dubious ownership"
+        in subprocess.run(
+            ["git", "-C", str(project.root), "status"], capture_output=True, text=True, check=False
+        ).stderr
+    )
+
+    opened = Repository.open(project.root / "src")
+
+    assert (opened.branch(), opened.dirty()) == ("main", ())
+
+
+def test_gitpython_is_not_imported_before_it_is_needed(project: Project) -> None:
+    code = (
+        "import sys, pathlib\n"
+        "import worktrees.repository, worktrees.pool, worktrees.snapshot, worktrees.merge, worktrees.refs\n"
+        "opened = worktrees.repository.Repository.open(pathlib.Path(sys.argv[1]))\n"
+        "opened.head(), opened.dirty(), opened.branch()\n"
+        "print('git' in sys.modules)\n"
+        "opened.remotes()\n"
+        "print('git' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(project.root)],
+        env={**os.environ, "PYTHONPATH": str(Path(worktrees.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.split() == ["False", "True"]

@@ -1,0 +1,131 @@
+"""Worktrees that are made once, leased, recycled and hardly ever deleted; shared by all runs and processes."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain, count
+from pathlib import Path
+
+from anyio import to_thread
+
+from worktrees.checkout import clear_leftovers
+from worktrees.errors import GitError
+from worktrees.layout import Layouts
+from worktrees.lock import try_lock
+from worktrees.registration import Registrar, set_head
+from worktrees.repository import Repository
+from worktrees.trees import tree_of
+from worktrees.worktree import Worktree
+
+__all__ = ["Pool", "Worktree"]
+
+_PREFIX = "w"
+
+
+class Pool:
+    """The worktrees of one repository below one directory outside it.
+
+    A lease is a file lock of this process, so a process that is killed gives back what it had.
+    """
+
+    def __init__(self, repository: Repository, root: Path, owner: int | None = None) -> None:
+        """`owner` is the user that the files must belong to when we run as root and commands do not."""
+        self._repository = repository
+        self._root = root.resolve()
+        self._owner = owner
+        self._registrar = Registrar(repository, self._root)
+        self._layouts = Layouts()
+        self._leased: dict[str, int] = {}
+
+    async def lease(self, commit: str) -> Worktree:
+        """A worktree with exactly the content of a commit: nothing ignored or untracked is left of its last use.
+
+        Raises:
+            GitError: there is no such commit, or no worktree could be made; nothing else is ever used instead.
+        """
+        tree = await tree_of(self._repository.git, commit)
+        name, lock = self._claim()
+        try:
+            worktree = await self._prepared(name, lock, commit, tree)
+        except OSError as error:
+            os.close(lock)
+            raise GitError(f"the worktree {self._root / name} cannot be prepared: {error}") from error
+        except BaseException:
+            os.close(lock)
+            raise
+        self._leased[name] = lock
+        return worktree
+
+    async def release(self, worktree: Worktree) -> None:
+        """Give a worktree back as it is; it is cleaned when it is leased again. Once is enough, twice no error."""
+        lock = self._leased.pop(worktree.name, None)
+        if lock is not None:
+            os.close(lock)
+
+    def idle(self) -> tuple[str, ...]:
+        """The names of all worktrees that nobody leases at this moment."""
+        free = []
+        for name in self._names():
+            lock = try_lock(self._lock_file(name))
+            if lock is not None:
+                os.close(lock)
+                free.append(name)
+        return tuple(free)
+
+    async def discard(self) -> tuple[str, ...]:
+        """Remove all worktrees that nobody leases from disk and repository; gives their names."""
+        removed = []
+        for name in self._names():
+            lock = try_lock(self._lock_file(name))
+            if lock is None:
+                continue
+            try:
+                await self._registrar.remove(name)
+                self._lock_file(name).unlink(missing_ok=True)
+                removed.append(name)
+            finally:
+                os.close(lock)
+        await to_thread.run_sync(self._registrar.remove_unusable)
+        return tuple(removed)
+
+    async def _prepared(self, name: str, lock: int, commit: str, tree: str) -> Worktree:
+        worktree = await self._worktree(name, lock, commit, await self._registrar.admin_of(name, commit))
+        try:
+            await worktree.become(tree, keeps_ignored=False)
+        except GitError:
+            worktree = await self._worktree(name, lock, commit, await self._registrar.add(name, commit))
+            await worktree.become(tree, keeps_ignored=False)
+        set_head(worktree.admin, commit)
+        return worktree
+
+    async def _worktree(self, name: str, lock: int, commit: str, admin: Path) -> Worktree:
+        clear_leftovers(admin)
+        drivers = await to_thread.run_sync(self._repository.drivers)
+        git = replace(
+            self._repository.git.at(work_tree=self._root / name, index=admin / "index"),
+            overrides=drivers,
+            inherit=(lock,),
+        )
+        return Worktree(name, self._root / name, admin, commit, git, self._owner, self._layouts)
+
+    def _claim(self) -> tuple[str, int]:
+        """Lock a worktree that nobody has; the name of a new one if all are taken."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        known = self._names()
+        for name in chain(known, _new_names(known)):
+            lock = try_lock(self._lock_file(name))
+            if lock is not None:
+                return name, lock
+        raise GitError(f"no worktree can be claimed in {self._root}")  # the names above never end
+
+    def _names(self) -> list[str]:
+        found = [file.stem for file in self._root.glob(f"{_PREFIX}*.lock")]
+        return sorted((name for name in found if name[1:].isdecimal()), key=lambda name: int(name[1:]))
+
+    def _lock_file(self, name: str) -> Path:
+        return self._root / f"{name}.lock"
+
+
+def _new_names(known: list[str]) -> Iterator[str]:
+    first = int(known[-1][1:]) + 1 if known else 1
+    return (f"{_PREFIX}{number}" for number in count(first))

@@ -1,0 +1,121 @@
+"""A worktree's content as a commit, made from outside: nothing inside is asked, obeyed or changed."""
+
+from dataclasses import dataclass
+
+from anyio import to_thread
+
+from worktrees.checkout import index_tree, private_index
+from worktrees.errors import GitError, TooManyFiles
+from worktrees.git import Git
+from worktrees.merge import EPOCH, commit_tree
+from worktrees.refs import set_ref
+from worktrees.screen import Changes, Limits, as_dropped, screen
+from worktrees.worktree import Worktree
+
+_LISTING_BYTES = 256 * 1024 * 1024
+_ADD = ("update-index", "--add", "--replace", "-z", "--stdin")
+_REMOVE = ("update-index", "--force-remove", "-z", "--stdin")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A worktree's content as a commit; `dropped` names what was left out, as `path: reason`."""
+
+    commit: str
+    tree: str
+    dropped: tuple[str, ...]
+
+
+async def snapshot(
+    worktree: Worktree,
+    message: str,
+    ref: str | None,
+    parent: str | None = None,
+    when: str = EPOCH,
+    limits: Limits | None = None,
+) -> Snapshot:
+    """Commit what is in the worktree, without what git ignores, and point `ref` at the commit.
+
+    The same content, message, parent and date always give the same commit. What may not be committed stays as it was
+    in the tree the worktree was leased at or restored to, and is named in the result.
+
+    Args:
+        worktree: where nothing may be running that writes.
+        message: the commit's message.
+        ref: a full ref name, or None for a commit that nothing points at.
+        parent: the commit's parent; the commit the worktree was leased at by default.
+        when: the commit's date, ISO 8601.
+        limits: what is too much; `Limits()` by default.
+
+    Raises:
+        TooManyFiles: more files are changed than the limit allows.
+        GitError: git could not do it.
+    """
+    with private_index(worktree.admin) as index:
+        git = worktree.git.at(index=index)
+        if index_tree(worktree.admin) is None:
+            await _start_over(git, worktree.commit)
+        tree, dropped = await _stage(git, worktree, limits or Limits())
+    commit = await commit_tree(worktree.git, tree, [parent or worktree.commit], message, when)
+    if ref is not None:
+        await set_ref(worktree.git, ref, commit)
+    return Snapshot(commit, tree, dropped)
+
+
+async def _start_over(git: Git, commit: str) -> None:
+    """Somebody else wrote the worktree's index: begin with one that holds nothing but the commit."""
+    assert git.index
+    git.index.unlink(missing_ok=True)
+    await git.run("read-tree", commit)
+    await git.run("update-index", "-q", "--refresh", ok=(0, 1))
+
+
+async def _stage(git: Git, worktree: Worktree, limits: Limits) -> tuple[str, tuple[str, ...]]:
+    changes = await _changes(git)
+    if changes.count > limits.files:
+        raise TooManyFiles(
+            f"{worktree.root} has {changes.count} changed files, of which a snapshot may have {limits.files}: "
+            f"have git ignore what need not be committed, or remove it"
+        )
+    screened = await to_thread.run_sync(screen, worktree.root, changes, limits)
+    if changes.removed:
+        await git.run(*_REMOVE, stdin=_lines(changes.removed))
+    refused = await _add(git, screened.accepted)
+    return await git.text("write-tree"), tuple(sorted((*screened.dropped, *as_dropped(refused))))
+
+
+async def _changes(git: Git) -> Changes:
+    raw = await git.run("diff-files", "--raw", "-z", "--ignore-submodules=dirty", limit_bytes=_LISTING_BYTES)
+    others = await git.run("ls-files", "--others", "--exclude-standard", "-z", limit_bytes=_LISTING_BYTES)
+    if raw.is_cut or others.is_cut:
+        raise TooManyFiles(f"the names of the changed files in {git.work_tree} take more than {_LISTING_BYTES} bytes")
+    fields = raw.text.split("\0")
+    tracked = list(zip(fields[0::2], fields[1::2], strict=False))
+    return Changes(
+        changed=tuple(path for meta, path in tracked if not meta.endswith("D") and not _is_submodule(meta)),
+        removed=tuple(path for meta, path in tracked if meta.endswith("D")),
+        untracked=tuple(path for path in others.text.split("\0") if path),
+        submodules=tuple(path for meta, path in tracked if not meta.endswith("D") and _is_submodule(meta)),
+    )
+
+
+def _is_submodule(meta: str) -> bool:
+    return meta.startswith(":160000")
+
+
+async def _add(git: Git, paths: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Put files into the index; gives those that git refuses, found by halving, with its reasons."""
+    if not paths:
+        return []
+    try:
+        await git.run(*_ADD, stdin=_lines(paths))
+    except GitError as error:
+        if len(paths) == 1:
+            return [(paths[0], f"git refuses it ({' '.join(error.stderr.split())})")]
+        middle = len(paths) // 2
+        return [*await _add(git, paths[:middle]), *await _add(git, paths[middle:])]
+    return []
+
+
+def _lines(paths: tuple[str, ...]) -> bytes:
+    return b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)

@@ -1,0 +1,119 @@
+"""One leased worktree. Its git directory is named from outside; nothing inside is asked what it is."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from anyio import fail_after, to_thread
+
+from worktrees.checkout import check_out, refresh
+from worktrees.errors import GitError
+from worktrees.git import Git
+from worktrees.layout import Layouts
+from worktrees.pathspec import GLOBS, pathspecs
+from worktrees.removal import remove_below
+from worktrees.sweep import give, sweep
+
+_GREP_TIMEOUT_S = 60.0
+_GREP_LINE = 1000
+_GREP_BYTES = 16 * 1024 * 1024
+_HIT = re.compile(rb"([^\0]+)\0(\d+)[\0:](.*)", re.DOTALL)
+_UNTRACKED = ("ls-files", "--others", "--exclude-standard", "-z")
+
+
+@dataclass
+class Worktree:
+    """A checkout of `commit` at `root`, whose registration with the repository lies in `admin`, outside of it.
+
+    `git` works on its files with the admin directory's index. `owner` is the user its files belong to, None for us.
+    """
+
+    name: str
+    root: Path
+    admin: Path
+    commit: str
+    git: Git
+    owner: int | None = None
+    layouts: Layouts = field(default_factory=Layouts, repr=False)
+
+    async def restore(self, tree: str) -> None:
+        """Make content and index equal to `tree`: untracked files go, those that the tree's rules ignore stay.
+
+        Raises:
+            GitError: there is no such tree, or something cannot be removed or written.
+        """
+        await self.become(tree, keeps_ignored=True)
+
+    async def become(self, tree: str, *, keeps_ignored: bool) -> None:
+        """Make content and index equal to `tree`; without `keeps_ignored` nothing else is left at all."""
+        layout = await self.layouts.of(self.git, tree)
+        try:
+            await to_thread.run_sync(lambda: sweep(self.root, layout, keeps_strangers=keeps_ignored))
+            has_written = await check_out(self.git, self.admin, tree)
+            if keeps_ignored:
+                untracked = (await self.git.run(*_UNTRACKED)).text
+                await to_thread.run_sync(remove_below, self.root, _records(untracked))
+            if self.owner is not None and (has_written or keeps_ignored):
+                await self._give(tree, self.owner)
+        except OSError as error:
+            raise GitError(f"the worktree {self.root} cannot be cleaned: {error}; remove it and try again") from error
+
+    async def _give(self, tree: str, owner: int) -> None:
+        layout = await self.layouts.of(self.git, tree)
+        if await to_thread.run_sync(give, self.root, layout, owner):
+            await refresh(self.git, self.admin, tree)
+
+    async def paths(self, glob: str = "**") -> tuple[str, ...]:
+        """The files, tracked and untracked but not ignored, that fit a glob, sorted.
+
+        Raises:
+            GitError: the glob leaves the worktree.
+        """
+        options = ("-t", "--cached", "--deleted", "--others", "--exclude-standard", "-z")
+        listing = (await self.git.run("ls-files", *options, "--", *pathspecs(glob), env=GLOBS)).text
+        tagged: dict[str, set[str]] = {"H": set(), "R": set(), "?": set()}
+        for record in _records(listing):
+            tagged.setdefault(record[0], set()).add(record[2:])
+        untracked = tagged["?"]
+        tracked = tagged["H"] - tagged["R"] - {place for path in untracked for place in _above(path)}
+        if untracked:  # a link may stand where the tree has a directory
+            tracked = {path for path in tracked if untracked.isdisjoint(_above(path))}
+        return tuple(sorted(tracked | {path for path in untracked if not path.endswith("/")}))
+
+    async def grep(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
+        """The first `limit` matching lines of the files that fit a glob, as `path:line:text`; long ones are cut.
+
+        Args:
+            pattern: a POSIX extended regular expression.
+            glob: `**` for all files.
+            limit: how many lines at most.
+
+        Raises:
+            GitError: the pattern is no regular expression, or the search took too long.
+        """
+        options = ("-n", "-I", "-E", "-z", "--untracked", "--no-textconv", f"--max-count={limit}", "-e", pattern)
+        try:
+            with fail_after(_GREP_TIMEOUT_S):
+                found = await self.git.run(
+                    *("grep", *options, "--", *pathspecs(glob)), ok=(0, 1), env=GLOBS, limit_bytes=_GREP_BYTES
+                )
+        except TimeoutError as error:
+            raise GitError(f"searching for {pattern!r} took longer than {_GREP_TIMEOUT_S:.0f} s") from error
+        return tuple(_hit(line) for line in found.stdout.split(b"\n")[:limit] if _HIT.match(line))
+
+
+def _records(listing: str) -> list[str]:
+    return [record for record in listing.split("\0") if record]
+
+
+def _above(path: str) -> Iterator[str]:
+    """The directories a path lies in, nearest first, without the root."""
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def _hit(line: bytes) -> str:
+    path, number, text = (part.decode("utf-8", "replace") for part in _HIT.split(line, 1)[1:4])
+    return f"{path}:{number}:{text[:_GREP_LINE]}{'…' if len(text) > _GREP_LINE else ''}"
