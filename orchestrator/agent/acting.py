@@ -34,6 +34,7 @@ class Actor:
         for index, call in enumerate(turn.tool_calls):
             result = _SKIPPED if is_over else await self._use(f"tool/{self._spec.id}/{number}/{index}", number, call)
             turn.observations[call.id] = cap(result.text).text or "[no output]"
+            turn.failed = turn.failed or not result.is_ok
             final = result.final if final is None else final
             is_over = is_over or not result.is_ok or final is not None
         return final

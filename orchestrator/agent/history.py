@@ -15,12 +15,16 @@ CHARS_PER_TOKEN = 4
 
 @dataclass
 class Turn:
-    """One reply of the model and what its tools returned; `nudge` is what the harness said after it."""
+    """One reply of the model and what its tools returned; `nudge` is what the harness said after it.
+
+    `failed` tells that one of the tools refused or failed.
+    """
 
     text: str
     tool_calls: tuple[ToolCall, ...]
     observations: dict[str, str] = field(default_factory=dict)
     nudge: str = ""
+    failed: bool = False
 
     @property
     def chars(self) -> int:

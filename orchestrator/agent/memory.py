@@ -54,6 +54,7 @@ async def _remember(ledger: Ledger, remembered: Remembered, recorded: Recorded) 
             remembered.unfinished = Turn(await ledger.read(reply.text), reply.tool_calls)
         case ToolReturned() as returned if remembered.unfinished:
             remembered.unfinished.observations[returned.call_id] = await ledger.read(returned.observation)
+            remembered.unfinished.failed |= not returned.ok
         case TurnEnded() as ended if remembered.unfinished:
             remembered.unfinished.nudge = ended.nudge
             remembered.conversation.turns.append(remembered.unfinished)

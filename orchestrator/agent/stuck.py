@@ -22,7 +22,6 @@ _VARYING = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_FAILED = re.compile(r"\[(?:exit code [1-9]|(?:timed-out|output-limit|killed|not-started) )")
 
 
 class Seen(Frozen):
@@ -72,6 +71,11 @@ class Told(Protocol):
         """Call id → observation."""
         ...
 
+    @property
+    def failed(self) -> bool:
+        """Whether one of the calls was refused or failed."""
+        ...
+
 
 def find_pattern(turns: Sequence[Seen]) -> Pattern | None:
     """The pattern in which the last turns are stuck, or the one they are a turn away from, or None."""
@@ -81,14 +85,13 @@ def find_pattern(turns: Sequence[Seen]) -> Pattern | None:
     return next((pattern for pattern in hits if pattern.is_stuck), hits[0] if hits else None)
 
 
-def seen(turn: Told, is_error: bool | None = None) -> Seen:
-    """The turn without what varies between equal turns; whether it failed is read off the results if not given."""
+def seen(turn: Told) -> Seen:
+    """The turn without what varies between equal turns."""
     results = [turn.observations[call.id] for call in turn.tool_calls if call.id in turn.observations]
-    failed = bool(results and any(_FAILED.match(result) for result in results)) if is_error is None else is_error
     return Seen(
         actions=tuple(f"{call.name} {_arguments(call.arguments)}" for call in turn.tool_calls),
         observation=_VARYING.sub("…", "\n".join(results)),
-        is_error=failed,
+        is_error=turn.failed,
     )
 
 
@@ -99,13 +102,13 @@ class StuckWatch:
         self._turns = [seen(turn) for turn in turns]
         self._found = find_pattern(self._turns)
 
-    def saw(self, turn: Told, is_error: bool | None = None) -> str:
+    def saw(self, turn: Told) -> str:
         """Take one more turn into account.
 
         Returns:
             what to tell the model now, empty unless it is one turn away from being stuck.
         """
-        self._turns = [*self._turns[1 - WINDOW :], seen(turn, is_error)]
+        self._turns = [*self._turns[1 - WINDOW :], seen(turn)]
         self._found = find_pattern(self._turns)
         return self._found.nudge if self._found else ""
 

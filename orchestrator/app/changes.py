@@ -29,7 +29,7 @@ async def _ends(git: Git, state: RunState, name: str | None, attempt: int | None
         return state.run.base, state.head or state.run.base
     if state.run.mode == "migration":
         file = find_file(state, name)
-        change = {file.path: (file.mode, file.blob or file.base)}
+        change = {file.path: (file.mode, file.blob or file.tried or file.base)}
         return state.run.base_tree, await overlay(git, state.run.base_tree, change)
     task = find_task(state, name)
     candidates = [c for c in task.candidates if attempt in (None, c.number)]

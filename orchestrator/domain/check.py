@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -24,6 +25,8 @@ class ReportFormat(StrEnum):
 
 class TestOutcome(StrEnum):
     """The outcome of one test. An error is a failure outside the test's own body: set-up, collection, import."""
+
+    __test__ = False  # pytest would take it for a test class
 
     PASSED = "passed"
     FAILED = "failed"
@@ -53,6 +56,8 @@ class CheckSpec(Frozen):
 
 class TestCounts(Frozen):
     """How many tests ended how; expected failures count as passed, unexpected passes too."""
+
+    __test__: ClassVar[bool] = False  # pytest would take it for a test class
 
     passed: int = 0
     failed: int = 0

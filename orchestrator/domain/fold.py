@@ -276,6 +276,8 @@ def _(event: migration.FileMoved, state: RunState) -> None:
     changes: dict[str, object] = {"status": status, "rung": event.rung}
     if status in {FileStatus.TRANSFORMED, FileStatus.RESTORED}:
         changes["blob"] = event.blob
+    if event.tried is not None or status == FileStatus.EJECTED:
+        changes["tried"] = event.tried or file.blob
     if event.reason:
         changes |= {"reason": event.reason, "signature": event.signature}
     state.files[event.path] = file.model_copy(update=changes)

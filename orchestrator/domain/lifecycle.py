@@ -29,17 +29,18 @@ TASK_MOVES: Mapping[TaskStatus, frozenset[TaskStatus]] = {
 }
 
 _TRIED = {FileStatus.TRANSFORMED, FileStatus.RESTORED}
-_ENDS = {FileStatus.NOTHING_TO_DO, FileStatus.REJECTED}
+_ENDS = {FileStatus.NOTHING_TO_DO, FileStatus.REJECTED, FileStatus.UNCHANGED}
 
 FILE_MOVES: Mapping[FileStatus, frozenset[FileStatus]] = {
     # a step that changes nothing moves a file to the status it has, one rung higher
     FileStatus.DISCOVERED: frozenset({FileStatus.DISCOVERED, *_TRIED, *_ENDS}),
     FileStatus.TRANSFORMED: frozenset({FileStatus.EJECTED, FileStatus.MERGED, *_TRIED, *_ENDS}),
-    FileStatus.RESTORED: frozenset({*_TRIED, FileStatus.REJECTED}),
+    FileStatus.RESTORED: frozenset({*_TRIED, FileStatus.REJECTED, FileStatus.UNCHANGED}),
     FileStatus.EJECTED: frozenset({FileStatus.EJECTED, *_TRIED, FileStatus.REJECTED}),
     FileStatus.NOTHING_TO_DO: frozenset(),
     FileStatus.MERGED: frozenset(),
     FileStatus.REJECTED: frozenset(),
+    FileStatus.UNCHANGED: frozenset(),
 }
 
 

@@ -103,44 +103,22 @@ class Bench:
     async def _moved(
         self, file: FileRecord, original: bytes, failure: tuple[str, str] | None, seconds: float
     ) -> FileMoved:
-        problem = failure
-        content = original
-        if problem is None:
-            try:
-                content = await self._workspace.read(file.path, _FILE_BYTES)
-            except ToolRefused as refusal:
-                problem = f"step {self._run.step.id} left no readable file: {refusal}", "the file is gone"
-            else:
-                problem = await self._parse_problem(file, original, content)
+        told = {"path": file.path, "rung": self._run.rung, "seconds": round(seconds, 3)}
+        try:
+            content = await self._workspace.read(file.path, _FILE_BYTES)
+        except ToolRefused as refusal:
+            reason = f"step {self._run.step.id} left no readable file: {refusal}"
+            return FileMoved(**told, status=FileStatus.RESTORED, reason=reason, signature="the file is gone")
+        blob = await write_blob(self._context.repository.git, content)
+        is_changed = blob != (file.blob or file.base)
+        problem = failure or await self._parse_problem(file, original, content)
         if problem is not None:
             reason, sign = problem
-            return self._event(file, FileStatus.RESTORED, None, seconds, reason, sign)
-        return await self._accepted(file, content, seconds)
-
-    async def _accepted(self, file: FileRecord, content: bytes, seconds: float) -> FileMoved:
-        blob = await write_blob(self._context.repository.git, content)
-        if blob == (file.blob or file.base):
-            return self._event(file, file.status, file.blob, seconds)
-        return self._event(file, FileStatus.TRANSFORMED, blob, seconds)
-
-    def _event(
-        self,
-        file: FileRecord,
-        status: FileStatus,
-        blob: str | None,
-        seconds: float,
-        reason: str = "",
-        sign: str = "",
-    ) -> FileMoved:
-        return FileMoved(
-            path=file.path,
-            status=status,
-            rung=self._run.rung,
-            blob=blob,
-            reason=reason,
-            signature=sign,
-            seconds=round(seconds, 3),
-        )
+            tried = blob if is_changed else None
+            return FileMoved(**told, status=FileStatus.RESTORED, tried=tried, reason=reason, signature=sign)
+        if not is_changed:
+            return FileMoved(**told, status=file.status, blob=file.blob)
+        return FileMoved(**told, status=FileStatus.TRANSFORMED, blob=blob)
 
     async def _parse_problem(self, file: FileRecord, before: bytes, after: bytes) -> tuple[str, str] | None:
         if not self._run.step.must_parse or before == after:

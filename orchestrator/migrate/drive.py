@@ -127,9 +127,8 @@ class MigrationRun:
 
     async def _finish(self) -> None:
         context = self._context
-        for file in list(context.state.files.values()):
-            if (end := leftover(file)) is not None:
-                await context.journal.append(FileMoved(path=file.path, status=end, rung=file.rung))
+        ends = [(file, end) for file in context.state.files.values() if (end := leftover(file)) is not None]
+        await context.journal.append(*(_last_move(file, end) for file, end in ends))
         outcome, reason = _outcome(list(context.state.files.values()))
         await open_pull_request(context, self._recipe.title, migration_body(context.state, self._recipe, reason))
         await end_run(context, outcome, reason)
@@ -147,6 +146,11 @@ class _DrainableGate:
         return await self._context.gate.judge(commit, tree, purpose, fresh)
 
 
+def _last_move(file: FileRecord, end: FileStatus) -> FileMoved:
+    reason = "" if file.reason or end != FileStatus.UNCHANGED else "it has sites, and no step changed it"
+    return FileMoved(path=file.path, status=end, rung=file.rung, blob=file.blob, reason=reason, signature=reason)
+
+
 def _why(lost: Sequence[str], problems: Sequence[str]) -> str:
     if not lost:
         return "; ".join(problems) or "the gate is red with it"
@@ -157,10 +161,12 @@ def _why(lost: Sequence[str], problems: Sequence[str]) -> str:
 def _outcome(files: Sequence[FileRecord]) -> tuple[Outcome, str]:
     landed = sum(file.status == FileStatus.MERGED for file in files)
     rejected = sum(file.status == FileStatus.REJECTED for file in files)
-    if landed and rejected:
-        return "partial", f"{landed} files landed, {rejected} did not"
-    if landed:
+    unchanged = sum(file.status == FileStatus.UNCHANGED for file in files)
+    left = f"; {unchanged} more could not be changed" if unchanged else ""
+    if landed and not rejected and not unchanged:
         return "done", f"all {landed} changed files landed"
+    if landed:
+        return "partial", f"{landed} files landed, {rejected} were rejected{left}"
     if rejected:
-        return "rejected", f"none of {rejected} files could land"
+        return "rejected", f"none of {rejected} changed files could land{left}"
     return "nothing-changed", f"no step changed any of the {len(files)} files in scope"

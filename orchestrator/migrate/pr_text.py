@@ -17,12 +17,14 @@ def migration_body(state: RunState, recipe: Recipe, reason: str) -> str:
     landed = [file for file in state.files.values() if file.status == FileStatus.MERGED]
     rejected = [file for file in state.files.values() if file.status == FileStatus.REJECTED]
     steps = "\n".join(f"- `{step.id}`: `{step.run}` (per {step.per})" for step in recipe.step)
+    unchanged = [file for file in state.files.values() if file.status == FileStatus.UNCHANGED]
     parts = [
         inert(recipe.migration.description),
         f"{inert(reason)}. Every file that landed did so in a union that passed the checks below.",
         f"### Steps\n\n{steps}",
         _files("Landed", landed),
-        _rejected(rejected),
+        _reasons("Not landed", rejected),
+        _reasons("Not changed by any step", unchanged),
         evidence(state),
         cost(state),
     ]
@@ -33,10 +35,10 @@ def _files(title: str, files: Iterable[FileRecord]) -> str:
     return _list(title, [f"`{file.path}`" for file in files])
 
 
-def _rejected(files: list[FileRecord]) -> str:
-    table = _list("Not landed", [f"`{file.path}`: {inert(file.reason)}" for file in files])
+def _reasons(title: str, files: list[FileRecord]) -> str:
+    table = _list(title, [f"`{file.path}`: {inert(file.reason)}" for file in files])
     alike = [(sign, count) for sign, count in Counter(f.signature for f in files).most_common() if count > 1 and sign]
-    groups = _list("Failures alike", [f"{count} files: {inert(sign)}" for sign, count in alike])
+    groups = _list(f"{title}, reasons alike", [f"{count} files: {inert(sign)}" for sign, count in alike])
     return "\n\n".join(part for part in (table, groups) if part)
 
 

@@ -1,11 +1,12 @@
 """The one object that `run` and `migrate run` print with --json."""
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from orchestrator.domain.check import Receipt, TestCounts
-from orchestrator.domain.migration import FileStatus
+from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
 from orchestrator.engine.pr_text import head_receipts
@@ -72,11 +73,8 @@ def _files(state: RunState) -> dict[str, Any]:
             "in_scope": len(files),
             "changed": sum(f.status in {FileStatus.MERGED, FileStatus.REJECTED} for f in files),
             "landed": [f.path for f in files if f.status == FileStatus.MERGED],
-            "rejected": [
-                {"path": f.path, "reason": f.reason, "signature": f.signature}
-                for f in files
-                if f.status == FileStatus.REJECTED
-            ],
+            "rejected": _with_reasons(files, FileStatus.REJECTED),
+            "unchanged": _with_reasons(files, FileStatus.UNCHANGED),
         }
     merged = [task for task in state.tasks.values() if task.status == TaskStatus.MERGED]
     landed = {path for task in merged if task.candidate for path in task.candidate.paths}
@@ -88,6 +86,10 @@ def _files(state: RunState) -> dict[str, Any]:
         if path not in landed
     ]
     return {"changed": len(landed) + len(rejected), "landed": sorted(landed), "rejected": rejected}
+
+
+def _with_reasons(files: Iterable[FileRecord], status: FileStatus) -> list[dict[str, str]]:
+    return [{"path": f.path, "reason": f.reason, "signature": f.signature} for f in files if f.status == status]
 
 
 def _gate(state: RunState) -> dict[str, Any]:

@@ -33,7 +33,9 @@ def summary(state: RunState) -> Iterator[str]:
 def _migration(state: RunState) -> Iterator[str]:
     landed = sum(file.status == FileStatus.MERGED for file in state.files.values())
     rejected = [file for file in state.files.values() if file.status == FileStatus.REJECTED]
-    yield f"{len(state.files)} files in scope: {landed} landed, {len(rejected)} did not"
+    unchanged = sum(file.status == FileStatus.UNCHANGED for file in state.files.values())
+    left = f", {unchanged} no step could change" if unchanged else ""
+    yield f"{len(state.files)} files in scope: {landed} landed, {len(rejected)} rejected{left}"
     red = next((trial for trial in state.trials if not trial.difference.is_green), None)
     if red is not None and len(red.units) > 1:
         lost = len(red.difference.new_failures) + len(red.difference.missing_tests)

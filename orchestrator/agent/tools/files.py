@@ -54,7 +54,7 @@ def read_tool(workspace: Workspace) -> Tool[Read]:
     """Shows lines of a file with their numbers."""
 
     async def read(arguments: Read) -> ToolResult:
-        lines = (await workspace.read(arguments.path)).decode("utf-8", "replace").splitlines()
+        lines = _lines(await workspace.read(arguments.path))
         last = min(arguments.end or len(lines), arguments.start + _MAX_LINES - 1, len(lines))
         if arguments.start > max(len(lines), 1):
             raise ToolRefused(f"{arguments.path} has {len(lines)} lines")
@@ -63,6 +63,12 @@ def read_tool(workspace: Workspace) -> Tool[Read]:
         return ToolResult("\n".join(shown) + rest or "[empty file]")
 
     return Tool("read", "Show a file, or some of its lines, with line numbers.", Read, read)
+
+
+def _lines(content: bytes) -> list[str]:
+    """Lines as git and `edit` count them: only a line feed ends one."""
+    text = content.decode("utf-8", "replace")
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
 
 
 def list_tool(workspace: Workspace) -> Tool[List]:

@@ -47,7 +47,10 @@ class StepFinished(Done):
 
 
 class FileMoved(Event):
-    """One file's new status. `rung` is the index of the step that caused it, `blob` the file's content after it."""
+    """One file's new status. `rung` is the index of the step that caused it, `blob` the file's content after it.
+
+    `tried` is a content that the step made and that was put back.
+    """
 
     kind: Literal["file.moved"] = "file.moved"
     v: Literal[1] = 1
@@ -55,6 +58,7 @@ class FileMoved(Event):
     status: FileStatus
     rung: int
     blob: str | None = None
+    tried: str | None = None
     reason: str = ""
     signature: str = ""
     seconds: float = 0.0

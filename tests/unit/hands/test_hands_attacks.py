@@ -148,7 +148,8 @@ async def test_12_a_daemon_does_not_survive_a_time_limit(
 ) -> None:
     attack = "(setsid sleep {} >/dev/null 2>&1 &) ; (setsid setsid nohup sleep {} >/dev/null 2>&1 &); "
     outside(attack.format("986.1", "986.1"))
-    assert len(living("986.1")) == 2
+    while len(living("986.1")) < 2:
+        pass  # the control: they live on; pytest's time limit ends a wait in vain
     await shell(attack.format("986.2", "986.2") + "sleep 99", timeout_s=0.5)
     assert living("986.2") == []
 

@@ -32,6 +32,10 @@ class Project:
         assert not ok or done.returncode == 0, done.stderr.decode()
         return done.stdout.decode("utf-8", "surrogateescape").rstrip("\n")
 
+    def complaint(self, *args: str) -> str:
+        """What plain git writes to standard error."""
+        return subprocess.run(["git", *args], cwd=self.root, capture_output=True, text=True, check=False).stderr
+
     def write(self, files: Mapping[str, str | bytes]) -> None:
         for path, content in files.items():
             place = Path(os.fsdecode(os.fsencode(self.root / path)))

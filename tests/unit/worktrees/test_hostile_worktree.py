@@ -1,0 +1,417 @@
+"""A worktree after a worker has been in it: whatever lies there, nothing of it runs and the content is right.
+
+Each trap is first sprung with plain git, which proves that it works; then our whole way is gone with it in place.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.unit.worktrees.conftest import FILES, Project, content
+from worktrees.pool import Pool, Worktree
+from worktrees.repository import Repository
+from worktrees.snapshot import Snapshot, snapshot
+
+EXPECTED = {path: text.encode() for path, text in FILES.items()}
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A file outside every repository; it exists once something has run."""
+
+    path: Path
+
+    @property
+    def command(self) -> str:
+        return f"sh -c 'touch {self.path}; cat' --"
+
+    def sprung(self) -> bool:
+        found = self.path.exists()
+        self.path.unlink(missing_ok=True)
+        return found
+
+
+@pytest.fixture
+def marker(tmp_path: Path) -> Marker:
+    return Marker(tmp_path / "marker")
+
+
+@pytest.fixture(autouse=True)
+def _users_checkout_is_untouched(project: Project, marker: Marker) -> Iterator[None]:
+    project.write({"src/app.py": "the user's own work\n", "mine.txt": "untracked\n"})
+    before = project.fingerprint()
+    yield
+    assert project.fingerprint() == before
+    assert not marker.path.exists()
+
+
+def arm(git_dir: Path, marker: Marker) -> None:
+    """Make a git directory run the marker from its configuration and from every hook."""
+    (git_dir / "hooks").mkdir(parents=True, exist_ok=True)
+    for hook in ("post-index-change", "reference-transaction", "post-checkout", "pre-commit"):
+        (git_dir / "hooks" / hook).write_text(f"#!/bin/sh\ntouch {marker.path}\n")
+        (git_dir / "hooks" / hook).chmod(0o755)
+    (git_dir / "config").write_text(
+        "[core]\nrepositoryformatversion = 0\nbare = false\n"
+        f'fsmonitor = "{marker.command}"\nhooksPath = {git_dir}/hooks\n'
+        f'[filter "evil"]\nclean = "{marker.command}"\nsmudge = "{marker.command}"\nrequired = true\n'
+        f'[diff "evil"]\ntextconv = "{marker.command}"\n'
+    )
+
+
+def nested(place: Path, marker: Marker, *, has_commit: bool = True) -> Path:
+    """A repository of its own that runs the marker when git looks at it."""
+    place.mkdir(parents=True, exist_ok=True)
+    inner = Project(place)
+    inner.git("init", "-q")
+    inner.write({"inner.py": "x\n", ".gitattributes": "* filter=evil diff=evil\n"})
+    if has_commit:
+        inner.git("add", "-A")
+        inner.git("commit", "-q", "-m", "inner")
+    arm(place / ".git", marker)
+    (place / "inner.py").write_text("changed\n")
+    return place
+
+
+async def whole_way(worktree: Worktree, pool: Pool) -> Snapshot:
+    """Everything that is ever done to a worktree after a worker was in it; ends with a new lease of it."""
+    await worktree.paths()
+    await worktree.grep("print", "**", 5)
+    taken = await snapshot(worktree, "work", "refs/orchestrate/test")
+    await worktree.restore(taken.tree)
+    again = await snapshot(worktree, "work", None)
+    assert again.tree == taken.tree
+    await pool.release(worktree)
+    leased = await pool.lease(worktree.commit)
+    assert (leased.name, content(leased.root)) == (worktree.name, EXPECTED)
+    return taken
+
+
+async def test_an_evil_git_directory_in_place_of_the_pointer(
+    worktree: Worktree, pool: Pool, project: Project, marker: Marker
+) -> None:
+    (worktree.root / ".git").unlink()
+    evil = Project(worktree.root)
+    evil.git("init", "-q")
+    arm(worktree.root / ".git", marker)
+    evil.write({"src/app.py": "work\n", ".gitattributes": "* filter=evil diff=evil\n"})
+    evil.git("status", ok=False)
+    evil.git("add", "-A", ok=False)
+    assert marker.sprung()
+
+    taken = await whole_way(worktree, pool)
+
+    assert sorted(project.files(taken.tree)) == sorted([*FILES, ".gitattributes"])
+    assert project.show(f"{taken.tree}:src/app.py") == b"work\n"
+    assert taken.dropped == ()
+
+
+async def test_a_pointer_to_an_evil_git_directory(
+    worktree: Worktree, pool: Pool, project: Project, marker: Marker
+) -> None:
+    nested(worktree.root / "hidden", marker)
+    (worktree.root / ".git").write_text("gitdir: hidden/.git\n")
+    Project(worktree.root).git("status", ok=False)
+    assert marker.sprung()
+
+    taken = await whole_way(worktree, pool)
+
+    assert project.files(taken.tree) == sorted(FILES)
+    assert [line.split(":")[0] for line in taken.dropped] == ["hidden/"]
+
+
+@pytest.mark.parametrize("kind", ["link to a directory", "link to itself", "pipe", "empty directory", "nothing"])
+async def test_anything_else_in_place_of_the_pointer(
+    worktree: Worktree, pool: Pool, project: Project, marker: Marker, tmp_path: Path, kind: str
+) -> None:
+    pointer = worktree.root / ".git"
+    nested(tmp_path / "evil", marker)
+    pointer.unlink()
+    makers: dict[str, Callable[[], object]] = {
+        "link to a directory": lambda: pointer.symlink_to(tmp_path / "evil" / ".git"),
+        "link to itself": lambda: pointer.symlink_to(".git"),
+        "pipe": lambda: os.mkfifo(pointer),
+        "empty directory": pointer.mkdir,
+        "nothing": lambda: None,
+    }
+    makers[kind]()
+    (worktree.root / "src" / "app.py").write_text("work\n")
+
+    taken = await whole_way(worktree, pool)
+
+    assert project.show(f"{taken.tree}:src/app.py") == b"work\n"
+    assert (tmp_path / "evil" / ".git" / "config").exists()
+
+
+async def test_the_registration_redirected_to_an_evil_repository(
+    worktree: Worktree, pool: Pool, project: Project, marker: Marker, tmp_path: Path
+) -> None:
+    nested(tmp_path / "evil", marker)
+    (worktree.admin / "commondir").write_text(f"{tmp_path}/evil/.git\n")
+    (worktree.admin / "config.worktree").write_text((tmp_path / "evil" / ".git" / "config").read_text())
+    (worktree.root / "src" / "app.py").write_text("work\n")
+    Project(worktree.root).git("status", ok=False)
+    assert marker.sprung()
+
+    taken = await whole_way(worktree, pool)
+
+    assert project.show(f"{taken.tree}:src/app.py") == b"work\n"
+
+
+@pytest.mark.parametrize("has_commit", [True, False])
+async def test_a_nested_repository_is_left_out_by_name_and_never_looked_into(
+    worktree: Worktree, pool: Pool, project: Project, marker: Marker, has_commit: bool
+) -> None:
+    place = nested(worktree.root / "vendor" / "lib", marker, has_commit=has_commit)
+    (worktree.root / "vendor" / "own.py").write_text("kept\n")
+    Project(place).git("status", ok=False)
+    assert marker.sprung()
+
+    taken = await whole_way(worktree, pool)
+
+    assert project.files(taken.tree) == sorted([*FILES, "vendor/own.py"])
+    assert len(taken.dropped) == 1
+    assert taken.dropped[0].startswith("vendor/lib/: it is a git repository of its own")
+
+
+async def test_a_git_directory_inside_a_tracked_directory_hides_nothing_and_does_not_survive(
+    worktree: Worktree, pool: Pool, project: Project, marker: Marker
+) -> None:
+    nested(worktree.root / "src", marker)
+    (worktree.root / "src" / "app.py").write_text("work\n")
+
+    taken = await whole_way(worktree, pool)
+
+    assert project.files(taken.tree) == sorted([*FILES, "src/.gitattributes", "src/inner.py"])
+    assert project.show(f"{taken.tree}:src/app.py") == b"work\n"
+
+
+async def test_an_embedded_bare_repository_is_only_files(
+    worktree: Worktree, pool: Pool, project: Project, marker: Marker
+) -> None:
+    bare = worktree.root / "bare"
+    nested(worktree.root / "tmp", marker)
+    shutil.move(worktree.root / "tmp" / ".git", bare)
+    shutil.rmtree(worktree.root / "tmp")
+    for name in ("HEAD", "config", "objects", "refs"):
+        shutil.copytree(bare / name, worktree.root / name) if (bare / name).is_dir() else shutil.copy(
+            bare / name, worktree.root / name
+        )
+    (worktree.root / ".git").unlink()
+    Project(worktree.root).git("update-ref", "refs/x", "HEAD", ok=False)
+    assert marker.sprung()
+
+    taken = await whole_way(worktree, pool)
+
+    assert "bare/config" in project.files(taken.tree)
+    assert "HEAD" in project.files(taken.tree)
+
+
+async def test_a_submodule_turned_into_an_evil_repository(
+    project: Project, pool: Pool, marker: Marker, tmp_path: Path
+) -> None:
+    head = project.git("rev-parse", "HEAD")
+    blob = project.git("hash-object", "-w", "--stdin", stdin=b"[submodule]\n")
+    tree = project.git(
+        "mktree",
+        stdin=f"{project.git('ls-tree', 'HEAD')}\n160000 commit {head}\tsub\n100644 blob {blob}\t.gitmodules\n".encode(),
+    )
+    commit = project.git("commit-tree", tree, "-p", head, "-m", "with a submodule")
+    worktree = await pool.lease(commit)
+    place = nested(worktree.root / "sub", marker)
+    Project(worktree.root).git("-c", "safe.directory=*", "status", ok=False)
+    assert marker.sprung()
+    (worktree.root / "src" / "app.py").write_text("work\n")
+
+    taken = await snapshot(worktree, "work", None)
+    await worktree.grep("x", "**", 5)
+    await worktree.restore(taken.tree)
+
+    assert taken.dropped == ("sub: the submodule's own changes cannot be committed",)
+    assert project.git("rev-parse", f"{taken.tree}:sub") == head
+    assert list(place.iterdir()) == []
+    await pool.release(worktree)
+    again = await pool.lease(commit)
+    assert list((again.root / "sub").iterdir()) == []
+
+
+async def test_a_submodule_may_be_removed(project: Project, pool: Pool) -> None:
+    head = project.git("rev-parse", "HEAD")
+    tree = project.git("mktree", stdin=f"{project.git('ls-tree', 'HEAD')}\n160000 commit {head}\tsub\n".encode())
+    worktree = await pool.lease(project.git("commit-tree", tree, "-p", head, "-m", "with a submodule"))
+    (worktree.root / "sub").rmdir()
+
+    taken = await snapshot(worktree, "without", None)
+
+    assert (taken.tree, taken.dropped) == (project.tree(head), ())
+    await pool.release(worktree)
+    assert (await pool.lease(worktree.commit)).root.joinpath("sub").is_dir()
+
+
+async def test_a_tracked_directory_replaced_by_a_link_to_a_copy_of_itself(
+    worktree: Worktree, pool: Pool, project: Project
+) -> None:
+    """The files behind the link are the very ones of the index, so that only the link itself gives it away."""
+    (worktree.root / "src").rename(worktree.root / "real")
+    (worktree.root / "src").symlink_to("real")
+
+    taken = await whole_way(worktree, pool)
+
+    assert project.git("ls-tree", taken.tree, "src").startswith("120000")
+    assert "real/app.py" in project.files(taken.tree)
+
+
+async def test_a_tracked_directory_replaced_by_a_link_out_of_the_worktree(
+    worktree: Worktree, pool: Pool, project: Project, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    shutil.copytree(worktree.root / "src", outside)
+    (outside / "app.py").write_text("print('a secret of the host')\n")
+    shutil.rmtree(worktree.root / "src")
+    (worktree.root / "src").symlink_to(outside)
+
+    assert await worktree.grep("secret", "**", 5) == ()
+    assert not [path for path in await worktree.paths() if path.startswith("src/")]
+    taken = await whole_way(worktree, pool)
+
+    assert project.files(taken.tree) == [".gitignore", "README.md", "tests/test_app.py"]
+    assert taken.dropped == ("src: it is a link to an absolute path",)
+    assert (outside / "app.py").read_text() == "print('a secret of the host')\n"
+    assert (outside / "deep" / "er" / "mod.py").exists()
+
+
+async def test_links_that_lead_out_are_left_out_and_links_within_are_kept(
+    worktree: Worktree, pool: Pool, project: Project, tmp_path: Path
+) -> None:
+    links = {
+        "absolute": "/etc/passwd",
+        "up": "../outside",
+        "src/up": "../../outside",
+        "climbs/later": "../src/../../outside",
+        "into-git": ".git/config",
+        "self": ".",
+        "sideways": "self/../outside",
+        "fine": "README.md",
+        "src/fine": "../README.md",
+        "dangling": "not/there",
+    }
+    for path, target in links.items():
+        (worktree.root / path).parent.mkdir(exist_ok=True)
+        (worktree.root / path).symlink_to(target)
+
+    taken = await whole_way(worktree, pool)
+
+    kept = {path for path in project.files(taken.tree) if path not in FILES}
+    assert kept == {"self", "fine", "src/fine", "dangling"}
+    assert {line.split(":")[0] for line in taken.dropped} == set(links) - kept
+
+
+async def test_pipes_sockets_and_unreadable_places_hang_nothing(
+    worktree: Worktree, pool: Pool, project: Project
+) -> None:
+    os.mkfifo(worktree.root / "pipe")
+    os.mkfifo(worktree.root / "src" / "pipe")
+    (worktree.root / "README.md").unlink()
+    os.mkfifo(worktree.root / "README.md")
+    (worktree.root / "locked" / "in").mkdir(parents=True)
+    (worktree.root / "locked" / "in" / "file").write_text("x")
+    (worktree.root / "locked" / "in").chmod(0)
+    (worktree.root / "locked").chmod(0o555)
+    (worktree.root / "src" / "deep").chmod(0o1500)
+
+    taken = await whole_way(worktree, pool)
+
+    assert taken.dropped == ("README.md: it is no regular file",)
+    assert project.show(f"{taken.tree}:README.md") == b"hello\n"
+    assert (worktree.root / "src" / "deep").stat().st_mode & 0o7700 == 0o700
+
+
+async def test_a_very_deep_and_a_very_wide_directory_are_removed(worktree: Worktree, pool: Pool) -> None:
+    here = os.open(worktree.root, os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("d", dir_fd=here)  # noqa: PTH102 - deeper than any path can be written
+        deeper = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = deeper
+    os.close(here)
+    (worktree.root / "wide").mkdir()
+    for number in range(3000):
+        (worktree.root / "wide" / str(number)).touch()
+    await pool.release(worktree)
+
+    assert content((await pool.lease(worktree.commit)).root) == EXPECTED
+
+
+async def test_names_that_are_no_text_or_look_like_options_survive_byte_for_byte(
+    worktree: Worktree, pool: Pool, project: Project
+) -> None:
+    names = ["-rf", "--output=x", ":(glob)**", "*", "a b\\c", "caf\udce9", "näme", "'\"", "{a,b}", "#x", "!x", "~"]
+    for name in names:
+        Path(worktree.root, name).write_bytes(os.fsencode(name))
+
+    taken = await whole_way(worktree, pool)
+
+    assert sorted(set(project.files(taken.tree)) - set(FILES)) == sorted(names)
+    assert {project.show(f"{taken.tree}:{name}") for name in names} == set(map(os.fsencode, names))
+    assert taken.dropped == ()
+
+
+async def test_names_with_control_characters_or_like_git_are_left_out(
+    worktree: Worktree, pool: Pool, project: Project
+) -> None:
+    bad = [
+        "esc\x1b[31m",
+        "line\nbreak",
+        "c1\u009b",
+        ".GIT",
+        "git~1",
+        ".git ",
+        ".g\u200cit",
+        "src/.Git/config",
+        "a\\.git",
+    ]
+    for name in bad:
+        Path(worktree.root, name).parent.mkdir(exist_ok=True)
+        Path(worktree.root, name).write_text("x")
+    (worktree.root / "fine").write_text("x")
+
+    taken = await whole_way(worktree, pool)
+
+    assert project.files(taken.tree) == sorted([*FILES, "fine"])
+    assert len(taken.dropped) == len(bad)
+    assert all(line.isprintable() for line in taken.dropped)
+
+
+async def test_ignore_rules_that_hide_everything_hide_nothing_from_a_restore(
+    worktree: Worktree, project: Project
+) -> None:
+    (worktree.root / ".git").unlink()
+    (worktree.root / "src" / ".gitignore").write_text("*\n")
+    (worktree.root / "src" / "hidden.py").write_text("left behind\n")
+    (worktree.root / ".gitignore").write_text("*\n")
+    (worktree.root / "conftest.py").write_text("left behind\n")
+
+    await worktree.restore(project.tree())
+
+    (worktree.root / ".git").touch()
+    assert content(worktree.root) == EXPECTED
+    (worktree.root / ".git").unlink()
+
+
+async def test_a_worker_cannot_move_the_users_branches(
+    worktree: Worktree, pool: Pool, project: Project, repository: Repository
+) -> None:
+    """Even with the real registration at hand, what a worker commits there is not what is taken."""
+    main = project.git("rev-parse", "main")
+    (worktree.admin / "HEAD").write_text("ref: refs/heads/main\n")
+    (worktree.root / "src" / "app.py").write_text("work\n")
+
+    taken = await whole_way(worktree, pool)
+
+    assert project.git("rev-parse", "main") == main
+    assert project.git("rev-parse", f"{taken.commit}^") == main
+    assert repository.checked_out() == {"main": project.root}

@@ -1,0 +1,381 @@
+"""Leases: exact content, recycling, repair, many at once, many processes, kills."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+
+import worktrees
+from tests.unit.worktrees.conftest import FILES, Project, content
+from worktrees.errors import GitError
+from worktrees.pool import Pool, Worktree
+from worktrees.repository import Repository
+
+EXPECTED = {path: text.encode() for path, text in FILES.items()}
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
+
+LEASING = """
+import anyio, json, pathlib, sys
+from worktrees.pool import Pool
+from worktrees.repository import Repository
+async def main(root, place, ready, go):
+    repository = Repository.open(pathlib.Path(root))
+    pool = Pool(repository, pathlib.Path(place))
+    held = []
+    async def one():
+        held.append(await pool.lease(repository.head()))
+    async with anyio.create_task_group() as tasks:
+        for _ in range(12):
+            tasks.start_soon(one)
+    last = "src/deep/er/mod.py"
+    good = all((w.root / "README.md").read_text() == "hello\\n" and (w.root / last).exists() for w in held)
+    print(json.dumps([good, sorted(w.name for w in held)]), flush=True)
+    sys.stdin.readline()
+anyio.run(main, *sys.argv[1:], None, None)
+"""
+
+
+def leasing(project: Project, place: Path) -> "subprocess.Popen[str]":
+    source = Path(worktrees.__file__).parents[1]
+    return subprocess.Popen(
+        [sys.executable, "-c", LEASING, str(project.root), str(place)],
+        env={**os.environ, "PYTHONPATH": str(source)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+async def test_a_lease_is_a_real_worktree_with_exactly_the_commits_files(
+    project: Project, worktree: Worktree, tmp_path: Path
+) -> None:
+    assert content(worktree.root) == EXPECTED
+    assert worktree.root == tmp_path / "pool" / worktree.name
+    assert worktree.admin.parent == project.root / ".git" / "worktrees"
+    assert Project(worktree.root).git("status", "--porcelain", "--ignored") == ""
+    assert Project(worktree.root).git("rev-parse", "HEAD") == worktree.commit
+    assert f"worktree {worktree.root}\nHEAD {worktree.commit}\ndetached\nlocked" in project.git(
+        "worktree", "list", "--porcelain"
+    )
+
+
+async def test_leasing_leaves_the_users_checkout_alone(project: Project, pool: Pool) -> None:
+    project.write({"src/app.py": "work in progress\n", "untracked.txt": "x"})
+    before = project.fingerprint()
+
+    first = await pool.lease(project.git("rev-parse", "HEAD"))
+    await pool.release(first)
+    await pool.release(await pool.lease(first.commit))
+    await pool.discard()
+
+    assert project.fingerprint() == before
+    assert project.git("worktree", "list").count("\n") == 0
+
+
+async def test_a_released_worktree_is_recycled_and_nothing_of_its_last_use_is_left(
+    pool: Pool, project: Project
+) -> None:
+    first = await pool.lease(project.git("rev-parse", "HEAD"))
+    inode = first.root.stat().st_ino
+    mess = Project(first.root)
+    mess.write({"src/app.py": "changed\n", "new/file.txt": "x", "noise.log": "ignored", "build/x/y": "ignored"})
+    (first.root / "README.md").unlink()
+    shutil.rmtree(first.root / "tests")
+    (first.root / "empty" / "dirs").mkdir(parents=True)
+    await pool.release(first)
+
+    second = await pool.lease(first.commit)
+
+    assert (second.name, second.root.stat().st_ino) == (first.name, inode)
+    assert content(second.root) == EXPECTED
+    assert Project(second.root).git("status", "--porcelain", "--ignored") == ""
+
+
+async def test_a_recycled_worktree_goes_to_any_other_commit(pool: Pool, project: Project) -> None:
+    base = project.git("rev-parse", "HEAD")
+    project.git("rm", "-rq", "src/deep")
+    project.git("mv", "tests/test_app.py", "tests/moved.py")
+    other = project.commit({"src/app.py": "other\n", "docs": "a file now\n"})
+    last = project.commit({"more/x": "1"})
+
+    seen = []
+    for commit in (base, other, last, base, other):
+        worktree = await pool.lease(commit)
+        seen.append((worktree.name, sorted(content(worktree.root)) == sorted(project.files(commit))))
+        assert Project(worktree.root).git("status", "--porcelain") == ""
+        await pool.release(worktree)
+
+    assert seen == [("w1", True)] * 5
+
+
+async def test_directories_and_files_may_change_places_between_commits(pool: Pool, project: Project) -> None:
+    base = project.git("rev-parse", "HEAD")
+    project.git("rm", "-rq", "src")
+    other = project.commit({"src": "a file\n"})
+    project.git("rm", "-rq", "README.md")
+    third = project.commit({"README.md/part": "a directory\n"})
+
+    for commit in (base, other, base, third, base):
+        worktree = await pool.lease(commit)
+        assert sorted(content(worktree.root)) == sorted(project.files(commit))
+        await pool.release(worktree)
+
+
+async def test_two_leases_are_two_worktrees(pool: Pool, repository: Repository) -> None:
+    first, second = await pool.lease(repository.head()), await pool.lease(repository.head())
+
+    assert first.root != second.root
+    (first.root / "README.md").write_text("mine\n")
+    assert content(second.root) == EXPECTED
+
+
+async def test_a_commit_that_does_not_exist_is_refused_and_nothing_stays_leased(pool: Pool) -> None:
+    with pytest.raises(GitError):
+        await pool.lease("0" * 39 + "1")
+
+    assert await pool.discard() == ()
+
+
+async def test_a_cancelled_lease_is_given_back(pool: Pool, repository: Repository) -> None:
+    for pause in (0.0, 0.002, 0.005, 0.01, 0.02):
+        with anyio.move_on_after(pause):
+            await pool.lease(repository.head())
+            break
+
+    worktree = await pool.lease(repository.head())
+
+    assert worktree.name in {"w1", "w2"}
+    assert content(worktree.root) == EXPECTED
+
+
+async def test_a_release_twice_is_no_error_and_frees_nobody_elses_lease(pool: Pool, repository: Repository) -> None:
+    first = await pool.lease(repository.head())
+    await pool.release(first)
+    second = await pool.lease(repository.head())
+    third = await pool.lease(repository.head())
+
+    assert {second.name, third.name} == {"w1", "w2"}
+
+
+async def test_idle_worktrees_are_told_and_discarded_but_leased_ones_stay(pool: Pool, repository: Repository) -> None:
+    kept, idle = await pool.lease(repository.head()), await pool.lease(repository.head())
+    await pool.release(idle)
+
+    assert pool.idle() == (idle.name,)
+    assert await pool.discard() == (idle.name,)
+
+    assert content(kept.root) == EXPECTED
+    assert not idle.root.exists()
+    assert not idle.admin.exists()
+    assert sorted(place.name for place in kept.root.parent.iterdir()) == sorted(
+        [kept.name, f"{kept.name}.json", f"{kept.name}.lock"]
+    )
+
+
+async def test_many_leases_in_several_processes_at_once_all_succeed(project: Project, tmp_path: Path) -> None:
+    processes = [leasing(project, tmp_path / "pool") for _ in range(2)]
+    told = [json.loads(process.stdout.readline()) for process in processes if process.stdout]
+    for process in processes:
+        process.communicate("\n")
+
+    assert [good for good, _ in told] == [True, True]
+    names = told[0][1] + told[1][1]
+    assert len(set(names)) == 24
+    assert project.git("worktree", "list").count("\n") == 24
+    assert project.git("fsck", "--no-dangling") == ""
+
+
+async def test_a_killed_process_gives_its_worktrees_back(project: Project, pool: Pool, tmp_path: Path) -> None:
+    process = leasing(project, tmp_path / "pool")
+    assert process.stdout
+    names = json.loads(process.stdout.readline())[1]
+    taken = await pool.lease(project.git("rev-parse", "HEAD"))
+    assert taken.name not in names
+
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+    assert (await pool.lease(taken.commit)).name in names
+
+
+async def test_a_process_killed_while_leasing_leaves_a_pool_that_works(
+    project: Project, pool: Pool, tmp_path: Path
+) -> None:
+    for pause in (0.3, 0.35, 0.45):
+        process = leasing(project, tmp_path / "pool")
+        await anyio.sleep(pause)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+
+    leased = [await pool.lease(project.git("rev-parse", "HEAD")) for _ in range(8)]
+
+    assert [content(worktree.root) for worktree in leased] == [EXPECTED] * 8
+    assert project.git("worktree", "list").count("\n") >= 8
+
+
+class TestRepair:
+    """What users and crashes do to worktrees between two leases."""
+
+    @pytest.fixture
+    async def broken(self, pool: Pool, repository: Repository) -> Worktree:
+        worktree = await pool.lease(repository.head())
+        await pool.release(worktree)
+        return worktree
+
+    async def lease_again(self, pool: Pool, broken: Worktree) -> None:
+        again = await pool.lease(broken.commit)
+        assert (again.name, content(again.root)) == (broken.name, EXPECTED)
+        assert Project(again.root).git("status", "--porcelain", "--ignored") == ""
+        assert Project(again.root).git("rev-parse", "HEAD") == broken.commit
+
+    async def test_the_directory_is_gone(self, pool: Pool, broken: Worktree) -> None:
+        shutil.rmtree(broken.root)
+        await self.lease_again(pool, broken)
+
+    async def test_the_directory_has_become_a_link(self, pool: Pool, broken: Worktree, tmp_path: Path) -> None:
+        (tmp_path / "precious").mkdir()
+        (tmp_path / "precious" / "file").write_text("mine")
+        shutil.rmtree(broken.root)
+        broken.root.symlink_to(tmp_path / "precious")
+
+        await self.lease_again(pool, broken)
+
+        assert (tmp_path / "precious" / "file").read_text() == "mine"
+
+    async def test_the_registration_is_gone(self, pool: Pool, broken: Worktree) -> None:
+        shutil.rmtree(broken.admin)
+        await self.lease_again(pool, broken)
+
+    async def test_the_user_has_pruned_it(self, pool: Pool, broken: Worktree, project: Project) -> None:
+        (broken.root / ".git").unlink()
+        project.git("worktree", "unlock", str(broken.root))
+        project.git("worktree", "prune")
+        assert not broken.admin.exists()
+        await self.lease_again(pool, broken)
+
+    async def test_the_user_has_removed_it(self, pool: Pool, broken: Worktree, project: Project) -> None:
+        project.git("worktree", "remove", "-f", "-f", str(broken.root))
+        await self.lease_again(pool, broken)
+
+    async def test_the_record_is_gone_or_damaged(self, pool: Pool, broken: Worktree) -> None:
+        for text in ("", "{}", '{"admin": "/"}', '["admin"]'):
+            broken.root.with_suffix(".json").write_text(text)
+            await self.lease_again(pool, broken)
+            await pool.release(broken)
+
+    async def test_the_index_is_damaged(self, pool: Pool, broken: Worktree) -> None:
+        (broken.admin / "index").write_bytes(b"DIRC garbage")
+        await self.lease_again(pool, broken)
+
+    async def test_the_index_holds_something_else(self, pool: Pool, broken: Worktree) -> None:
+        place = Project(broken.root)
+        place.write({"src/app.py": "sly\n", "added": "x"})
+        place.git("add", "-A")
+        await self.lease_again(pool, broken)
+
+    async def test_a_killed_git_left_its_locks(self, pool: Pool, broken: Worktree) -> None:
+        (broken.admin / "index.lock").touch()
+        (broken.admin / "HEAD.lock").touch()
+        await self.lease_again(pool, broken)
+
+    async def test_a_killed_git_left_a_half_made_registration(
+        self, pool: Pool, broken: Worktree, project: Project
+    ) -> None:
+        half = broken.admin.with_name("half")
+        half.mkdir()
+        (half / "gitdir").write_text(f"{broken.root.with_name('w2')}/.git\n")
+        (half / "HEAD").write_text(f"{'0' * 40}\n")
+        (half / "commondir").touch()
+        assert "failed to read" in project.complaint("worktree", "list")
+
+        shutil.rmtree(broken.admin)
+        await self.lease_again(pool, broken)
+
+        assert project.git("worktree", "list").count("\n") == 1
+
+    async def test_the_pointer_is_damaged_or_replaced(self, pool: Pool, broken: Worktree, tmp_path: Path) -> None:
+        pointer = broken.root / ".git"
+        good = pointer.read_text()
+        for damage in (
+            pointer.unlink,
+            lambda: pointer.write_text("gitdir: /elsewhere\n"),
+            lambda: (pointer.unlink(), pointer.symlink_to(tmp_path / "evil")),
+            lambda: (pointer.unlink(), pointer.mkdir(), (pointer / "config").write_text("[core]\n")),
+            lambda: (pointer.unlink(), os.mkfifo(pointer)),
+        ):
+            damage()
+            await self.lease_again(pool, broken)
+            assert (pointer.is_symlink(), pointer.read_text()) == (False, good)
+            await pool.release(broken)
+
+        assert not (tmp_path / "evil").exists()
+
+    async def test_the_registration_was_redirected(self, pool: Pool, broken: Worktree, tmp_path: Path) -> None:
+        (broken.admin / "commondir").write_text(f"{tmp_path}/evil\n")
+        (broken.admin / "gitdir").write_text("/elsewhere/.git\n")
+        (broken.admin / "HEAD").write_text("ref: refs/heads/main\n")
+        await self.lease_again(pool, broken)
+
+
+@needs_root
+async def test_with_an_owner_everything_in_a_worktree_belongs_to_them(project: Project, tmp_path: Path) -> None:
+    repository = Repository.open(project.root)
+    pool = Pool(repository, tmp_path / "pool", owner=12345)
+    precious = tmp_path / "precious"
+    precious.write_text("root's")
+    (project.root / "link").symlink_to(precious)
+    base = project.commit({})
+    other = project.commit({"src/app.py": "other\n", "brand/new.py": "x\n"})
+
+    for commit in (base, other, base):
+        worktree = await pool.lease(commit)
+        assert owners(worktree.root) == {12345}
+        (worktree.root / "src" / "deep").rename(worktree.root / "moved")
+        (worktree.root / "noise.log").write_text("by root")
+        await worktree.restore(project.tree(other))
+        os.chown(worktree.root / "noise.log", 12345, -1)
+        assert owners(worktree.root) == {12345}
+        assert (worktree.root / "brand" / "new.py").exists()
+        await pool.release(worktree)
+
+    assert (await pool.lease(base)).root.joinpath("link").is_symlink()
+    assert precious.stat().st_uid == 0
+
+
+def owners(root: Path) -> set[int]:
+    return {place.lstat().st_uid for place in (root, *root.rglob("*"))}
+
+
+@needs_root
+async def test_content_that_a_worker_hides_behind_old_times_is_still_replaced(project: Project, tmp_path: Path) -> None:
+    repository = Repository.open(project.root)
+    for owner in (None, 12345):
+        pool = Pool(repository, tmp_path / f"pool-{owner}", owner=owner)
+        worktree = await pool.lease(repository.head())
+        victim = worktree.root / "src" / "app.py"
+        times = victim.stat()
+        victim.write_text("print('APP')\n")
+        os.utime(victim, ns=(times.st_atime_ns, times.st_mtime_ns))
+        await pool.release(worktree)
+
+        assert content((await pool.lease(repository.head())).root) == EXPECTED
+
+
+async def test_recycling_at_the_same_commit_writes_no_file_that_was_not_changed(
+    pool: Pool, repository: Repository
+) -> None:
+    worktree = await pool.lease(repository.head())
+    before = {path: (worktree.root / path).stat().st_ino for path in FILES}
+    (worktree.root / "src" / "app.py").write_text("changed")
+    await pool.release(worktree)
+    await pool.lease(repository.head())
+
+    assert content(worktree.root) == EXPECTED
+    assert {path for path in FILES if (worktree.root / path).stat().st_ino != before[path]} <= {"src/app.py"}
