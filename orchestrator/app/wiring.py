@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from anyio import to_thread
@@ -31,6 +32,7 @@ from orchestrator.llm.limits import LimitedClient, ProviderLimits
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.recipe import RecipeEnv
 from orchestrator.ports.ledger import Ledger
+from orchestrator.report.status import STATUS, status_body
 from roles.base import Surroundings as RoleSurroundings
 from roles.kit import ModelRoles
 from worktrees.repository import Repository
@@ -88,6 +90,7 @@ async def open_run(wiring: Wiring) -> AsyncIterator[RunContext]:
         stack.enter_context(wiring.directory.lock())
         journal = await to_thread.run_sync(Journal, wiring.directory.path, SystemClock())
         stack.callback(journal.close)
+        journal.projections[STATUS] = partial(status_body, journal=wiring.directory.journal)
         if wiring.watcher:
             journal.listeners.append(wiring.watcher.recorded)
             wiring.watcher.opened(journal.state)

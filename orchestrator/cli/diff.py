@@ -6,8 +6,9 @@ import anyio
 import click
 
 from orchestrator.app.changes import change_text
-from orchestrator.cli.finding import read_state, state_directory
+from orchestrator.cli.finding import state_directory
 from orchestrator.cli.options import in_repository
+from orchestrator.cli.reading import read_state
 
 
 @click.command("diff")

@@ -11,7 +11,7 @@ from orchestrator.app.options import Options
 from orchestrator.cli.options import as_json, configured, in_repository, settings_of
 from orchestrator.cli.output import print_object
 from orchestrator.cli.running import exit_with
-from orchestrator.config.layers import nest
+from orchestrator.config.values import nest
 
 
 @click.command("doctor")

@@ -2,15 +2,10 @@
 
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from orchestrator.domain.fold import fold
-from orchestrator.domain.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.runs import RunDirectory, StateDirectory
-from orchestrator.journal.store import Store
 
 
 def top_of(path: Path) -> Path:
@@ -29,22 +24,6 @@ def top_of(path: Path) -> Path:
 def state_directory(repository: Path, state: str) -> StateDirectory:
     """Where the runs of a repository lie; `state` is what --state said."""
     return StateDirectory.locate(top_of(repository), state or os.environ.get("ORCHESTRATE__STATE__DIR", ""))
-
-
-@contextmanager
-def opened(directory: RunDirectory) -> Iterator[Store]:
-    """A run's journal, read-only."""
-    store = Store.open_reader(directory.journal)
-    try:
-        yield store
-    finally:
-        store.close()
-
-
-def read_state(directory: RunDirectory) -> RunState:
-    """The run as its journal has it now."""
-    with opened(directory) as store:
-        return fold(store.read())
 
 
 def is_live(directory: RunDirectory) -> bool:

@@ -11,7 +11,7 @@ from orchestrator.app.gc import collect
 from orchestrator.app.options import Options
 from orchestrator.cli.options import as_json, in_repository
 from orchestrator.cli.output import print_object
-from orchestrator.config.layers import nest
+from orchestrator.config.values import nest
 
 
 @click.command("gc")

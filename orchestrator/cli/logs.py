@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.finding import is_live, opened, state_directory
+from orchestrator.cli.finding import is_live, state_directory
 from orchestrator.cli.options import as_json, in_repository
+from orchestrator.cli.reading import opened
 from orchestrator.domain.event import Recorded, to_body
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.store import Store

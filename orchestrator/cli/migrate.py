@@ -15,7 +15,7 @@ from orchestrator.cli.options import as_json, configured, in_repository, running
 from orchestrator.cli.output import print_object
 from orchestrator.cli.progress import Watching
 from orchestrator.cli.running import carry_out, exit_with
-from orchestrator.config.layers import nest
+from orchestrator.config.values import nest
 from orchestrator.migrate.recipe import Recipe, load_recipe
 
 _RECIPE = click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from orchestrator.config.layers import nest, parse_value
+from orchestrator.config.values import nest, parse_value
 
 F = TypeVar("F", bound=Callable[..., Any])
 

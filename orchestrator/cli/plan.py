@@ -12,7 +12,7 @@ from orchestrator.app.options import Options
 from orchestrator.app.planning import plan_goal
 from orchestrator.cli.options import as_json, configured, in_repository, models_of, settings_of
 from orchestrator.cli.output import print_object
-from orchestrator.config.layers import nest
+from orchestrator.config.values import nest
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.plain import strip_controls
 from orchestrator.domain.plan import Plan

@@ -11,7 +11,7 @@ from orchestrator.app.verbs import Ended, resume
 from orchestrator.cli.options import as_json, in_repository, running, settings_of
 from orchestrator.cli.progress import Watching
 from orchestrator.cli.running import carry_out, exit_with
-from orchestrator.config.layers import nest
+from orchestrator.config.values import nest
 
 
 @click.command("resume")

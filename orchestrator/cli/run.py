@@ -12,7 +12,7 @@ from orchestrator.cli.options import as_json, configured, in_repository, models_
 from orchestrator.cli.plan import print_plan
 from orchestrator.cli.progress import Watching
 from orchestrator.cli.running import carry_out, exit_with
-from orchestrator.config.layers import nest
+from orchestrator.config.values import nest
 
 
 @click.command("run")

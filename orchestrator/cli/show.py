@@ -4,9 +4,10 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.finding import read_state, state_directory
+from orchestrator.cli.finding import state_directory
 from orchestrator.cli.options import as_json, in_repository
 from orchestrator.cli.output import print_object
+from orchestrator.cli.reading import read_state
 from orchestrator.journal.blobs import Blobs
 from orchestrator.report.task import file_object, file_text, find_file, find_task, task_object, task_text
 

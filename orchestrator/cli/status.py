@@ -1,13 +1,18 @@
 """`orchestrate status`."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import click
 
-from orchestrator.cli.finding import is_live, read_state, state_directory
+from orchestrator.cli.finding import is_live, state_directory
 from orchestrator.cli.options import as_json, in_repository
 from orchestrator.cli.output import print_object
-from orchestrator.report.status import status_object, status_text
+from orchestrator.journal.projection import read_projection
+from orchestrator.journal.runs import RunDirectory
+
+_FRESH_S = 2.0
 
 
 @click.command("status")
@@ -21,9 +26,24 @@ def command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
     orchestrate status
     orchestrate status 7f3a --json
     """
-    directory = state_directory(repo, state).find(run)
-    found = read_state(directory)
+    status = _status(state_directory(repo, state).find(run))
     if as_json:
-        print_object(status_object(found, directory.journal, is_live(directory)))
+        print_object(status)
+        return
+    from orchestrator.report.status_text import status_text
+
+    click.echo("\n".join(status_text(status)))
+
+
+def _status(directory: RunDirectory) -> dict[str, Any]:
+    """The engine's own projection if it is current, or fresh enough while it works; else derived from the events."""
+    live = is_live(directory)
+    kept = read_projection(directory.journal, "status")
+    if kept and (kept.is_current or (live and kept.age_s < _FRESH_S)):
+        status: dict[str, Any] = json.loads(kept.body)
     else:
-        click.echo("\n".join(status_text(found, directory.journal, is_live(directory))))
+        from orchestrator.cli.reading import read_state
+        from orchestrator.report.status import status_object
+
+        status = status_object(read_state(directory), directory.journal)
+    return status | {"is_live": live}

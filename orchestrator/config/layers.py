@@ -1,8 +1,7 @@
 """Layers of configuration: defaults < user < project < environment < flags, and where each value came from."""
 
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 
 from orchestrator.config.model import Config
 from orchestrator.config.toml import describe, dotted, line_of, read_toml
+from orchestrator.config.values import nest, parse_value
 from orchestrator.errors import UsageProblem
 
 PROJECT_FILE = "orchestrate.toml"
@@ -151,28 +151,6 @@ def _environment_values(environ: Mapping[str, str]) -> dict[str, Any]:
         if name.startswith(_PREFIX):
             nest(values, name.removeprefix(_PREFIX).lower().split("__"), parse_value(environ[name]))
     return values
-
-
-def nest(values: dict[str, Any], path: Sequence[str], value: object) -> None:
-    """Put a value at a path of keys, making tables on the way.
-
-    Raises:
-        UsageProblem: the path leads through something that is no table.
-    """
-    for part in path[:-1]:
-        values = values.setdefault(part, {})
-        if not isinstance(values, dict):
-            raise UsageProblem(f"{'.'.join(path)}: {part} is set to a value already and cannot hold {path[-1]}")
-    values[path[-1]] = value
-
-
-def parse_value(text: str) -> object:
-    """A value from the environment or a flag: JSON where it is JSON (numbers, lists, true), else the text itself."""
-    try:
-        value: object = json.loads(text)
-    except ValueError:
-        return text
-    return value
 
 
 def _refuse_project_keys(layer: Layer) -> None:

@@ -58,6 +58,11 @@ class LocalWorkspace:
         return self._worktree.name
 
     @property
+    def is_open(self) -> bool:
+        """Whether it was not closed yet."""
+        return self._is_open
+
+    @property
     def root(self) -> Path:
         """Where it lies on this host."""
         return self._worktree.root
@@ -101,18 +106,28 @@ class LocalWorkspace:
         await to_thread.run_sync(self._write, path, content)
 
     async def paths(self, glob: str = "**") -> tuple[str, ...]:
-        """All files that would be in a snapshot and fit the glob, sorted."""
+        """All files that would be in a snapshot and fit the glob, sorted.
+
+        Raises:
+            ToolRefused: the glob leaves the workspace.
+        """
         with _trouble("list the files of"):
             await self._sweep()
-            return await self._worktree.paths(glob)
+            try:
+                return await self._worktree.paths(glob)
+            except GitError as error:
+                if error.exit_code is None:  # git was not even asked
+                    raise ToolRefused(f"{error}.") from error
+                raise
 
     async def search(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
-        """The first `limit` lines that match, as `path:line:text`."""
-        try:
+        """The first `limit` lines that match a POSIX extended regular expression, as `path:line:text`."""
+        with _trouble("search"):
             await self._sweep()
-            return await self._worktree.grep(pattern, glob, limit)
-        except GitError as error:
-            raise ToolRefused(f"git grep does not take the pattern: {error}") from error
+            try:
+                return await self._worktree.grep(pattern, glob, limit)
+            except GitError as error:
+                raise ToolRefused(f"The search was refused: {error}.") from error
 
     async def snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
         """Commit the content on top of `parent` and point `ref` at it."""

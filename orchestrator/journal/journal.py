@@ -1,6 +1,6 @@
 """The live journal of the one process that works on a run: durable appends with group commit, and their fold."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +11,7 @@ from anyio import to_thread
 
 from orchestrator.domain.event import Event, Recorded
 from orchestrator.domain.event.base import effect_key
+from orchestrator.domain.event.run import RunEnded, RunPaused
 from orchestrator.domain.fold import advance, fold
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.state import RunState
@@ -21,6 +22,8 @@ from orchestrator.journal.store import Store
 from orchestrator.ports.ledger import Clock
 
 Listener = Callable[[Recorded], None]
+Projector = Callable[[RunState], str]
+_PROJECT_EVERY_S = 1.0
 
 
 class SystemClock:
@@ -53,7 +56,10 @@ class Journal:
         self._durable = self._state.seq
         self._turn = anyio.Lock()
         self._failure: JournalProblem | None = None
+        self._projected = -_PROJECT_EVERY_S
         self.listeners: list[Listener] = []
+        self.projections: dict[str, Projector] = {}
+        """What to derive for readers, by name: written with the events, now and then and when the run stops."""
 
     @property
     def state(self) -> RunState:
@@ -89,8 +95,9 @@ class Journal:
 
     async def _commit(self) -> None:
         batch, self._pending = self._pending, []
+        derived = self._derive(batch)
         try:
-            await to_thread.run_sync(self._store.insert, batch)
+            await to_thread.run_sync(self._store.insert, batch, derived)
         except JournalProblem as problem:
             self._failure = problem
             return
@@ -98,6 +105,14 @@ class Journal:
         for recorded in batch:
             for listener in self.listeners:
                 listener(recorded)
+
+    def _derive(self, batch: Sequence[Recorded]) -> Mapping[str, str]:
+        has_stopped = any(isinstance(recorded.event, RunEnded | RunPaused) for recorded in batch)
+        now = self._clock.monotonic()
+        if not has_stopped and now - self._projected < _PROJECT_EVERY_S:
+            return {}
+        self._projected = now
+        return {name: project(self._state) for name, project in self.projections.items()}
 
     async def keep(self, text: str) -> Text:
         """Store a text of any length and return how it stands in an event."""

@@ -1,9 +1,10 @@
 """The event table in SQLite: append-only by trigger, WAL with synchronous=FULL, one writer, readers in any process."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 from pydantic import ValidationError
 
@@ -18,6 +19,7 @@ CREATE TABLE event(
 );
 CREATE UNIQUE INDEX event_once ON event(kind, key) WHERE key IS NOT NULL;
 CREATE INDEX event_of_session ON event(session, seq) WHERE session IS NOT NULL;
+CREATE TABLE projection(name TEXT PRIMARY KEY, seq INTEGER NOT NULL, at TEXT NOT NULL, body TEXT NOT NULL);
 CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event
 BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
 CREATE TRIGGER event_is_never_deleted BEFORE DELETE ON event
@@ -72,8 +74,10 @@ class Store:
             )
         return self
 
-    def insert(self, batch: Sequence[Recorded]) -> None:
-        """Write events in one durable transaction.
+    def insert(self, batch: Sequence[Recorded], projections: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Write events in one durable transaction, and with them what is derived from all events up to the last one.
+
+        A projection (name → text) is a cache for readers: it may be missing or stale, and nothing depends on it.
 
         Raises:
             JournalProblem: nothing of the batch was written.
@@ -82,6 +86,8 @@ class Store:
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 self._connection.executemany(_INSERT, (_row(recorded) for recorded in batch))
+                rows = [(name, batch[-1].seq, _at(batch[-1]), body) for name, body in projections.items()]
+                self._connection.executemany("INSERT OR REPLACE INTO projection VALUES(?, ?, ?, ?)", rows)
                 self._connection.execute("COMMIT")
             except BaseException:
                 if self._connection.in_transaction:
@@ -120,11 +126,15 @@ class Store:
         self._connection.close()
 
 
+def _at(recorded: Recorded) -> str:
+    return recorded.at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
 def _row(recorded: Recorded) -> tuple[object, ...]:
     event = recorded.event
     return (
         recorded.seq,
-        recorded.at.astimezone(UTC).isoformat(timespec="microseconds"),
+        _at(recorded),
         event.kind,
         event.v,
         event.task,

@@ -6,6 +6,7 @@ from orchestrator.domain.event import Event, Recorded, landing, migration, run, 
 from orchestrator.domain.plain import strip_controls
 
 DETAIL = {"tool.called", "model.called", "turn.ended", "workspace.leasing", "workspace.leased", "candidate.taking"}
+DETAIL |= {"landing.started", "pr.opening", "effect.abandoned"}
 """Events that only `logs --all` shows."""
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.hands import programs
+from orchestrator.hands import prepare, programs
 from orchestrator.hands.advice import advice
+from orchestrator.hands.policy import Policy
 from orchestrator.hands.programs import ProgramMissing, find_programs
 from orchestrator.ports.hands import Command
 
@@ -157,10 +158,7 @@ def test_the_advice_fits_the_host(tmp_path: Path, file: str, content: str, words
 @pytest.mark.skipif(not IS_ROOT, reason="about starting as root")
 @pytest.mark.sandbox
 async def test_11_commands_never_run_as_root(yard: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from orchestrator.hands import local
-
-    resolved = local._policy
-    monkeypatch.setattr(local, "_policy", lambda *a: resolved(*a).model_copy(update={"uid": None}))
+    monkeypatch.setattr(prepare, "Policy", lambda **fields: Policy(**fields | {"uid": None}))
     assert "commands never run as root" in await commands_are_refused(yard)
 
 

@@ -246,3 +246,13 @@ async def test_started_by_root_commands_run_as_the_granted_user_who_owns_the_fil
         await workspace.write("written/deep", b"x")
     assert ran.output.split() == ["4242"] * 5
     assert {(workspace.root / n).stat().st_uid for n in ("made", "written", "written/deep")} == {4242}
+
+
+async def test_files_are_found_by_glob_and_by_content(workspace: LocalWorkspace) -> None:
+    await workspace.write("src/a.py", b"import os\nimport sys\n")
+    assert await workspace.paths("**/*.py") == ("pkg/__init__.py", "src/a.py")
+    assert await workspace.search("^import (os|re)$", "**", 10) == ("src/a.py:1:import os",)
+    with pytest.raises(ToolRefused):
+        await workspace.search("(", "**", 10)
+    with pytest.raises(ToolRefused):
+        await workspace.paths("../*")

@@ -49,14 +49,14 @@ def _users_checkout_is_untouched(project: Project, marker: Marker) -> Iterator[N
     assert not marker.path.exists()
 
 
-def arm(git_dir: Path, marker: Marker) -> None:
+def arm(git_dir: Path, marker: Marker, *, is_bare: bool = False) -> None:
     """Make a git directory run the marker from its configuration and from every hook."""
     (git_dir / "hooks").mkdir(parents=True, exist_ok=True)
     for hook in ("post-index-change", "reference-transaction", "post-checkout", "pre-commit"):
         (git_dir / "hooks" / hook).write_text(f"#!/bin/sh\ntouch {marker.path}\n")
         (git_dir / "hooks" / hook).chmod(0o755)
     (git_dir / "config").write_text(
-        "[core]\nrepositoryformatversion = 0\nbare = false\n"
+        f"[core]\nrepositoryformatversion = 0\nbare = {str(is_bare).lower()}\n"
         f'fsmonitor = "{marker.command}"\nhooksPath = {git_dir}/hooks\n'
         f'[filter "evil"]\nclean = "{marker.command}"\nsmudge = "{marker.command}"\nrequired = true\n'
         f'[diff "evil"]\ntextconv = "{marker.command}"\n'
@@ -193,17 +193,13 @@ async def test_a_git_directory_inside_a_tracked_directory_hides_nothing_and_does
 async def test_an_embedded_bare_repository_is_only_files(
     worktree: Worktree, pool: Pool, project: Project, marker: Marker
 ) -> None:
-    bare = worktree.root / "bare"
-    nested(worktree.root / "tmp", marker)
-    shutil.move(worktree.root / "tmp" / ".git", bare)
-    shutil.rmtree(worktree.root / "tmp")
-    for name in ("HEAD", "config", "objects", "refs"):
-        shutil.copytree(bare / name, worktree.root / name) if (bare / name).is_dir() else shutil.copy(
-            bare / name, worktree.root / name
-        )
     (worktree.root / ".git").unlink()
-    Project(worktree.root).git("update-ref", "refs/x", "HEAD", ok=False)
-    assert marker.sprung()
+    for place in (worktree.root, worktree.root / "bare"):
+        place.mkdir(exist_ok=True)
+        Project(place).git("init", "-q", "--bare", ".")
+        arm(place, marker, is_bare=True)
+        Project(place).git("tag", "x", Project(place).git("hash-object", "-w", "config"), ok=False)
+        assert marker.sprung()
 
     taken = await whole_way(worktree, pool)
 
@@ -216,9 +212,10 @@ async def test_a_submodule_turned_into_an_evil_repository(
 ) -> None:
     head = project.git("rev-parse", "HEAD")
     blob = project.git("hash-object", "-w", "--stdin", stdin=b"[submodule]\n")
+    listing = project.git("ls-tree", "HEAD")
     tree = project.git(
         "mktree",
-        stdin=f"{project.git('ls-tree', 'HEAD')}\n160000 commit {head}\tsub\n100644 blob {blob}\t.gitmodules\n".encode(),
+        stdin=f"{listing}\n160000 commit {head}\tsub\n100644 blob {blob}\t.gitmodules\n".encode(),
     )
     commit = project.git("commit-tree", tree, "-p", head, "-m", "with a submodule")
     worktree = await pool.lease(commit)
@@ -332,14 +329,14 @@ async def test_pipes_sockets_and_unreadable_places_hang_nothing(
 
 async def test_a_very_deep_and_a_very_wide_directory_are_removed(worktree: Worktree, pool: Pool) -> None:
     here = os.open(worktree.root, os.O_RDONLY)
-    for _ in range(3000):
-        os.mkdir("d", dir_fd=here)  # noqa: PTH102 - deeper than any path can be written
-        deeper = os.open("d", os.O_RDONLY, dir_fd=here)
+    for _ in range(1200):  # more than Python recurses, and a longer path than the system takes
+        os.mkdir("deep", dir_fd=here)
+        deeper = os.open("deep", os.O_RDONLY, dir_fd=here)
         os.close(here)
         here = deeper
     os.close(here)
     (worktree.root / "wide").mkdir()
-    for number in range(3000):
+    for number in range(2000):
         (worktree.root / "wide" / str(number)).touch()
     await pool.release(worktree)
 
@@ -351,7 +348,7 @@ async def test_names_that_are_no_text_or_look_like_options_survive_byte_for_byte
 ) -> None:
     names = ["-rf", "--output=x", ":(glob)**", "*", "a b\\c", "caf\udce9", "näme", "'\"", "{a,b}", "#x", "!x", "~"]
     for name in names:
-        Path(worktree.root, name).write_bytes(os.fsencode(name))
+        (worktree.root / name).write_bytes(os.fsencode(name))
 
     taken = await whole_way(worktree, pool)
 
@@ -375,8 +372,8 @@ async def test_names_with_control_characters_or_like_git_are_left_out(
         "a\\.git",
     ]
     for name in bad:
-        Path(worktree.root, name).parent.mkdir(exist_ok=True)
-        Path(worktree.root, name).write_text("x")
+        (worktree.root / name).parent.mkdir(exist_ok=True)
+        (worktree.root / name).write_text("x")
     (worktree.root / "fine").write_text("x")
 
     taken = await whole_way(worktree, pool)

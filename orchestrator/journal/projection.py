@@ -1,0 +1,43 @@
+"""Reading what the engine derived from the journal last, without loading any event type: for verbs in a hurry."""
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A derived text as of event `seq`, and how far the journal is by now."""
+
+    body: str
+    seq: int
+    at: datetime
+    last_seq: int
+
+    @property
+    def is_current(self) -> bool:
+        """Whether nothing was recorded since."""
+        return self.seq == self.last_seq
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since it was derived."""
+        return (datetime.now(UTC) - self.at).total_seconds()
+
+
+def read_projection(journal: Path, name: str) -> Projection | None:
+    """The projection of this name; None if there is none, for whatever reason: it can be derived anew."""
+    try:
+        connection = sqlite3.connect(f"{journal.as_uri()}?mode=ro", uri=True)
+    except sqlite3.Error:
+        return None
+    try:
+        row = connection.execute(
+            "SELECT body, seq, at, (SELECT max(seq) FROM event) FROM projection WHERE name = ?", (name,)
+        ).fetchone()
+    except sqlite3.Error:
+        return None
+    finally:
+        connection.close()
+    return Projection(row[0], row[1], datetime.fromisoformat(row[2]), row[3]) if row else None

@@ -1,0 +1,40 @@
+"""The status object in a few lines for a person."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from orchestrator.domain.plain import strip_controls
+
+
+def status_text(status: Mapping[str, Any]) -> Iterator[str]:
+    """Run, branch, what it took so far, the plan tree or the files by state, and what was rejected."""
+    life = "live" if status["is_live"] else "no process"
+    yield f"{status['run']}  {status['outcome']} ({life})  {_plain(status['goal'].splitlines()[0])}"
+    if status["reason"]:
+        yield f"  {_plain(status['reason'])}"
+    head = status["head"] or "nothing landed"
+    yield f"  branch {status['pr_branch']}  base {status['base'][:12]}  head {head[:14]}"
+    yield _spent(status)
+    yield from (_task(task) for task in status["plan"])
+    counts = sorted(status["file_status"].items())
+    if counts:
+        yield "  files: " + ", ".join(f"{count} {name}" for name, count in counts)
+    for file in (*status["files"]["rejected"], *status["files"].get("unchanged", ())):
+        yield f"  ✗ {_plain(file['path'])}: {_plain(file['reason'])}"
+
+
+def _spent(status: Mapping[str, Any]) -> str:
+    spent = status["spent"]
+    price = f"${spent['usd_known']:.2f}" if spent["usd"] is not None else f"${spent['usd_known']:.2f} + unknown"
+    return f"  {status['test_runs']} test runs  {spent['calls']} model calls  {price}  {spent['wall_s']:.0f} s"
+
+
+def _task(task: Mapping[str, Any]) -> str:
+    indent = "  " * (task["depth"] + 1)
+    tries = f" ×{len(task['attempts'])}" if len(task["attempts"]) > 1 else ""
+    reason = f"  {_plain(task['reason'])}" if task["reason"] else ""
+    return f"{indent}{task['status']:9} {task['id']}{tries}  {_plain(task['title'])}{reason}"
+
+
+def _plain(text: str) -> str:
+    return strip_controls(text).replace("\n", " ")

@@ -1,0 +1,289 @@
+"""A worktree's content as a commit: complete, byte for byte, and the same whenever it is taken again."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.unit.worktrees.conftest import FILES, Project
+from worktrees.errors import GitError, TooManyFiles
+from worktrees.merge import EPOCH
+from worktrees.pool import Pool, Worktree
+from worktrees.screen import Limits
+from worktrees.snapshot import Snapshot, snapshot
+
+needs_user = pytest.mark.skipif(os.geteuid() == 0, reason="root can read every file")
+
+
+async def test_changes_of_every_kind_are_in_it(worktree: Worktree, project: Project) -> None:
+    place = Project(worktree.root)
+    (worktree.root / "README.md").unlink()
+    (worktree.root / "src" / "app.py").chmod(0o755)
+    (worktree.root / "tests" / "test_app.py").rename(worktree.root / "tests" / "moved.py")
+    (worktree.root / "link").symlink_to("src/app.py")
+    place.write(
+        {
+            "src/deep/er/mod.py": "x = 2\n",
+            "crlf.txt": b"a\r\nb\r\n",
+            "no-newline": b"end",
+            "empty": b"",
+            "binary": bytes(range(256)),
+            "new/dir/file": "x",
+            "noise.log": "ignored",
+            "build/out": "ignored",
+        }
+    )
+    (worktree.root / "empty-dir").mkdir()
+
+    taken = await snapshot(worktree, "work", "refs/orchestrate/run/t1/1")
+
+    assert taken.dropped == ()
+    listing = {line.split("\t")[1]: line[:6] for line in project.git("ls-tree", "-r", taken.tree).splitlines()}
+    assert listing == {
+        ".gitignore": "100644",
+        "binary": "100644",
+        "crlf.txt": "100644",
+        "empty": "100644",
+        "link": "120000",
+        "new/dir/file": "100644",
+        "no-newline": "100644",
+        "src/app.py": "100755",
+        "src/deep/er/mod.py": "100644",
+        "tests/moved.py": "100644",
+    }
+    for path in ("binary", "crlf.txt", "empty", "no-newline", "src/deep/er/mod.py"):
+        assert project.show(f"{taken.tree}:{path}") == (worktree.root / path).read_bytes()
+    assert project.show(f"{taken.tree}:link") == b"src/app.py"
+
+
+async def test_the_commit_says_who_when_and_on_top_of_what(worktree: Worktree, project: Project) -> None:
+    (worktree.root / "new").write_text("x")
+
+    taken = await snapshot(worktree, "Subject\n\nBody", "refs/orchestrate/x", when="2026-01-02T03:04:05+02:00")
+
+    who = "Orchestrate <orchestrate@localhost> 1767315845 +0200"
+    assert project.git("cat-file", "commit", taken.commit).splitlines() == [
+        f"tree {taken.tree}",
+        f"parent {worktree.commit}",
+        f"author {who}",
+        f"committer {who}",
+        "",
+        "Subject",
+        "",
+        "Body",
+    ]
+    assert project.git("rev-parse", "refs/orchestrate/x") == taken.commit
+
+
+async def test_the_same_content_gives_the_same_commit(worktree: Worktree, pool: Pool) -> None:
+    (worktree.root / "new").write_text("x")
+    first = await snapshot(worktree, "work", "refs/orchestrate/a")
+    second = await snapshot(worktree, "work", "refs/orchestrate/a")
+    await pool.release(worktree)
+    again = await pool.lease(worktree.commit)
+    (again.root / "new").write_text("x")
+
+    assert first == second == await snapshot(again, "work", None)
+
+
+async def test_without_changes_there_is_still_a_commit_with_the_parents_tree(
+    worktree: Worktree, project: Project
+) -> None:
+    taken = await snapshot(worktree, "nothing", None)
+
+    assert taken.tree == project.tree(worktree.commit)
+    assert project.git("rev-parse", f"{taken.commit}^") == worktree.commit
+
+
+async def test_another_parent_can_be_named(worktree: Worktree, project: Project) -> None:
+    newer = project.commit({"README.md": "newer\n"})
+
+    taken = await snapshot(worktree, "on top", None, parent=newer)
+
+    assert project.git("rev-parse", f"{taken.commit}^") == newer
+    assert taken.tree == project.tree(worktree.commit)
+
+
+async def test_a_snapshot_changes_nothing_in_the_worktree_or_its_index(worktree: Worktree, project: Project) -> None:
+    Project(worktree.root).write({"src/app.py": "work\n", "new": "x"})
+    before = ((worktree.admin / "index").read_bytes(), Project(worktree.root).git("status", "--porcelain"))
+    users = project.fingerprint()
+
+    await snapshot(worktree, "work", "refs/orchestrate/x")
+
+    assert ((worktree.admin / "index").read_bytes(), Project(worktree.root).git("status", "--porcelain")) == before
+    assert project.fingerprint() == users
+    assert [file.name for file in worktree.admin.glob("orchestrate-index-*")] == []
+
+
+async def test_a_file_becomes_a_directory_and_a_directory_a_file(worktree: Worktree, project: Project) -> None:
+    (worktree.root / "README.md").unlink()
+    Project(worktree.root).write({"README.md/part": "x"})
+    for path in ("tests/test_app.py",):
+        (worktree.root / path).unlink()
+    (worktree.root / "tests").rmdir()
+    (worktree.root / "tests").write_text("a file\n")
+
+    taken = await snapshot(worktree, "work", None)
+
+    assert set(project.files(taken.tree)) == {
+        *(".gitignore", "README.md/part", "src/app.py", "src/deep/er/mod.py", "tests"),
+    }
+
+
+async def test_what_somebody_staged_in_the_worktrees_own_index_makes_no_difference(
+    worktree: Worktree, project: Project
+) -> None:
+    place = Project(worktree.root)
+    place.write({"src/app.py": "staged\n", "new": "staged\n", "noise.log": "forced\n"})
+    place.git("add", "-f", "-A", ".")
+    place.git("rm", "-q", "--cached", "README.md")
+    place.write({"src/app.py": "final\n"})
+    (worktree.root / "new").unlink()
+
+    taken = await snapshot(worktree, "work", None)
+
+    assert project.files(taken.tree) == sorted(FILES)
+    assert project.show(f"{taken.tree}:src/app.py") == b"final\n"
+
+
+async def test_a_change_within_the_second_of_the_lease_is_seen(pool: Pool, project: Project) -> None:
+    """Git compares times in whole seconds: content of the same length must be compared itself."""
+    for number in range(3):
+        worktree = await pool.lease(project.git("rev-parse", "HEAD"))
+        text = f"print('ap{number}')\n"
+        assert len(text) == len(FILES["src/app.py"])
+        (worktree.root / "src" / "app.py").write_text(text)
+
+        taken = await snapshot(worktree, "work", None)
+
+        assert project.show(f"{taken.tree}:src/app.py") == text.encode()
+        await pool.release(worktree)
+
+
+async def test_compiled_python_is_left_out_unless_the_project_has_it(pool: Pool, project: Project) -> None:
+    worktree = await pool.lease(project.commit({"vendored.pyc": b"old", "lib/__pycache__/x.pyc": b"old"}))
+    Project(worktree.root).write(
+        {
+            "vendored.pyc": b"new",
+            "lib/__pycache__/x.pyc": b"new",
+            "src/__pycache__/app.cpython-311.pyc": b"x",
+            "src/__pycache__/b.cpython-311.pyc": b"x",
+            "stray.pyc": b"x",
+        }
+    )
+
+    taken = await snapshot(worktree, "work", None)
+
+    assert taken.dropped == (
+        "src/__pycache__: compiled Python is not committed",
+        "stray.pyc: compiled Python is not committed",
+    )
+    assert project.show(f"{taken.tree}:vendored.pyc") == b"new"
+    assert project.show(f"{taken.tree}:lib/__pycache__/x.pyc") == b"new"
+
+
+async def test_a_link_that_the_project_already_had_is_kept_even_if_it_leads_out(
+    pool: Pool, project: Project, tmp_path: Path
+) -> None:
+    (project.root / "outside").symlink_to("/etc/hosts")
+    worktree = await pool.lease(project.commit({}))
+    (worktree.root / "outside").unlink()
+    (worktree.root / "outside").symlink_to("/etc/hosts")
+
+    same = await snapshot(worktree, "same", None)
+    (worktree.root / "outside").unlink()
+    (worktree.root / "outside").symlink_to(tmp_path)
+    other = await snapshot(worktree, "other", None)
+
+    assert same.tree == other.tree == project.tree()
+    assert other.dropped == ("outside: it is a link to an absolute path",)
+
+
+async def test_files_over_the_limit_are_left_out_without_being_read(worktree: Worktree, project: Project) -> None:
+    with (worktree.root / "sparse").open("wb") as sparse:
+        sparse.truncate(1024**4)
+    with (worktree.root / "src" / "app.py").open("wb") as sparse:
+        sparse.truncate(1024**4)
+    (worktree.root / "fine").write_bytes(b"x" * 1000)
+    (worktree.root / "over").write_bytes(b"x" * (1024**2 + 1))
+
+    taken = await snapshot(worktree, "work", None, limits=Limits(file_bytes=1024**2))
+
+    reason = "it is larger than 1 MiB"
+    assert taken.dropped == tuple(f"{path}: {reason}" for path in ("over", "sparse", "src/app.py"))
+    assert project.files(taken.tree) == sorted([*FILES, "fine"])
+    assert project.show(f"{taken.tree}:src/app.py") == FILES["src/app.py"].encode()
+
+
+async def test_an_empty_tracked_file_that_has_become_huge_is_not_read_either(pool: Pool, project: Project) -> None:
+    worktree = await pool.lease(project.commit({"src/__init__.py": ""}))
+    with (worktree.root / "src" / "__init__.py").open("wb") as sparse:
+        sparse.truncate(1024**4)
+
+    taken = await snapshot(worktree, "work", None)
+
+    assert taken.dropped == ("src/__init__.py: it is larger than 50 MiB",)
+    await worktree.restore(taken.tree)
+    assert (worktree.root / "src" / "__init__.py").stat().st_size == 0
+
+
+async def test_too_many_changed_files_are_an_error_of_their_own(worktree: Worktree) -> None:
+    for number in range(11):
+        (worktree.root / f"new-{number}").touch()
+
+    with pytest.raises(TooManyFiles, match="has 11 changed files, of which a snapshot may have 10"):
+        await snapshot(worktree, "work", None, limits=Limits(files=10))
+
+
+async def test_a_file_that_git_refuses_is_left_out_and_the_others_are_not(worktree: Worktree, project: Project) -> None:
+    Project(worktree.root).write(
+        {
+            ".gitattributes": "odd.txt working-tree-encoding=no-such-encoding\n",
+            "odd.txt": "x",
+            **{f"fine-{number}": "x" for number in range(10)},
+        }
+    )
+
+    taken = await snapshot(worktree, "work", None)
+
+    assert [line.split(":")[0] for line in taken.dropped] == ["odd.txt"]
+    assert "git refuses it" in taken.dropped[0]
+    assert len(project.files(taken.tree)) == len(FILES) + 11
+
+
+@needs_user
+async def test_an_unreadable_file_is_left_out_by_name(worktree: Worktree) -> None:
+    (worktree.root / "secret").write_text("x")
+    (worktree.root / "secret").chmod(0)
+
+    assert [line.split(":")[0] for line in (await snapshot(worktree, "work", None)).dropped] == ["secret"]
+
+
+async def test_a_ref_outside_refs_and_a_date_that_is_none_are_refused(worktree: Worktree) -> None:
+    with pytest.raises(GitError, match="no full ref name"):
+        await snapshot(worktree, "work", "HEAD")
+    with pytest.raises(GitError, match="no ISO 8601 date"):
+        await snapshot(worktree, "work", None, when="yesterday")
+
+
+NAMES = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs")), min_size=1, max_size=20)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(files=st.dictionaries(NAMES, st.binary(max_size=200), min_size=1, max_size=6))
+async def test_any_content_under_any_name_survives_or_is_named(
+    worktree: Worktree, project: Project, files: dict[str, bytes]
+) -> None:
+    await worktree.restore(project.tree())
+    wanted = {f"n {name.replace('/', '-')}": data for name, data in files.items()}
+    for path, data in wanted.items():
+        (worktree.root / path).write_bytes(data)
+
+    taken: Snapshot = await snapshot(worktree, "work", None, when=EPOCH)
+
+    kept = set(project.files(taken.tree)) - set(FILES)
+    assert len(kept) + len(taken.dropped) == len(wanted)
+    assert all(project.show(f"{taken.tree}:{path}") == wanted[path] for path in kept)
