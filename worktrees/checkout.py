@@ -6,13 +6,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkstemp
 
-from worktrees.errors import GitError
+from anyio import fail_after
+
+from worktrees.errors import GitError, TooManyFiles
 from worktrees.git import Git
 
 _STATE = "orchestrate-tree"
 _PRIVATE = "orchestrate-index-"
-_DIFFERENT = ("diff-files", "--name-only", "-z", "--ignore-submodules=dirty")
-_REWRITE = ("checkout-index", "--force", "--index", "-z", "--stdin")
+_LOOK_TIMEOUT_S = 300.0
+_READ_TIMEOUT_S = 1800.0
 
 
 async def check_out(git: Git, admin: Path, tree: str) -> bool:
@@ -23,26 +25,55 @@ async def check_out(git: Git, admin: Path, tree: str) -> bool:
     Raises:
         GitError: git could not do it.
     """
-    if index_tree(admin) == tree:
-        different = (await git.run(*_DIFFERENT)).stdout
-        if different:
-            _forget(admin)
-            await git.run(*_REWRITE, stdin=different)
-    else:
-        _forget(admin)
+    if index_tree(admin) != tree:
         await _read_tree(git, admin, tree)
-        different = b"all"
-    remember(admin, tree)
-    return bool(different)
+        return True
+    try:
+        changed = [path for _, path in await changed_files(git)]
+    except GitError:
+        (admin / "index").unlink()
+        await _read_tree(git, admin, tree)
+        return True
+    if changed:
+        _forget(admin)
+        names = "".join(f"{path}\0" for path in changed).encode("utf-8", "surrogateescape")
+        await git.run("checkout-index", "--force", "--index", "-z", "--stdin", stdin=names)
+        remember(admin, tree)
+    return bool(changed)
 
 
 async def _read_tree(git: Git, admin: Path, tree: str) -> None:
     command = ("read-tree", "--reset", "-u", tree)
+    _forget(admin)
     try:
+        with fail_after(_READ_TIMEOUT_S):
+            await git.run(*command)
+    except (GitError, TimeoutError):
+        _forget(admin)
+        (admin / "index").unlink(missing_ok=True)  # damaged, or describing files that take for ever to compare
         await git.run(*command)
-    except GitError:
-        (admin / "index").unlink(missing_ok=True)  # a damaged index; git makes a new one
-        await git.run(*command)
+    remember(admin, tree)
+
+
+async def changed_files(git: Git, limit_bytes: int | None = None) -> list[tuple[str, str]]:
+    """The tracked files that may differ from the index, each with git's raw record on it.
+
+    Raises:
+        TooManyFiles: naming them would take more than `limit_bytes`.
+        GitError: git could not tell, or not in good time: the last resort of git is to compare contents, and a
+            worker may have left files of any size.
+    """
+    command = ("diff-files", "--raw", "-z", "--ignore-submodules=dirty")
+    try:
+        with fail_after(_LOOK_TIMEOUT_S):
+            raw = await git.run(*command, limit_bytes=limit_bytes)
+    except TimeoutError as error:
+        where = f"looking for changes in {git.work_tree}"
+        raise GitError(f"{where} took longer than {_LOOK_TIMEOUT_S:.0f} s: is there a huge file?", command) from error
+    if raw.is_cut:
+        raise TooManyFiles(f"the names of the changed files in {git.work_tree} take more than {limit_bytes} bytes")
+    fields = raw.text.split("\0")
+    return list(zip(fields[0::2], fields[1::2], strict=False))
 
 
 async def refresh(git: Git, admin: Path, tree: str) -> None:
@@ -66,7 +97,9 @@ def remember(admin: Path, tree: str) -> None:
 
 
 def _forget(admin: Path) -> None:
+    """Before the index is written: a git that was killed at it may have left its lock, and no other may be at it."""
     (admin / _STATE).unlink(missing_ok=True)
+    (admin / "index.lock").unlink(missing_ok=True)
 
 
 def _seal(admin: Path) -> str:

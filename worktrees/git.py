@@ -53,6 +53,10 @@ class Git:
     overrides: tuple[Setting, ...] = ()
     inherit: tuple[int, ...] = ()
 
+    def having(self, *settings: Setting) -> "Git":
+        """The same with more settings."""
+        return replace(self, overrides=(*self.overrides, *settings))
+
     def at(self, work_tree: Path | None = None, index: Path | None = None) -> "Git":
         """The same with another work tree or index."""
         return replace(self, work_tree=work_tree or self.work_tree, index=index or self.index)

@@ -36,6 +36,10 @@ async def merge_trees(git: Git, ours: str, theirs: str) -> Merged | Conflicted:
     options = ("--write-tree", "-z", "--name-only", "--messages")
     done = await git.run("merge-tree", *options, ours, theirs, ok=(0, 1))
     tree, *rest = done.text.split("\0")
+    if not tree:  # git says 1 for this as it does for a conflict
+        raise GitError(
+            f"git merge-tree cannot merge {theirs} into {ours}: one of them is no commit", ("merge-tree",), 1
+        )
     return Conflicted(*_conflicts(rest)) if done.exit_code else Merged(tree)
 
 

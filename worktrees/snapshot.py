@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from anyio import to_thread
 
-from worktrees.checkout import index_tree, private_index
+from worktrees.checkout import changed_files, index_tree, private_index
 from worktrees.errors import GitError, TooManyFiles
 from worktrees.git import Git
 from worktrees.merge import EPOCH, commit_tree
@@ -85,17 +85,16 @@ async def _stage(git: Git, worktree: Worktree, limits: Limits) -> tuple[str, tup
 
 
 async def _changes(git: Git) -> Changes:
-    raw = await git.run("diff-files", "--raw", "-z", "--ignore-submodules=dirty", limit_bytes=_LISTING_BYTES)
+    tracked = await changed_files(git, _LISTING_BYTES)
     others = await git.run("ls-files", "--others", "--exclude-standard", "-z", limit_bytes=_LISTING_BYTES)
-    if raw.is_cut or others.is_cut:
-        raise TooManyFiles(f"the names of the changed files in {git.work_tree} take more than {_LISTING_BYTES} bytes")
-    fields = raw.text.split("\0")
-    tracked = list(zip(fields[0::2], fields[1::2], strict=False))
+    if others.is_cut:
+        raise TooManyFiles(f"the names of the new files in {git.work_tree} take more than {_LISTING_BYTES} bytes")
+    present = [(meta, path) for meta, path in tracked if not meta.endswith("D")]
     return Changes(
-        changed=tuple(path for meta, path in tracked if not meta.endswith("D") and not _is_submodule(meta)),
+        changed=tuple(path for meta, path in present if not _is_submodule(meta)),
         removed=tuple(path for meta, path in tracked if meta.endswith("D")),
         untracked=tuple(path for path in others.text.split("\0") if path),
-        submodules=tuple(path for meta, path in tracked if not meta.endswith("D") and _is_submodule(meta)),
+        submodules=tuple(path for meta, path in present if _is_submodule(meta)),
     )
 
 

@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from orchestrator.domain.chat import Message, ToolCall
 
 ELIDE_AT = 0.6
-"""Share of the context at which old observations are left out; see DESIGN, context."""
-KEEP_TURNS = 8
-"""Observations of this many latest turns are always whole."""
+"""Share of the context at which old observations are left out."""
+ELIDE_TO = 0.3
+"""Share of the context that the latest turns may keep whole then. The gap between the two is what has to be said
+anew until it happens again: as long as that lasts, every request extends the one before."""
+KEEP_TURNS = 2
+"""The latest turns that always stay whole."""
 CHARS_PER_TOKEN = 4
 """A rough measure for English and code, on the safe side for both."""
 
@@ -81,16 +84,13 @@ def _turn_messages(turn: Turn, index: int, *, is_elided: bool) -> list[Message]:
 
 
 def _elided(turns: Sequence[Turn], context_tokens: int) -> int:
-    """How many of the first turns lose their observations.
-
-    The boundary moves in steps: each time the rest has grown to the limit, everything but the latest turns is elided
-    at once, so between two steps every request extends the one before.
-    """
-    limit = int(context_tokens * CHARS_PER_TOKEN * ELIDE_AT)
+    """How many of the first turns lose their observations; it grows in steps, and never when nothing was said."""
+    high, low = (int(context_tokens * CHARS_PER_TOKEN * share) for share in (ELIDE_AT, ELIDE_TO))
     boundary, size = 0, 0
     for index, turn in enumerate(turns):
         size += turn.chars
-        if size > limit and index - KEEP_TURNS > boundary:
-            boundary = index - KEEP_TURNS
-            size = sum(kept.chars for kept in turns[boundary : index + 1])
+        if size > high:
+            while boundary < index + 1 - KEEP_TURNS and size > low:
+                size -= turns[boundary].chars
+                boundary += 1
     return boundary

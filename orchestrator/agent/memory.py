@@ -8,6 +8,7 @@ from orchestrator.domain.attempt import Exit
 from orchestrator.domain.event import Recorded
 from orchestrator.domain.event.work import ModelReplied, SessionEnded, SessionStarted, ToolReturned, TurnEnded
 from orchestrator.domain.ids import SessionId, TreeId
+from orchestrator.errors import JournalProblem
 from orchestrator.ports.ledger import Ledger
 
 
@@ -39,7 +40,7 @@ async def recall(ledger: Ledger, session: SessionId) -> Remembered | None:
 async def _opening(ledger: Ledger, events: Sequence[Recorded]) -> Conversation:
     started = events[0].event
     if not isinstance(started, SessionStarted):
-        raise ValueError(f"session {started} does not begin with session.started")
+        raise JournalProblem(f"event {events[0].seq} belongs to a session that never began")
     before = await recall(ledger, started.continues) if started.continues else None
     return Conversation(
         system=await ledger.read(started.system),

@@ -49,8 +49,8 @@ def arguments(launch: Launch, programs: Programs, uid: int | None, info_fd: int,
 
 
 def _is_public(mount: Mount) -> bool:
-    """Whether any user can reach the source: the system's own directories."""
-    return mount.source == mount.dest and is_provided(Path(mount.source))
+    """Whether any user can reach the source: the system's own directories, and what is bound of its /etc."""
+    return mount.source == mount.dest and (is_provided(Path(mount.source)) or mount.source.startswith("/etc/"))
 
 
 def _staging(bound: Iterable[Mount], places: Mapping[str, str]) -> list[str]:

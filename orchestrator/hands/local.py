@@ -13,6 +13,7 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.described import describe
 from orchestrator.hands.fingerprint import fingerprint
+from orchestrator.hands.guardian import guarded
 from orchestrator.hands.places import Surroundings
 from orchestrator.hands.policy import Grant, Policy
 from orchestrator.hands.prepare import Tried, resolve_policy, try_sandbox
@@ -102,6 +103,7 @@ async def local_hands(
         with _trouble(f"The state directory {state} cannot be used"):
             await to_thread.run_sync(drop_old_logs, state / "logs")
             session = await to_thread.run_sync(stack.enter_context, open_session(state))
+            stack.enter_context(guarded(session))
         around = Surroundings(repository.root, home or Path.home(), state)
         with _trouble(f"The repository {repository.root} cannot be read"):
             policy = await resolve_policy(repository, grant, around, environ)

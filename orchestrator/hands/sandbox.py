@@ -32,13 +32,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Sandbox:
-    """Made once per process by `build_sandbox`; `base` is what every command gets, `fixtures` our own files for it."""
+    """Made once per process by `build_sandbox`; `etc` names what of the host's is mounted, `fixtures` our own files."""
 
     policy: Policy
     programs: Programs
     around: Surroundings
     user: User
     user_name: str
+    etc: tuple[str, ...]
     fixtures: Path
 
     @property
@@ -61,6 +62,7 @@ class Sandbox:
         size = self.policy.limits.tmpfs_bytes
         yield from (_as_on_host(Path("/") / name) for name in SYSTEM if os.path.lexists(Path("/") / name))
         yield read_only(self.fixtures / "etc", "/etc")
+        yield from (read_only(f"/etc/{place}") for place in self.etc)
         yield from (empty("/tmp", size), link("/var/tmp", "/tmp"), empty(self.user.home, size))
         yield from (read_only(directory) for directory in self.policy.read_only)
         for hidden in map(Path, self.policy.masked):
@@ -117,7 +119,7 @@ def build_sandbox(policy: Policy, programs: Programs, around: Surroundings, fixt
         (fixtures / file).write_text(text, encoding="utf-8")
         (fixtures / file).chmod(0o444)
         os.chown(fixtures / file, uid, gid)
-    return Sandbox(policy, programs, around, user, name, fixtures)
+    return Sandbox(policy, programs, around, user, name, system_files.bound(), fixtures)
 
 
 def _home(around: Surroundings) -> str:

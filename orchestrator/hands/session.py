@@ -3,10 +3,9 @@
 import fcntl
 import os
 import secrets
-import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from orchestrator.hands.trees import new_folder, remove_tree
@@ -24,7 +23,7 @@ def drop_old_logs(logs: Path) -> None:
 
 @contextmanager
 def open_session(state: Path) -> Iterator[Path]:
-    """A new directory below `state`, removed at the end; first ends what dead processes have left there. Blocks."""
+    """A new directory below `state`, removed at the end; first removes what dead processes have left there. Blocks."""
     home = state / "sessions"
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _locked(home / "lock"):
@@ -44,19 +43,8 @@ def _sweep(home: Path) -> None:
         if folder.is_dir():
             held = _try_lock(folder / "lock")
             if held is not None:
-                _end_leftovers(folder)
                 remove_tree(folder)
                 os.close(held)
-
-
-def _end_leftovers(folder: Path) -> None:
-    """Kill sandboxes that were just being built when their starter was killed; later ones died with it."""
-    prefix = f"{folder}/".encode()
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            program, *words = (process / "cmdline").read_bytes().split(b"\0")
-            if program.endswith(b"/bwrap") and any(word.startswith(prefix) for word in words):
-                os.kill(int(process.name), signal.SIGKILL)
 
 
 @contextmanager

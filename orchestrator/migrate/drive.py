@@ -162,11 +162,11 @@ def _outcome(files: Sequence[FileRecord]) -> tuple[Outcome, str]:
     landed = sum(file.status == FileStatus.MERGED for file in files)
     rejected = sum(file.status == FileStatus.REJECTED for file in files)
     unchanged = sum(file.status == FileStatus.UNCHANGED for file in files)
-    left = f"; {unchanged} more could not be changed" if unchanged else ""
+    left = f", {unchanged} could not be changed" if unchanged else ""
     if landed and not rejected and not unchanged:
         return "done", f"all {landed} changed files landed"
     if landed:
-        return "partial", f"{landed} files landed, {rejected} were rejected{left}"
+        return "partial", f"{landed} files landed, {rejected} rejected{left}"
     if rejected:
         return "rejected", f"none of {rejected} changed files could land{left}"
     return "nothing-changed", f"no step changed any of the {len(files)} files in scope"

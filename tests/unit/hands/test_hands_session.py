@@ -26,7 +26,7 @@ def test_the_sessions_of_living_processes_stay(tmp_path: Path) -> None:
         assert names(tmp_path) == {first.name}
 
 
-def test_what_a_killed_process_left_is_removed_and_its_half_built_sandbox_ended(tmp_path: Path) -> None:
+def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     script = (
         "import os, signal, sys; from pathlib import Path; from orchestrator.hands.session import open_session\n"
         "with open_session(Path(sys.argv[1])) as folder:\n"
@@ -35,13 +35,8 @@ def test_what_a_killed_process_left_is_removed_and_its_half_built_sandbox_ended(
     )
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False, cwd=Path(__file__).parents[3])
     (dead,) = names(tmp_path)
-    words = [str(tmp_path / "bwrap"), "-c", "read -r _", f"{tmp_path}/sessions/{dead}/git"]
-    with subprocess.Popen(words, executable="/bin/sh", stdin=subprocess.PIPE) as leftover:
-        while not Path(f"/proc/{leftover.pid}/cmdline").read_bytes():
-            pass  # it is just being loaded
-        with open_session(tmp_path) as folder:
-            assert names(tmp_path) == {folder.name}
-        assert leftover.wait(timeout=5) == -9
+    with open_session(tmp_path) as folder:
+        assert names(tmp_path) == {folder.name} != {dead}
 
 
 def test_only_logs_of_long_ago_are_dropped(tmp_path: Path) -> None:

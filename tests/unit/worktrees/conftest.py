@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shutil
 import subprocess
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -84,13 +85,20 @@ def content(root: Path) -> dict[str, bytes | str]:
     return found
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    root = tmp_path / "project"
-    root.mkdir()
-    made = Project(root)
-    made.git("init", "-q", "-b", "main")
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    made = Project(tmp_path_factory.mktemp("template"))
+    made.git("init", "-q", "-b", "main", "--template=")
     made.commit(FILES)
+    return made
+
+
+@pytest.fixture
+def project(template: Project, tmp_path: Path) -> Project:
+    made = Project(tmp_path / "project")
+    shutil.copytree(template.root, made.root, symlinks=True)
+    (made.root / ".git" / "info").mkdir(exist_ok=True)
+    made.git("update-index", "--refresh")
     return made
 
 

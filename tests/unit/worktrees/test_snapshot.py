@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import FILES, Project
+from worktrees import checkout
 from worktrees.errors import GitError, TooManyFiles
 from worktrees.merge import EPOCH
 from worktrees.pool import Pool, Worktree
@@ -218,16 +219,31 @@ async def test_files_over_the_limit_are_left_out_without_being_read(worktree: Wo
     assert project.show(f"{taken.tree}:src/app.py") == FILES["src/app.py"].encode()
 
 
-async def test_an_empty_tracked_file_that_has_become_huge_is_not_read_either(pool: Pool, project: Project) -> None:
-    worktree = await pool.lease(project.commit({"src/__init__.py": ""}))
-    with (worktree.root / "src" / "__init__.py").open("wb") as sparse:
-        sparse.truncate(1024**4)
+async def test_a_file_that_takes_for_ever_to_compare_hangs_nothing(
+    pool: Pool, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git keeps sizes in 32 bits: to it an empty file and one of 1 TiB are of the same size, so it reads on and on."""
+    monkeypatch.setattr(checkout, "_LOOK_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(checkout, "_READ_TIMEOUT_S", 0.3)
+    base, other = project.commit({"src/__init__.py": ""}), project.commit({"README.md": "other\n"})
+    worktree = await pool.lease(base)
 
-    taken = await snapshot(worktree, "work", None)
+    def spoil() -> Path:
+        with (worktree.root / "src" / "__init__.py").open("wb") as sparse:
+            sparse.truncate(1024**4)
+        return worktree.root / "src" / "__init__.py"
 
-    assert taken.dropped == ("src/__init__.py: it is larger than 50 MiB",)
-    await worktree.restore(taken.tree)
-    assert (worktree.root / "src" / "__init__.py").stat().st_size == 0
+    spoilt = spoil()
+    with pytest.raises(GitError, match="is there a huge file"):
+        await snapshot(worktree, "work", None)
+    for tree in (project.tree(base), project.tree(other)):
+        spoil()
+        await worktree.restore(tree)
+        assert spoilt.stat().st_size == 0
+    spoil()
+    await pool.release(worktree)
+    assert (await pool.lease(other)).name == worktree.name
+    assert spoilt.stat().st_size == 0
 
 
 async def test_too_many_changed_files_are_an_error_of_their_own(worktree: Worktree) -> None:

@@ -1,0 +1,272 @@
+"""The agent loop: every exit, what is recorded, and going on after a cut."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import anyio
+import pytest
+
+from orchestrator.agent.ask import Asker
+from orchestrator.agent.loop import run_session
+from orchestrator.agent.memory import recall
+from orchestrator.agent.spec import SessionSpec, tool_box
+from orchestrator.agent.tools.files import edit_tool, list_tool, read_tool, search_tool, write_tool
+from orchestrator.agent.tools.submit import submit_tool
+from orchestrator.config.layers import load
+from orchestrator.config.model import BudgetSettings
+from orchestrator.domain.attempt import Exit
+from orchestrator.domain.event.run import EffectAbandoned
+from orchestrator.domain.event.work import ModelCalled, ModelFailed, TaskCreated, ToolReturned
+from orchestrator.domain.handoff import Handoff
+from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.domain.task import Task
+from orchestrator.errors import LimitReached, ProviderDown
+from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.llm.budget import Budget
+from orchestrator.llm.errors import ScriptExhausted
+from orchestrator.llm.retry import RetryPolicy
+from orchestrator.llm.script import ScriptedReply
+from orchestrator.llm.scripted import ScriptedModel
+from orchestrator.ports.roles import SessionResult
+from tests.doubles.workspace import InMemoryWorkspace
+from tests.loopback.builders import call, reply
+
+API = TaskId("api")
+DONE = reply(call=[call("finish", summary="all done")])
+NO_WAIT = RetryPolicy(tries=3, base_s=0, cap_s=0)
+
+
+@dataclass
+class Setting:
+    """A journal, a workspace and a script, and what one session needs of them."""
+
+    journal: Journal
+    workspace: InMemoryWorkspace
+    directory: Path
+
+    def spec(self, **changes: object) -> SessionSpec:
+        workspace = self.workspace
+        spec = SessionSpec(
+            id=SessionId("work:api@1"),
+            role="worker",
+            task=API,
+            settings=load(None, environ={}).config.roles.worker.model_copy(update={"model": "scripted:x"}),
+            prompt="p",
+            system="You work.",
+            brief="Task: api",
+            tools=tool_box(
+                list_tool(workspace),
+                search_tool(workspace),
+                read_tool(workspace),
+                edit_tool(workspace),
+                write_tool(workspace),
+                submit_tool("finish", "End.", Handoff),
+            ),
+            workspace=workspace,
+            anchor="refs/orchestrate/x",
+        )
+        return replace(spec, **changes)  # type: ignore[arg-type]
+
+    async def run(self, *items: ScriptedReply, budget: BudgetSettings | None = None, **changes: object) -> object:
+        self.model = ScriptedModel(items)
+        limits = Budget(budget or BudgetSettings(usd=0, tokens=0, calls=0))
+        return await run_session(self.spec(**changes), Asker(self.model, self.journal, NO_WAIT, limits), self.journal)
+
+    async def events(self, kind: type) -> list[object]:
+        recorded = await self.journal.session(SessionId("work:api@1"))
+        return [one.event for one in recorded if isinstance(one.event, kind)]
+
+    def reopened(self) -> "Setting":
+        """The same run as another process finds it."""
+        self.journal.close()
+        return Setting(Journal(self.directory, SystemClock()), self.workspace, self.directory)
+
+
+@pytest.fixture
+async def setting(tmp_path: Path) -> AsyncIterator[Setting]:
+    journal = Journal(tmp_path, SystemClock())
+    spec = Task(id=API, parent=None, depth=1, kind="leaf", title="t", outcome="o")
+    await journal.append(TaskCreated(task=API, spec=spec))
+    yield Setting(journal, InMemoryWorkspace({"a.py": b"x = 1\n"}), tmp_path)
+    journal.close()
+
+
+async def test_a_final_tool_ends_the_session_with_its_value(setting: Setting) -> None:
+    edit = reply(call=[call("edit", path="a.py", old="x = 1", new="x = 2")])
+    assert await setting.run(edit, DONE) == Handoff(summary="all done")
+    assert setting.workspace.files == {"a.py": b"x = 2\n"}
+    assert setting.model.remaining() == {}
+    assert setting.journal.state.sessions[SessionId("work:api@1")].ended == Exit.FINISHED
+
+
+async def test_arguments_that_do_not_fit_go_back_to_the_model(setting: Setting) -> None:
+    wrong = reply(call=[call("finish", raw='{"summary": 3')])
+    assert await setting.run(wrong, DONE) == Handoff(summary="all done")
+    told = [event.observation.head for event in await setting.events(ToolReturned)]
+    assert "not valid JSON" in told[0]
+
+
+async def test_after_a_failed_call_the_rest_of_the_reply_is_not_executed(setting: Setting) -> None:
+    calls = [call("read", path="ghost"), call("write", path="b.py", text="no")]
+    await setting.run(reply(call=calls), DONE)
+    assert "b.py" not in setting.workspace.files
+    sent = [message.text for message in setting.model.requests[-1].messages if message.role == "tool"]
+    assert sent == ["ghost does not exist", "not executed: an earlier call of this reply failed or ended the session"]
+
+
+async def test_an_unknown_tool_is_named_with_those_that_exist(setting: Setting) -> None:
+    await setting.run(reply(call=[call("bash", command="ls")]), DONE)
+    told = [event.observation.head for event in await setting.events(ToolReturned)]
+    assert told[0] == "there is no tool 'bash'; the tools are: list, search, read, edit, write, finish"
+
+
+async def test_words_without_a_tool_are_answered_and_end_the_session_when_they_go_on(setting: Setting) -> None:
+    result = await setting.run(reply("Let me think."), reply("Still thinking."), reply("Hm."))
+    assert isinstance(result, SessionResult)
+    assert (result.exit, result.detail) == (Exit.STUCK, "3 replies in a row used no tool")
+    assert "Use a tool; `finish` ends the session" in setting.model.requests[1].messages[-1].text
+
+
+async def test_going_round_in_circles_is_told_once_and_then_ends_the_session(setting: Setting) -> None:
+    again = reply(call=[call("read", path="a.py")])
+    result = await setting.run(again, again, again, again)
+    assert isinstance(result, SessionResult)
+    assert result.exit == Exit.STUCK
+    assert "Doing it again will change nothing" in setting.model.requests[3].messages[-1].text
+
+
+async def test_turns_are_limited(setting: Setting) -> None:
+    settings = setting.spec().settings.model_copy(update={"max_turns": 2})
+    items = [reply(call=[call("search", pattern=pattern)]) for pattern in "ab"]
+    result = await setting.run(*items, settings=settings)
+    assert result == SessionResult(exit=Exit.OUT_OF_TURNS, detail="no result after 2 turns")
+
+
+async def test_a_conversation_that_fills_the_context_ends_before_the_provider_refuses(setting: Setting) -> None:
+    settings = setting.spec().settings.model_copy(update={"context_tokens": 4_000})
+    setting.workspace.files = {"long.txt": (b"x" * 1_900 + b"\n") * 7}
+    result = await setting.run(reply(call=[call("read", path="long.txt")]), settings=settings)
+    assert isinstance(result, SessionResult)
+    assert result.exit == Exit.OUT_OF_CONTEXT
+
+
+async def test_passing_failures_are_retried_and_every_try_is_recorded(setting: Setting) -> None:
+    assert await setting.run(reply(error="unavailable"), reply(error="rate-limited"), DONE) == Handoff(
+        summary="all done"
+    )
+    failures = [event.error for event in await setting.events(ModelFailed)]
+    keys = [event.key for event in await setting.events(ModelCalled)]
+    assert failures == ["unavailable", "rate-limited"]
+    assert keys == ["model/work:api@1/0~0", "model/work:api@1/0~1", "model/work:api@1/0~2"]
+
+
+async def test_a_provider_that_stays_away_stops_the_run_and_not_the_session(setting: Setting) -> None:
+    with pytest.raises(ProviderDown, match="no reply after 3 tries"):
+        await setting.run(*[reply(error="unavailable")] * 3)
+    assert setting.journal.state.sessions[SessionId("work:api@1")].ended is None
+    assert await setting.run(DONE) == Handoff(summary="all done")
+
+
+async def test_a_refused_request_ends_the_session_with_its_own_name(setting: Setting) -> None:
+    result = await setting.run(reply(error="request-refused"))
+    assert isinstance(result, SessionResult)
+    assert result.exit == Exit.REFUSED
+
+
+async def test_a_script_that_runs_dry_is_loud(setting: Setting) -> None:
+    with pytest.raises(ScriptExhausted, match="role 'worker', task 'api'"):
+        await setting.run(reply(call=[call("read", path="a.py")]))
+
+
+async def test_the_budget_stops_at_the_call_boundary(setting: Setting) -> None:
+    dear = reply(call=[call("read", path="a.py")], usage={"input": 90, "output": 20}, cost_usd="0.6")
+    with pytest.raises(LimitReached, match=r"USD budget of \$1.00 is spent \(\$1.20\)"):
+        await setting.run(dear, dear, dear, budget=BudgetSettings(usd=1, tokens=0, calls=0))
+    assert setting.journal.state.spent.calls == 2
+    with pytest.raises(LimitReached, match="token budget of 200 is spent"):
+        await setting.run(DONE, budget=BudgetSettings(usd=0, tokens=200, calls=0))
+
+
+def steps() -> Sequence[ScriptedReply]:
+    return (
+        reply(call=[call("write", path="b.py", text="one\n")]),
+        reply(call=[call("edit", path="b.py", old="one", new="two"), call("edit", path="a.py", old="1", new="2")]),
+        DONE,
+    )
+
+
+class _Cut(Exception):
+    """Stands for the death of the process."""
+
+
+@pytest.mark.parametrize("cut", range(1, 17))
+async def test_a_session_that_was_cut_off_anywhere_goes_on_and_ends_the_same(setting: Setting, cut: int) -> None:
+    """The process dies at the cut-th event; what had not become durable is lost with it."""
+    appended = 0
+
+    def die(_: object) -> None:
+        nonlocal appended
+        appended += 1
+        if appended == cut:
+            raise _Cut
+
+    setting.journal.listeners.append(die)
+    with suppress(_Cut):
+        await setting.run(*steps())
+    setting.workspace.files["b.py"] = b"half-written rubbish"  # whatever the dead process left behind
+    again = setting.reopened()
+    if not again.workspace.trees:
+        again.workspace.files = {"a.py": b"x = 1\n"}  # the engine leases a fresh workspace before the first turn
+    used = sum(isinstance(event.event, ModelCalled) for event in await again.journal.session(SessionId("work:api@1")))
+    replied = again.journal.state.sessions.get(SessionId("work:api@1"))
+    for intent in list(again.journal.state.open_intents.values()):
+        await again.journal.append(EffectAbandoned(key=intent.key, reason="test"))
+    again.model = ScriptedModel(steps(), consumed={("worker", API): replied.replies if replied else 0})
+    asker = Asker(again.model, again.journal, NO_WAIT, Budget(BudgetSettings(usd=0, tokens=0, calls=0)))
+    assert await run_session(again.spec(), asker, again.journal) == Handoff(summary="all done")
+    assert again.workspace.files == {"a.py": b"x = 2\n", "b.py": b"two\n"}
+    assert again.model.remaining() == {}
+    assert used <= 3
+    again.journal.close()
+
+
+async def test_what_was_said_is_recalled_as_it_was_sent(setting: Setting) -> None:
+    await setting.run(reply(call=[call("read", path="a.py")]), reply("hm"), DONE)
+    remembered = await recall(setting.journal, SessionId("work:api@1"))
+    assert remembered is not None
+    sent = setting.model.requests[-1].messages
+    assert remembered.conversation.messages(100_000)[: len(sent)] == sent
+
+
+async def test_a_session_that_continues_another_begins_with_all_that_was_said(setting: Setting) -> None:
+    await setting.run(reply(call=[call("read", path="a.py")]), DONE)
+    before = setting.model.requests[-1].messages
+    again = reply(call=[call("finish", summary="mended")])
+    result = await setting.run(
+        again, id=SessionId("work:api@2"), brief="It does not work yet.", continues=SessionId("work:api@1")
+    )
+    sent = setting.model.requests[0].messages
+    assert result == Handoff(summary="mended")
+    assert sent[: len(before)] == before
+    assert sent[-1].text == "It does not work yet."
+
+
+async def test_old_observations_are_elided_in_steps_so_that_the_prefix_stays(setting: Setting) -> None:
+    settings = setting.spec().settings.model_copy(update={"context_tokens": 16_000})
+    setting.workspace.files = {f"{n}.txt": bytes([65 + n]) * 1_990 + b"\n" + bytes([65 + n]) * 1_990 for n in range(20)}
+    items = [reply(call=[call("read", path=f"{n}.txt")]) for n in range(20)]
+    await setting.run(*items, DONE, settings=settings)
+    requests = [request.messages for request in setting.model.requests]
+    moved = [one for one, other in pairwise(requests) if other[: len(one)] != one]
+    assert len(moved) == 2, "80,000 characters pass through a window that is cut from 38,400 to 19,200"
+    assert "left out; run it again" in requests[-1][3].text
+
+
+async def test_cancelling_during_a_call_leaves_an_open_intent_and_no_reply(setting: Setting) -> None:
+    with anyio.move_on_after(0.05):
+        await setting.run(reply("late", delay_s=5))
+    assert list(setting.journal.state.open_intents) == ["model/work:api@1/0~0"]
+    assert setting.journal.state.spent.calls == 0
