@@ -9,6 +9,7 @@ from worktrees.drivers import LISTING, switched_off
 from worktrees.environment import Setting
 from worktrees.errors import GitError, NoCommit, NotARepository
 from worktrees.git import Git
+from worktrees.merge import AUTHOR
 
 _BRANCH = "refs/heads/"
 
@@ -95,6 +96,27 @@ class Repository:
     def drivers(self) -> tuple[Setting, ...]:
         """What switches off the drivers that the configuration names now; the user may change it during a run."""
         return _drivers(Checkout(self.root, self.git_dir, self.common_dir))
+
+
+def create_repository(root: Path, message: str, author: tuple[str, str] = AUTHOR) -> Repository:
+    """Make a directory a repository on branch `main` with one commit of all it holds, by `author`: name and mail.
+
+    Raises:
+        GitError: it is one already, or git could not do it.
+    """
+    git_dir = root.resolve() / ".git"
+    try:
+        git_dir.mkdir()
+    except FileExistsError as error:
+        raise GitError(f"{root} is a repository already") from error
+    bare = Git(git_dir)  # a git that knows a work tree would write its path into the configuration
+    bare.run_sync("init", "--quiet", "--initial-branch=main")
+    bare.run_sync("config", "core.bare", "false")
+    git = bare.at(work_tree=git_dir.parent)
+    git.run_sync("add", "--all")
+    name, mail = author
+    git.run_sync("-c", f"user.name={name}", "-c", f"user.email={mail}", "commit", "--quiet", "--message", message)
+    return Repository.open(root)
 
 
 def _drivers(place: Checkout) -> tuple[Setting, ...]:

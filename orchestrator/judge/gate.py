@@ -124,7 +124,7 @@ def _baseline_problem(spec: CheckSpec, receipt: Receipt) -> str:
             f"{what} exits {receipt.exit_code} on the base, before anything changed, and does not tell which tests "
             "are red: mend it, or let it report tests (report = junit, tap, pytest-rA or unittest)"
         )
-    if receipt.tests is not None and receipt.counts.total == 0:
+    if receipt.tests is not None and receipt.counts.total == receipt.counts.errors:
         return f"{what} ran no test on the base: nothing could ever be judged by it"
     return ""
 

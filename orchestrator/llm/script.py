@@ -1,6 +1,6 @@
 """The script format that `scripted:FILE` models and loopback servers play: what each role answers, in order.
 
-A script is a TOML file with `schema = 1` and `[[reply]]` items; see `ScriptedReply` for their keys.
+A script is a TOML file (or JSON, if its name ends so) with `schema = 1` and `[[reply]]` items; see `ScriptedReply` for their keys.
 """
 
 import json
@@ -132,11 +132,11 @@ def read_script(path: Path) -> tuple[ScriptedReply, ...]:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        document = tomllib.loads(text)
+        document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as problem:
         raise UsageProblem(f"cannot read the script {path}: {problem.strerror or problem}") from problem
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
-        raise UsageProblem(f"the script {path} is not valid TOML: {problem}") from problem
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, json.JSONDecodeError) as problem:
+        raise UsageProblem(f"the script {path} is not valid TOML or JSON: {problem}") from problem
     try:
         return Script.model_validate(document).reply
     except ValidationError as problem:

@@ -9,8 +9,8 @@ import pytest
 
 import worktrees
 from tests.unit.worktrees.conftest import Project
-from worktrees.errors import NoCommit, NotARepository
-from worktrees.repository import Repository
+from worktrees.errors import GitError, NoCommit, NotARepository
+from worktrees.repository import Repository, create_repository
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
 
@@ -155,6 +155,29 @@ def test_a_repository_of_another_user_can_be_worked_on(project: Project) -> None
     opened = Repository.open(project.root / "src")
 
     assert (opened.branch(), opened.dirty()) == ("main", ())
+
+
+def test_a_directory_is_made_a_repository_that_plain_git_can_work_on(tmp_path: Path) -> None:
+    made = Project(tmp_path / "new")
+    made.write({"a b.txt": "x\n", "dir/.gitignore": "*.log\n", "dir/noise.log": "x"})
+
+    opened = create_repository(made.root, "As published", ("Demo", "demo@localhost"))
+
+    assert (opened.root, opened.branch(), opened.dirty()) == (made.root, "main", ())
+    assert made.files() == ["a b.txt", "dir/.gitignore"]
+    assert made.git("log", "--format=%an <%ae> %s") == "Demo <demo@localhost> As published"
+    assert made.git("status", "--porcelain") == ""
+    assert made.git("config", "--get", "core.bare") == "false"
+    assert made.git("config", "--get", "core.worktree", ok=False) == ""
+
+
+def test_a_repository_is_not_made_twice(project: Project) -> None:
+    before = project.fingerprint()
+
+    with pytest.raises(GitError, match="is a repository already"):
+        create_repository(project.root, "again")
+
+    assert project.fingerprint() == before
 
 
 def test_gitpython_is_not_imported_before_it_is_needed(project: Project) -> None:

@@ -1,0 +1,291 @@
+"""Differences of trees: exact paths, modes and counts; hunks that reproduce the new text; nothing crashes it."""
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.unit.worktrees.conftest import Project
+from worktrees.diff import Diff, FileDiff, diff, diff_stat, diff_text
+from worktrees.errors import GitError
+from worktrees.git import Git
+from worktrees.hunks import Hunk, Line, parse_hunks
+from worktrees.repository import Repository
+from worktrees.trees import empty_tree, overlay, write_blob
+
+Content = bytes | tuple[str, bytes] | None
+LONG = "".join(f"line {number}\n" for number in range(40)).encode()
+
+
+@pytest.fixture
+def git(repository: Repository) -> Git:
+    return repository.git
+
+
+async def tree(git: Git, files: Mapping[str, Content]) -> str:
+    """A tree of files; a content may come with its mode, or as a submodule's mode and commit."""
+    changes = {}
+    for path, given_content in files.items():
+        if given_content is None:
+            continue
+        mode, data = given_content if isinstance(given_content, tuple) else ("100644", given_content)
+        changes[path] = (mode, data.decode() if mode == "160000" else await write_blob(git, data))
+    return await overlay(git, await empty_tree(git), changes)
+
+
+async def change(git: Git, old: Mapping[str, Content], new: Mapping[str, Content]) -> Diff:
+    return await diff(git, await tree(git, old), await tree(git, new))
+
+
+def brief(file: FileDiff) -> tuple[object, ...]:
+    return (file.path, file.old_path, file.status, file.added, file.removed, file.old_mode, file.new_mode)
+
+
+async def test_every_kind_of_change_is_told_with_modes_and_counts(project: Project, git: Git) -> None:
+    commit = project.git("rev-parse", "HEAD").encode()
+    old: dict[str, Content] = {
+        "changed": b"1\n2\n3\n",
+        "gone": b"x\n",
+        "mode": b"x\n",
+        "old name": LONG,
+        "type": b"x\ny\n",
+        "sub": ("160000", commit),
+        "same": b"x",
+    }
+    new: dict[str, Content] = {
+        "changed": b"1\nII\n3\n4\n",
+        "mode": ("100755", b"x\n"),
+        "new": b"a\nb\n",
+        "dir/new name": LONG + b"more\n",
+        "type": ("120000", b"target"),
+        "same": b"x",
+    }
+
+    told = await change(git, old, new)
+
+    plain = "100644"
+    assert [brief(file) for file in told.files] == [
+        ("changed", None, "modified", 2, 1, plain, plain),
+        ("dir/new name", "old name", "renamed", 1, 0, plain, plain),
+        ("gone", None, "deleted", 0, 1, plain, None),
+        ("mode", None, "modified", 0, 0, plain, "100755"),
+        ("new", None, "added", 2, 0, None, plain),
+        ("sub", None, "deleted", 0, 1, "160000", None),
+        ("type", None, "type-changed", 1, 2, plain, "120000"),
+    ]
+    assert (told.added, told.removed) == (6, 5)
+    assert told.paths == ("changed", "dir/new name", "gone", "mode", "new", "old name", "sub", "type")
+    assert {file.path for file in told.files if not file.hunks} == {"mode"}
+
+
+async def test_equal_trees_differ_in_nothing(git: Git) -> None:
+    assert await diff(git, "HEAD", "HEAD") == Diff(())
+    assert await diff_text(git, "HEAD", "HEAD") == ""
+    assert await diff_stat(git, "HEAD", "HEAD") == ""
+
+
+async def test_hunks_hold_lines_with_their_numbers(git: Git) -> None:
+    told = await change(git, {"f.py": b"def f():\n" + LONG}, {"f.py": b"def f():\n" + LONG.replace(b"line 20", b"new")})
+
+    assert told.files[0].hunks == (
+        Hunk(
+            old_start=19,
+            old_length=7,
+            new_start=19,
+            new_length=7,
+            section="line 16",
+            lines=(
+                Line(" ", 19, 19, "line 17"),
+                Line(" ", 20, 20, "line 18"),
+                Line(" ", 21, 21, "line 19"),
+                Line("-", 22, None, "line 20"),
+                Line("+", None, 22, "new"),
+                Line(" ", 23, 23, "line 21"),
+                Line(" ", 24, 24, "line 22"),
+                Line(" ", 25, 25, "line 23"),
+            ),
+        ),
+    )
+
+
+async def test_a_missing_last_newline_is_marked_on_the_line_itself(git: Git) -> None:
+    told = await change(git, {"a": b"x", "b": b"x\n", "c": b"x"}, {"a": b"x\n", "b": b"x", "c": b"y"})
+
+    assert [
+        [(line.kind, line.text, line.ends_with_newline) for line in file.hunks[0].lines] for file in told.files
+    ] == [
+        [("-", "x", False), ("+", "x", True)],
+        [("-", "x", True), ("+", "x", False)],
+        [("-", "x", False), ("+", "y", False)],
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(b"-- a/file", b"++ b/file", b"diff --git a/x b/x", b"@@ -1,3 +1,3 @@", b"\\ No newline at end of file"),
+        *(
+            b"Binary files a/x and b/x differ",
+            b"index 0000000..1111111 100644",
+            b"new file mode 100644",
+            b"rename to x",
+        ),
+        *(b"form\x0cfeed", b"carriage\rreturn", b"dos\r", b"\x0b\x1c\x85", "line\u2028separator".encode(), b"\xff\xfe"),
+        *(b"", b" ", b"\t", b"-", b"+", b"\\"),
+    ],
+)
+async def test_lines_that_look_like_a_patch_or_hold_odd_separators_are_only_lines(git: Git, line: bytes) -> None:
+    told = await change(git, {"f": b"one\n" + line + b"\ntwo\n"}, {"f": b"one\ntwo\n" + line + b" \nthree\n"})
+
+    expected = line.decode("utf-8", "replace")
+    (file,) = told.files
+    assert not file.is_opaque
+    assert (expected, "-") in {(found.text, found.kind) for found in file.hunks[0].lines}
+    assert (f"{expected} ", "+") in {(found.text, found.kind) for found in file.hunks[0].lines}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ['quo"te', "new\nline", "tab\there", "näme", "caf\udce9", "a b", " lead", "b/a/ b/x", "x => y", "\\", "dev/null"],
+)
+async def test_odd_names_are_exact(git: Git, name: str) -> None:
+    other = f"{name}.moved"
+    told = await change(git, {name: b"1\n", f"r/{name}": LONG}, {name: b"2\n", f"r/{other}": LONG + b"x\n"})
+
+    assert {(file.path, file.old_path, file.added, len(file.hunks)) for file in told.files} == {
+        (name, None, 1, 1),
+        (f"r/{other}", f"r/{name}", 1, 1),
+    }
+
+
+async def test_binary_files_have_neither_counts_nor_hunks(git: Git) -> None:
+    told = await change(git, {"b": b"\0\1", "t": b"x\n"}, {"b": b"\0\2\n", "t": b"\0"})
+
+    assert [(file.path, file.is_binary, file.added, file.removed, file.hunks) for file in told.files] == [
+        ("b", True, 0, 0, ()),
+        ("t", True, 0, 0, ()),
+    ]
+
+
+async def test_a_huge_change_has_exact_counts_but_no_hunks_and_spoils_no_other(git: Git) -> None:
+    huge = b"".join(b"%d %s\n" % (number, b"x" * 90) for number in range(30_000))
+    one_line = b"x" * 3_000_000
+
+    told = await change(git, {"a": b"1\n", "z": b"1\n"}, {"a": b"2\n", "huge": huge, "one": one_line, "z": b"2\n"})
+
+    assert [(file.path, file.added, file.is_opaque, len(file.hunks)) for file in told.files] == [
+        ("a", 1, False, 1),
+        ("huge", 30_000, True, 0),
+        ("one", 1, True, 0),
+        ("z", 1, False, 1),
+    ]
+
+
+async def test_a_patch_longer_than_all_bounds_leaves_the_rest_without_hunks(
+    git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worktrees.diff._PATCH_BYTES", 5000)
+
+    told = await change(git, {}, {"a": b"x\n", "b": b"y" * 6000, "c": b"z\n"})
+
+    assert [(file.path, file.added, file.is_opaque, len(file.hunks)) for file in told.files] == [
+        ("a", 1, False, 1),
+        ("b", 1, True, 0),
+        ("c", 1, True, 0),
+    ]
+
+
+async def test_the_users_diff_settings_change_nothing(project: Project, git: Git) -> None:
+    old, new = {"a": LONG, "b": b"x \n"}, {"c": LONG + b"1\n", "b": b"x\n"}
+    plain = await change(git, old, new)
+    text = await diff_text(git, await tree(git, old), await tree(git, new))
+    for key, value in {
+        "diff.noprefix": "true",
+        "diff.mnemonicPrefix": "true",
+        "diff.renames": "false",
+        "diff.context": "0",
+        "diff.interHunkContext": "9",
+        "diff.algorithm": "histogram",
+        "color.ui": "always",
+        "core.quotePath": "true",
+        "diff.wsErrorHighlight": "all",
+        "diff.orderFile": "/nonexistent",
+    }.items():
+        project.git("config", key, value)
+
+    assert await change(git, old, new) == plain
+    assert await diff_text(git, await tree(git, old), await tree(git, new)) == text
+
+
+async def test_the_text_can_be_limited_to_paths_and_to_a_context(git: Git) -> None:
+    old = await tree(git, {"a/x": LONG, "b": b"1\n", ":(glob)*": b"1\n"})
+    new = await tree(git, {"a/x": LONG.replace(b"line 9\n", b"nine\n"), "b": b"2\n", ":(glob)*": b"2\n"})
+
+    assert (await diff_text(git, old, new, ["a"], context=1)).splitlines()[2:] == [
+        *("--- a/a/x", "+++ b/a/x", "@@ -9,3 +9,3 @@ line 7", " line 8", "-line 9", "+nine", " line 10"),
+    ]
+    assert (await diff_text(git, old, new, [":(glob)*"])).count("diff --git") == 1
+    assert (await diff_text(git, old, new)).count("diff --git") == 3
+
+
+async def test_text_that_is_not_utf8_is_replaced_so_that_it_can_be_stored(git: Git) -> None:
+    old, new = await tree(git, {"f": b"\xff\n", "caf\udce9": b"1\n"}), await tree(git, {"f": b"\xfe\n"})
+
+    assert "\ufffd" in (await diff_text(git, old, new)).encode("utf-8").decode("utf-8")
+    assert (await diff_stat(git, old, new)).encode("utf-8")
+    assert all(line.text.encode("utf-8") for file in (await diff(git, old, new)).files for line in file.hunks[0].lines)
+
+
+async def test_the_summary_has_a_line_for_each_file(git: Git) -> None:
+    old, new = await tree(git, {"a": b"1\n", "b": b"1\n"}), await tree(git, {"a": b"2\n"})
+
+    assert (await diff_stat(git, old, new)).splitlines() == [
+        *(" a | 2 +-", " b | 1 -", " 2 files changed, 1 insertion(+), 2 deletions(-)"),
+    ]
+
+
+async def test_what_does_not_exist_is_an_error(git: Git) -> None:
+    with pytest.raises(GitError):
+        await diff(git, "HEAD", "0" * 39 + "1")
+
+
+def test_what_are_no_hunks_is_refused_and_no_hunks_are_none() -> None:
+    assert parse_hunks("") == parse_hunks("diff --git a/x b/x\nold mode 100644\nnew mode 100755\n") == ()
+    with pytest.raises(ValueError, match="not a unified diff"):
+        parse_hunks("@@ -1,2 +1,2 @@\n-only one line\n")
+
+
+def applied(old: str, hunks: tuple[Hunk, ...]) -> str:
+    """The new text that hunks make of an old one."""
+    lines = old.split("\n")
+    ends = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+    made: list[str] = []
+    position = 0
+    for hunk in hunks:
+        start = hunk.old_start - (1 if hunk.old_length else 0)
+        made += ends[position:start]
+        made += [line.text + "\n" * line.ends_with_newline for line in hunk.lines if line.kind != "-"]
+        assert ends[start : start + hunk.old_length] == [
+            line.text + "\n" * line.ends_with_newline for line in hunk.lines if line.kind != "+"
+        ]
+        position = start + hunk.old_length
+    return "".join(made + ends[position:])
+
+
+TEXTS = st.lists(
+    st.sampled_from(["a", "b", "c\r", "\x0c", "-- x", "++", "@@ -1 +1 @@", "\\ No", "", "ü\u2028"]), max_size=25
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(old=TEXTS.map("\n".join), new=TEXTS.map("\n".join))
+async def test_hunks_applied_to_the_old_text_give_the_new_one(git: Git, old: str, new: str) -> None:
+    told = await change(git, {"f": old.encode(), "k": b""}, {"f": new.encode(), "k": b""})
+
+    hunks = told.files[0].hunks if told.files else ()
+    assert applied(old, hunks) == new
+    assert (told.added, told.removed) == (
+        sum(line.kind == "+" for hunk in hunks for line in hunk.lines),
+        sum(line.kind == "-" for hunk in hunks for line in hunk.lines),
+    )

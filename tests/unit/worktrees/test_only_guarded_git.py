@@ -1,0 +1,121 @@
+"""No other part of the product starts git or opens a repository: read from the source itself."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import worktrees
+
+TOP = Path(worktrees.__file__).parents[1]
+PACKAGES = ("orchestrator", "roles", "prompts", "worktrees")
+RUNNER = "worktrees/git.py"
+REPOSITORY = "worktrees/repository.py"
+STARTERS = frozenset({"run", "Popen", "call", "check_call", "check_output", "getoutput", "getstatusoutput", "system"})
+ASYNC_STARTERS = frozenset(
+    {"run_process", "open_process", "create_subprocess_exec", "create_subprocess_shell", "popen"}
+)
+OTHERS = ("which", "execv", "execve", "execvp", "execvpe", "spawnv", "spawnvp", "posix_spawn", "posix_spawnp")
+
+
+def sources() -> Iterator[tuple[str, ast.Module]]:
+    for package in PACKAGES:
+        for file in sorted((TOP / package).rglob("*.py")):
+            yield str(file.relative_to(TOP)), ast.parse(file.read_text(encoding="utf-8"))
+
+
+def starts_git(tree: ast.AST) -> list[int]:
+    """Lines that hand a command beginning with git to something that starts or finds programs."""
+    lists = {
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.List | ast.Tuple) and node.elts and _is_git(node.elts[0]) and _has_verb(node.elts[1:])
+    }
+    calls = {
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and _name(node.func) in STARTERS | ASYNC_STARTERS | {*OTHERS}
+        for argument in node.args
+        if _is_git(argument) or (isinstance(argument, ast.List | ast.Tuple) and any(map(_is_git, argument.elts[:1])))
+    }
+    return sorted(lists | calls)
+
+
+def _is_git(node: ast.expr) -> bool:
+    if isinstance(node, ast.JoinedStr):
+        return bool(node.values) and _is_git(node.values[0])
+    if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+        return False
+    command = node.value.strip().split(" ")[0]
+    return command == "git" or command.endswith("/git")
+
+
+def _has_verb(rest: list[ast.expr]) -> bool:
+    """Whether the list is a command line rather than, say, names of programs: it has an option or a verb of git."""
+    verbs = {"add", "apply", "commit", "clone", "config", "diff", "fetch", "init", "log", "push", "rev-parse", "status"}
+    texts = {node.value for node in rest if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    return bool(texts & verbs) or any(text.startswith("-") for text in texts)
+
+
+def _name(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def imports(tree: ast.AST) -> set[str]:
+    """The top-level packages a module imports anywhere in it."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+def test_git_is_started_by_the_guarded_runner_alone() -> None:
+    found = {path: lines for path, tree in sources() if path != RUNNER and (lines := starts_git(tree))}
+
+    assert found == {}
+
+
+def test_gitpython_is_imported_where_the_users_repository_is_and_nowhere_else() -> None:
+    libraries = {"git", "gitdb", "pygit2", "dulwich"}
+
+    assert {path: found for path, tree in sources() if (found := imports(tree) & libraries)} == {REPOSITORY: {"git"}}
+
+
+def test_gitpython_is_not_imported_when_the_module_is() -> None:
+    tree = ast.parse((TOP / REPOSITORY).read_text(encoding="utf-8"))
+
+    assert "git" not in {name for node in tree.body for name in imports(node) if not isinstance(node, ast.ClassDef)}
+
+
+def test_within_the_package_only_the_runner_starts_processes() -> None:
+    starters = {"subprocess", "pty", "multiprocessing"}
+    found = {path for path, tree in sources() if path.startswith("worktrees/") and imports(tree) & starters}
+
+    assert found == {RUNNER}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'subprocess.run(["git", "status"])',
+        'subprocess.run("git status", shell=True)',
+        'await anyio.run_process(["/usr/bin/git", "-C", path, "log"])',
+        'os.execvp("git", argv)',
+        'shutil.which("git")',
+        'command = ["git", "push", remote]',
+        'run(f"git -C {path} status")',
+        'os.system("git gc")',
+    ],
+)
+def test_the_search_does_find_what_it_looks_for(line: str) -> None:
+    assert starts_git(ast.parse(f"async def f():\n    {line}")) == [2]
+
+
+def test_the_search_leaves_other_things_alone() -> None:
+    harmless = 'TOOLS = ("git", "rg")\nprint("git was not found")\nawait git.run("status")\nrun(["python", "git"])\n'
+
+    assert starts_git(ast.parse(f"async def f():\n    {harmless.replace(chr(10), chr(10) + '    ')}pass")) == []
