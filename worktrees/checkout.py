@@ -17,15 +17,16 @@ _LOOK_TIMEOUT_S = 300.0
 _READ_TIMEOUT_S = 1800.0
 
 
-async def check_out(git: Git, admin: Path, tree: str) -> bool:
+async def check_out(git: Git, admin: Path, tree: str, *, holds_it: bool) -> bool:
     """Make the index and all tracked files equal to `tree`; whether any file was written.
 
-    Costs a look at each file when the index holds the tree already, else also the trees' difference.
+    Costs a look at each file when the index holds the tree already (`holds_it`), else also the trees' difference.
+    What the index holds is to be remembered by the caller, once everything else is in place too.
 
     Raises:
         GitError: git could not do it.
     """
-    if index_tree(admin) != tree:
+    if not holds_it:
         await _read_tree(git, admin, tree)
         return True
     try:
@@ -38,7 +39,6 @@ async def check_out(git: Git, admin: Path, tree: str) -> bool:
         _forget(admin)
         names = "".join(f"{path}\0" for path in changed).encode("utf-8", "surrogateescape")
         await git.run("checkout-index", "--force", "--index", "-z", "--stdin", stdin=names)
-        remember(admin, tree)
     return bool(changed)
 
 
@@ -52,7 +52,6 @@ async def _read_tree(git: Git, admin: Path, tree: str) -> None:
         _forget(admin)
         (admin / "index").unlink(missing_ok=True)  # damaged, or describing files that take for ever to compare
         await git.run(*command)
-    remember(admin, tree)
 
 
 async def changed_files(git: Git, limit_bytes: int | None = None) -> list[tuple[str, str]]:
@@ -76,24 +75,25 @@ async def changed_files(git: Git, limit_bytes: int | None = None) -> list[tuple[
     return list(zip(fields[0::2], fields[1::2], strict=False))
 
 
-async def refresh(git: Git, admin: Path, tree: str) -> None:
+async def refresh(git: Git) -> None:
     """Bring the index up to date with files whose owner has changed."""
-    _forget(admin)
     await git.run("update-index", "-q", "--refresh", ok=(0, 1))
-    remember(admin, tree)
 
 
-def index_tree(admin: Path) -> str | None:
-    """The tree that the index holds, None if anyone but us may have written it since."""
+def index_tree(admin: Path, owner: int | None) -> str | None:
+    """The tree that index and worktree were last made equal to for this owner of the files.
+
+    None if that was not finished, or anyone but us may have written the index since.
+    """
     with suppress(OSError):
         tree, _, seal = (admin / _STATE).read_text("ascii", "replace").partition(" ")
-        return tree if seal == _seal(admin) else None
+        return tree if seal == _seal(admin, owner) else None
     return None
 
 
-def remember(admin: Path, tree: str) -> None:
-    """Note that the index holds `tree` now."""
-    (admin / _STATE).write_text(f"{tree} {_seal(admin)}", "ascii")
+def remember(admin: Path, tree: str, owner: int | None) -> None:
+    """Note that index and worktree have been made equal to `tree`, and that the files belong to `owner`."""
+    (admin / _STATE).write_text(f"{tree} {_seal(admin, owner)}", "ascii")
 
 
 def _forget(admin: Path) -> None:
@@ -102,9 +102,9 @@ def _forget(admin: Path) -> None:
     (admin / "index.lock").unlink(missing_ok=True)
 
 
-def _seal(admin: Path) -> str:
+def _seal(admin: Path, owner: int | None) -> str:
     found = (admin / "index").stat(follow_symlinks=False)
-    return f"{found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
+    return f"{owner} {found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
 
 
 @contextmanager

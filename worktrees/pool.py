@@ -1,6 +1,7 @@
 """Worktrees that are made once, leased, recycled and hardly ever deleted; shared by all runs and processes."""
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, count
@@ -9,17 +10,20 @@ from pathlib import Path
 from anyio import to_thread
 
 from worktrees.checkout import clear_leftovers
+from worktrees.environment import Setting
 from worktrees.errors import GitError
 from worktrees.layout import Layouts
 from worktrees.lock import try_lock
 from worktrees.registration import Registrar, set_head
 from worktrees.repository import Repository
+from worktrees.seen import Seen
 from worktrees.trees import tree_of
 from worktrees.worktree import Worktree
 
 __all__ = ["Pool", "Worktree"]
 
 _PREFIX = "w"
+_OID = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class Pool:
@@ -35,7 +39,11 @@ class Pool:
         self._owner = owner
         self._registrar = Registrar(repository, self._root)
         self._layouts = Layouts()
+        self._seen: dict[str, Seen] = {}
+        self._trees: dict[str, str] = {}
         self._leased: dict[str, int] = {}
+        self._configuration: bytes | None = None
+        self._switched_off: tuple[Setting, ...] = ()
 
     async def lease(self, commit: str) -> Worktree:
         """A worktree with exactly the content of a commit: nothing ignored or untracked is left of its last use.
@@ -43,7 +51,7 @@ class Pool:
         Raises:
             GitError: there is no such commit, or no worktree could be made; nothing else is ever used instead.
         """
-        tree = await tree_of(self._repository.git, commit)
+        tree = await self._tree_of(commit)
         name, lock = self._claim()
         try:
             worktree = await self._prepared(name, lock, commit, tree)
@@ -100,13 +108,29 @@ class Pool:
 
     async def _worktree(self, name: str, lock: int, commit: str, admin: Path) -> Worktree:
         clear_leftovers(admin)
-        drivers = await to_thread.run_sync(self._repository.drivers)
         git = replace(
             self._repository.git.at(work_tree=self._root / name, index=admin / "index"),
-            overrides=drivers,
+            overrides=await self._drivers(),
             inherit=(lock,),
         )
-        return Worktree(name, self._root / name, admin, commit, git, self._owner, self._layouts)
+        seen = self._seen.setdefault(name, Seen())
+        return Worktree(name, self._root / name, admin, commit, git, self._owner, self._layouts, seen)
+
+    async def _tree_of(self, commit: str) -> str:
+        if commit not in self._trees:
+            tree = await tree_of(self._repository.git, commit)
+            if not _OID.fullmatch(commit):
+                return tree  # a name, which may mean another commit next time
+            self._trees[commit] = tree
+        return self._trees[commit]
+
+    async def _drivers(self) -> tuple[Setting, ...]:
+        """The drivers to switch off, asked for again when the user's configuration may have changed."""
+        text = self._repository.configuration()
+        if text != self._configuration or b"include" in text.lower():
+            self._switched_off = await to_thread.run_sync(self._repository.drivers)
+            self._configuration = text
+        return self._switched_off
 
     def _claim(self) -> tuple[str, int]:
         """Lock a worktree that nobody has; the name of a new one if all are taken."""

@@ -97,6 +97,12 @@ class Repository:
         """What switches off the drivers that the configuration names now; the user may change it during a run."""
         return _drivers(Checkout(self.root, self.git_dir, self.common_dir))
 
+    def configuration(self) -> bytes:
+        """The files that the configuration is made of, not counting files that they include."""
+        places = dict.fromkeys((self.common_dir, self.git_dir))
+        files = [place / name for place in places for name in ("config", "config.worktree")]
+        return b"\0".join(file.read_bytes() if file.is_file() else b"" for file in files)
+
 
 def create_repository(root: Path, message: str, author: tuple[str, str] = AUTHOR) -> Repository:
     """Make a directory a repository on branch `main` with one commit of all it holds, by `author`: name and mail.

@@ -53,7 +53,7 @@ async def snapshot(
     """
     with private_index(worktree.admin) as index:
         git = worktree.git.at(index=index)
-        if index_tree(worktree.admin) is None:
+        if index_tree(worktree.admin, worktree.owner) is None:
             await _start_over(git, worktree.commit)
         tree, dropped = await _stage(git, worktree, limits or Limits())
     commit = await commit_tree(worktree.git, tree, [parent or worktree.commit], message, when)

@@ -2,34 +2,53 @@
 
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from worktrees.layout import Layout, Names
 from worktrees.removal import DIRECTORY, open_directory, remove
+from worktrees.seen import Seen
 
 _IGNORE_RULES = ".gitignore"
 
 
-def sweep(root: Path, layout: Layout, *, keeps_strangers: bool = False) -> None:
+def sweep(root: Path, layout: Layout, seen: Seen, *, keeps_strangers: bool = False) -> None:
     """Remove what has no place in the tree: other names, directories for files, links for directories.
 
     What git itself would overlook goes too: repositories, pipes and sockets inside tracked directories. With
     `keeps_strangers` other names stay, except those that would change what git sees: nested repositories, special
-    files, and ignore rules that the tree does not have.
+    files, and ignore rules that the tree does not have. Directories that `seen` knows are not listed.
 
     Raises:
         OSError: something cannot be removed.
     """
     descriptor = os.open(root, DIRECTORY)
     try:
-        _sweep(descriptor, "", layout, keeps_strangers)
+        _sweep(descriptor, "", layout, seen, keeps_strangers)
     finally:
         os.close(descriptor)
 
 
-def _sweep(directory: int, place: str, layout: Layout, keeps_strangers: bool) -> None:
+def _sweep(directory: int, place: str, layout: Layout, seen: Seen, keeps_strangers: bool) -> None:
     names = layout[place]
-    keeps_strangers = keeps_strangers and not (place and names.is_submodule)
+    inner: Iterable[str] = names.directories
+    if not seen.knows(place, directory, names):
+        inner = _tidy(directory, place, names, keeps_strangers and not (place and names.is_submodule))
+        if not keeps_strangers:
+            seen.note(place, directory, names)
+    for name in inner:
+        try:
+            child = open_directory(directory, name)
+        except FileNotFoundError:
+            continue  # git will make it
+        try:
+            _sweep(child, f"{place}/{name}" if place else name, layout, seen, keeps_strangers)
+        finally:
+            os.close(child)
+
+
+def _tidy(directory: int, place: str, names: Names, keeps_strangers: bool) -> list[str]:
+    """Remove misfits from one directory; gives the directories in it that belong there."""
     inner = []
     with os.scandir(directory) as entries:
         listed = list(entries)
@@ -41,12 +60,7 @@ def _sweep(directory: int, place: str, layout: Layout, keeps_strangers: bool) ->
             continue
         elif not (keeps_strangers and _may_stay(entry, names)) and (place or entry.name != ".git"):
             remove(directory, entry.name)
-    for name in inner:
-        child = open_directory(directory, name)
-        try:
-            _sweep(child, f"{place}/{name}" if place else name, layout, keeps_strangers)
-        finally:
-            os.close(child)
+    return inner
 
 
 def _may_stay(entry: os.DirEntry[str], names: Names) -> bool:
@@ -59,39 +73,54 @@ def _is_special(entry: os.DirEntry[str]) -> bool:
     return not (is_plain or entry.is_symlink())
 
 
-def give(root: Path, layout: Layout, uid: int) -> bool:
-    """Make the tree's files and directories, and `.git`, belong to `uid`; whether any did not before."""
+def give_top(root: Path, uid: int) -> None:
+    """Make a worktree's directory itself and its `.git` belong to `uid`."""
     descriptor = os.open(root, DIRECTORY)
     try:
-        changed = _give(descriptor, ".", uid)
-        return _give_all(descriptor, "", layout, uid) or changed
+        _give(descriptor, ".", uid)
+        _give(descriptor, ".git", uid)
     finally:
         os.close(descriptor)
 
 
-def _give_all(directory: int, place: str, layout: Layout, uid: int) -> bool:
+def give(root: Path, layout: Layout, seen: Seen, uid: int) -> bool:
+    """Make the tree's files and directories belong to `uid`; whether any file did not before.
+
+    Directories that `seen` knows have got no new files.
+    """
+    descriptor = os.open(root, DIRECTORY)
+    try:
+        return _give_all(descriptor, "", layout, seen, uid)
+    finally:
+        os.close(descriptor)
+
+
+def _give_all(directory: int, place: str, layout: Layout, seen: Seen, uid: int) -> bool:
     names = layout[place]
-    changed = False
-    with os.scandir(directory) as entries:
-        foreign = [entry.name for entry in entries if entry.stat(follow_symlinks=False).st_uid != uid]
+    foreign = [] if seen.knows(place, directory, names) else _foreign(directory, names, uid)
     for name in foreign:
-        if name in names.files or name in names.directories or name == ".git":
-            changed = _give(directory, name, uid) or changed
+        _give(directory, name, uid)
+    changed = not names.files.isdisjoint(foreign)
     for name in names.directories:
-        child = os.open(name, DIRECTORY, dir_fd=directory)
+        child = open_directory(directory, name)
         try:
-            changed = _give_all(child, f"{place}/{name}" if place else name, layout, uid) or changed
+            changed = _give_all(child, f"{place}/{name}" if place else name, layout, seen, uid) or changed
         finally:
             os.close(child)
     return changed
 
 
-def _give(directory: int, name: str, uid: int) -> bool:
+def _foreign(directory: int, names: Names, uid: int) -> list[str]:
+    with os.scandir(directory) as entries:
+        ours = [entry for entry in entries if entry.name in names.files or entry.name in names.directories]
+        return [entry.name for entry in ours if entry.stat(follow_symlinks=False).st_uid != uid]
+
+
+def _give(directory: int, name: str, uid: int) -> None:
     found = os.stat(name, dir_fd=directory, follow_symlinks=False)
     if found.st_uid == uid:
-        return False
+        return
     os.chown(name, uid, -1, dir_fd=directory, follow_symlinks=False)
     if not stat.S_ISDIR(found.st_mode):
         # git takes a file for possibly changed while its mtime is as new as the index: keep that true of the ctime
         os.utime(name, dir_fd=directory, follow_symlinks=False)
-    return True

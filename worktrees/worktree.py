@@ -7,13 +7,14 @@ from pathlib import Path
 
 from anyio import fail_after, to_thread
 
-from worktrees.checkout import check_out, refresh
+from worktrees.checkout import check_out, index_tree, refresh, remember
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.layout import Layouts
+from worktrees.layout import Layout, Layouts
 from worktrees.pathspec import GLOBS, pathspecs
 from worktrees.removal import remove_below
-from worktrees.sweep import give, sweep
+from worktrees.seen import Seen
+from worktrees.sweep import give, give_top, sweep
 
 _GREP_TIMEOUT_S = 60.0
 _GREP_LINE = 1000
@@ -36,6 +37,7 @@ class Worktree:
     git: Git
     owner: int | None = None
     layouts: Layouts = field(default_factory=Layouts, repr=False)
+    seen: Seen = field(default_factory=Seen, repr=False)
 
     async def restore(self, tree: str) -> None:
         """Make content and index equal to `tree`: untracked files go, those that the tree's rules ignore stay.
@@ -48,21 +50,29 @@ class Worktree:
     async def become(self, tree: str, *, keeps_ignored: bool) -> None:
         """Make content and index equal to `tree`; without `keeps_ignored` nothing else is left at all."""
         layout = await self.layouts.of(self.git, tree)
+        known = index_tree(self.admin, self.owner)
+        if known is None:
+            self.seen.forget()
         try:
-            await to_thread.run_sync(lambda: sweep(self.root, layout, keeps_strangers=keeps_ignored))
-            has_written = await check_out(self.git, self.admin, tree)
+            await to_thread.run_sync(lambda: sweep(self.root, layout, self.seen, keeps_strangers=keeps_ignored))
+            has_written = await check_out(self.git, self.admin, tree, holds_it=known == tree)
             if keeps_ignored:
                 untracked = (await self.git.run(*_UNTRACKED)).text
                 await to_thread.run_sync(remove_below, self.root, _records(untracked))
-            if self.owner is not None and (has_written or keeps_ignored):
-                await self._give(tree, self.owner)
+            if self.owner is not None:
+                await self._give(layout if has_written else None, self.owner)
         except OSError as error:
             raise GitError(f"the worktree {self.root} cannot be cleaned: {error}; remove it and try again") from error
+        remember(self.admin, tree, self.owner)
 
-    async def _give(self, tree: str, owner: int) -> None:
-        layout = await self.layouts.of(self.git, tree)
-        if await to_thread.run_sync(give, self.root, layout, owner):
-            await refresh(self.git, self.admin, tree)
+    async def _give(self, layout: Layout | None, owner: int) -> None:
+        """Hand what git wrote to the owner; without a layout it wrote nothing."""
+        give_top(self.root, owner)
+        if layout is None:
+            return
+        has_given = await to_thread.run_sync(give, self.root, layout, self.seen, owner)
+        if has_given:
+            await refresh(self.git)
 
     async def paths(self, glob: str = "**") -> tuple[str, ...]:
         """The files, tracked and untracked but not ignored, that fit a glob, sorted.

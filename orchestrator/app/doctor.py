@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import anyio
 from anyio import to_thread
 
 from orchestrator.app.options import Options, Surroundings, grant, look_around
@@ -15,6 +14,8 @@ from orchestrator.errors import OrchestrateError
 from orchestrator.hands.local import local_hands
 from orchestrator.llm.router import ModelRouter
 from roles.kit import configured
+from worktrees.errors import GitError
+from worktrees.git import version
 
 _MIN_GIT = (2, 38)
 _MIN_FREE_BYTES = 2 * 1024**3
@@ -49,12 +50,12 @@ async def examine(options: Options) -> AsyncIterator[Finding]:
 
 
 async def _git() -> Finding:
-    path = shutil.which("git")
-    if path is None:
-        return Finding("git", False, "git is not installed: apt-get install git, or your system's package of it")
-    told = (await anyio.run_process([path, "--version"])).stdout.decode().strip()
-    numbers = tuple(int(part) for part in told.split()[-1].split(".")[:2] if part.isdigit())
-    is_new = numbers >= _MIN_GIT
+    try:
+        found = await to_thread.run_sync(version)
+    except GitError as error:
+        return Finding("git", False, f"{error}; install git with your system's package manager")
+    told = ".".join(map(str, found))
+    is_new = found >= _MIN_GIT
     return Finding("git", is_new, told if is_new else f"{told}: 2.38 or newer is needed (merge-tree --write-tree)")
 
 

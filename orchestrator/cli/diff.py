@@ -25,6 +25,6 @@ def command(run: str | None, task: str | None, attempt: int | None, stat: bool, 
     orchestrate diff latest storage/index --attempt 1
     orchestrate diff 7f3a src/click/formatting.py
     """
-    directory = state_directory(repo, state).find(None if run in (None, "latest") else run)
+    directory = state_directory(repo, state).find(run)
     text = anyio.run(change_text, repo, read_state(directory), task, attempt, stat)
     click.echo(text, nl=not text.endswith("\n"))

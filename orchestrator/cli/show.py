@@ -26,7 +26,7 @@ def command(run: str, task: str, repo: Path, state: str, as_json: bool) -> None:
     orchestrate show latest storage/index
     orchestrate show 7f3a src/click/formatting.py --json
     """
-    directory = state_directory(repo, state).find(None if run == "latest" else run)
+    directory = state_directory(repo, state).find(run)
     found, blobs = read_state(directory), Blobs(directory.blobs)
     if found.run.mode == "migration":
         file = find_file(found, task)

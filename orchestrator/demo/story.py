@@ -53,8 +53,8 @@ async def goal(directory: Path, say: Say, watcher: Watcher) -> Told:
     project = await to_thread.run_sync(bundled_sample, directory)
     say(f"a scripted run on {project.name} …")
     before = await to_thread.run_sync(fingerprint, project.root)
-    with resources.as_file(resources.files("orchestrator.demo") / "goal.toml") as script:
-        options = _options(directory, project, script)
+    with resources.as_file(resources.files("orchestrator.demo")) as scripts:
+        options = _options(directory, project, scripts)
         ended = await run_goal(options, GOAL, watcher)
     return Told(
         project,
@@ -73,11 +73,11 @@ def _project(directory: Path, offline: bool, say: Say) -> Project:
     return bundled_sample(directory)
 
 
-def _options(directory: Path, project: Project, script: Path | None = None) -> Options:
+def _options(directory: Path, project: Project, scripts: Path | None = None) -> Options:
     flags: dict[str, object] = {"state": {"dir": str(directory / "state")}}
-    if script is not None:
-        model = {"model": f"scripted:{script}"}
-        strong = {"strong": model | {"description": "for subtle work"}}
+    if scripts is not None:
+        model = {"model": f"scripted:{scripts / 'goal.toml'}"}
+        strong = {"strong": {"model": f"scripted:{scripts / 'goal-strong.toml'}", "description": "for subtle work"}}
         flags |= {
             "gate": {"command": GATE, "report": "unittest"},
             "roles": {"planner": model, "worker": model | {"variants": strong}, "judge": model},

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import anyio
 from anyio import to_thread
+from anyio.abc import TaskGroup
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.errors import EnvironmentProblem
@@ -90,9 +91,8 @@ async def local_hands(
 ) -> AsyncIterator[LocalHands]:
     """Hands on this host while the block lasts; everything they started is dead afterwards.
 
-    `state` is a directory of our own, outside the repository, for worktrees, logs and what lives as long as the
-    block. `slots` bounds the commands that run at the same time (default: one per core). Must be entered in the
-    thread that runs until the block ends: the kernel ends what a thread started when the thread ends.
+    `state` is a directory of our own, outside the repository. `slots` bounds the commands that run at the same time
+    (default: one per core). The kernel ties what is started to the thread that runs this block.
 
     Raises:
         UsageProblem: the grant names a directory that is missing or may not be bound.
@@ -100,16 +100,12 @@ async def local_hands(
     """
     grant, environ = grant or Grant(), os.environ if environ is None else environ
     with ExitStack() as stack:
-        with _trouble(f"The state directory {state} cannot be used"):
-            await to_thread.run_sync(drop_old_logs, state / "logs")
-            session = await to_thread.run_sync(stack.enter_context, open_session(state))
-            stack.enter_context(guarded(session))
+        session = await _session(state, stack)
         around = Surroundings(repository.root, home or Path.home(), state)
         with _trouble(f"The repository {repository.root} cannot be read"):
             policy = await resolve_policy(repository, grant, around, environ)
             origin = await read_origin(repository)
         tried = await try_sandbox(policy, around, environ, session)
-        tasks = anyio.create_task_group()
         host = Host(
             repository=repository.root,
             pool=worktree_pool(repository, state, policy.uid),
@@ -119,19 +115,33 @@ async def local_hands(
             shared=policy.shared,
             owner=policy.uid,
             slots=anyio.CapacityLimiter(slots or len(os.sched_getaffinity(0))),
-            tasks=tasks,
+            tasks=anyio.create_task_group(),
             session=session,
             logs=state / "logs" / session.name,
         )
-        hands = LocalHands(host, policy, tried)
-        await tasks.__aenter__()
-        try:
+        async with _alive(LocalHands(host, policy, tried), host.tasks) as hands:
             yield hands
-        finally:
-            with anyio.CancelScope(shield=True):
-                await hands.close()
-                tasks.cancel_scope.cancel()
-            await tasks.__aexit__(None, None, None)  # without the block's own exception, which is not to be wrapped
+
+
+async def _session(state: Path, stack: ExitStack) -> Path:
+    with _trouble(f"The state directory {state} cannot be used"):
+        await to_thread.run_sync(drop_old_logs, state / "logs")
+        session = await to_thread.run_sync(stack.enter_context, open_session(state))
+        stack.enter_context(guarded(session))
+        return session
+
+
+@asynccontextmanager
+async def _alive(hands: LocalHands, tasks: TaskGroup) -> AsyncIterator[LocalHands]:
+    """The group is left without the block's own exception, which would come out wrapped in a group of exceptions."""
+    await tasks.__aenter__()
+    try:
+        yield hands
+    finally:
+        with anyio.CancelScope(shield=True):
+            await hands.close()
+            tasks.cancel_scope.cancel()
+        await tasks.__aexit__(None, None, None)
 
 
 def worktree_pool(repository: Repository, state: Path, owner: int | None = None) -> Pool:

@@ -4,6 +4,7 @@ The command gets a pipe and not the log itself: a script that opens /dev/stderr 
 of another owner could not be opened at all.
 """
 
+import errno
 import fcntl
 import os
 from pathlib import Path
@@ -17,11 +18,16 @@ _BUSY_PAUSE_S = 0.001
 
 
 class OutputPipe:
-    """A pipe into the file `log`. `size_bytes` counts what has arrived; `is_over` tells that the limit was reached."""
+    """A pipe into the file `log`. `size_bytes` counts what has arrived; `is_over` tells that the limit was reached.
+
+    `failure` says why the log could not be written, if so: the disk is full, for example.
+    """
 
     def __init__(self, log: Path, limit_bytes: int, owner: int | None) -> None:
         self.size_bytes = 0
         self.is_over = False
+        self.failure = ""
+        self._can_splice = True
         self._limit = limit_bytes
         self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         self._source, self.writer = os.pipe()
@@ -47,9 +53,12 @@ class OutputPipe:
         """Move what is there now, a few megabytes at most; whether nothing more is to come."""
         for _ in range(_STEPS):
             try:
-                moved = os.splice(self._source, self._log, self._room(), flags=os.SPLICE_F_NONBLOCK)
+                moved = self._transfer(self._room())
             except BlockingIOError:
                 return False
+            except OSError as error:
+                self.failure = str(error)
+                return True
             self.size_bytes += moved
             self.is_over = self.size_bytes > self._limit
             if self.is_over:
@@ -57,6 +66,21 @@ class OutputPipe:
             if moved == 0 or self.is_over:
                 return True
         return False
+
+    def _transfer(self, most: int) -> int:
+        """Bytes moved, 0 at the end."""
+        if self._can_splice:
+            try:
+                return os.splice(self._source, self._log, most, flags=os.SPLICE_F_NONBLOCK)
+            except OSError as error:
+                if error.errno != errno.EINVAL:
+                    raise
+            self._can_splice = False  # the log's file system does not know it
+        chunk = memoryview(os.read(self._source, most))
+        written = 0
+        while written < len(chunk):
+            written += os.write(self._log, chunk[written:])
+        return written
 
     def _room(self) -> int:
         """One byte more than allowed, which tells output of just the limit from too much."""

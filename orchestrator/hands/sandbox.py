@@ -11,8 +11,8 @@ from orchestrator.hands.ceilings import limited
 from orchestrator.hands.mounts import Mount, empty, link, read_only, writable
 from orchestrator.hands.places import SYSTEM, Surroundings, is_provided
 from orchestrator.hands.policy import Policy
-from orchestrator.hands.process import Build
 from orchestrator.hands.programs import Programs
+from orchestrator.hands.started import Build
 from orchestrator.hands.system_files import User
 from orchestrator.ports.hands import Command
 

@@ -102,7 +102,7 @@ class StateDirectory:
         return [self.run(RunId(name)) for name in names]
 
     def find(self, wanted: str | None) -> RunDirectory:
-        """The run with this id, or whose id begins or ends with it; the latest when None.
+        """The run with this id, or whose id begins or ends with it; the latest for `latest` or None.
 
         Raises:
             UsageProblem: there is none, or more than one.
@@ -110,7 +110,7 @@ class StateDirectory:
         runs = self.runs()
         if not runs:
             raise UsageProblem(f"no run of this repository is known (looked in {self.path / 'runs'})")
-        if wanted is None:
+        if wanted in (None, "latest"):
             return runs[-1]
         found = [run for run in runs if run.run == wanted] or [
             run for run in runs if run.run.startswith(wanted) or run.run.endswith(wanted)

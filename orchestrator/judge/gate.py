@@ -114,7 +114,7 @@ def _baseline_problem(spec: CheckSpec, receipt: Receipt) -> str:
             return f"{what} printed more than [hands] output_mb allows: make it quieter or raise the limit"
         case ReceiptStatus.KILLED:
             return f"{what} was killed on the base, before anything changed"
-    if receipt.tests is None and receipt.exit_code == 127:  # what a shell says of a command it does not know
+    if receipt.counts.total == 0 and receipt.exit_code == 127:  # what a shell says of a command it does not know
         return (
             f"{what} was not found in the sandbox: install it into the project's environment, or bind where it lies "
             "with --read-only DIR"

@@ -1,7 +1,7 @@
 """A small OpenAI-compatible server on 127.0.0.1 that plays the same scripts as `scripted:FILE` models.
 
 In a test: `async with LoopbackServer(items).run() as url`. As a process of its own:
-`python -m tests.loopback.server SCRIPT [--port N] [--state FILE] [--latency S]`; it writes its URL as the first line
+`python -m tests.loopback.server SCRIPT... [--port N] [--state FILE] [--latency S]`; it writes its URL as the first line
 of standard output. The role is taken from the model's name (`openai/worker`, `openai/worker-strong`), the task from a
 line `Task: <id>` of the first user message. `GET /_stats` tells what happened.
 """
@@ -168,7 +168,8 @@ async def _write(stream: SocketStream, connection: h11.Connection, answer: Answe
 
 
 async def _main(arguments: argparse.Namespace) -> None:
-    server = LoopbackServer(read_script(arguments.script), latency_s=arguments.latency, state=arguments.state)
+    items = [item for script in arguments.script for item in read_script(script)]
+    server = LoopbackServer(items, latency_s=arguments.latency, state=arguments.state)
     async with server.run(arguments.port) as url:
         sys.stdout.write(f"{url}\n")
         sys.stdout.flush()
@@ -179,7 +180,7 @@ async def _main(arguments: argparse.Namespace) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("script", type=Path)
+    parser.add_argument("script", type=Path, nargs="+", help="played as if they were one file")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--state", type=Path, help="file that remembers what was answered, across restarts")
     parser.add_argument("--latency", type=float, default=0.0, metavar="S")

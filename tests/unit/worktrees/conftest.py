@@ -4,12 +4,14 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+import worktrees
 from worktrees.pool import Pool, Worktree
 from worktrees.repository import Repository
 
@@ -66,6 +68,17 @@ class Project:
         for file in sorted(path for path in self.root.rglob("*") if ".git" not in path.parts):
             seen.update(os.fsencode(file) + (file.read_bytes() if file.is_file() else b""))
         return seen.hexdigest()
+
+
+def python(code: str, *args: str) -> "subprocess.Popen[str]":
+    """Another process that runs `code` with the package at hand; talk to it through its pipes."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *args],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(worktrees.__file__).parents[1]), *sys.path])},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 def content(root: Path) -> dict[str, bytes | str]:

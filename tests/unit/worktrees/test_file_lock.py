@@ -2,14 +2,12 @@
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import anyio
 import pytest
 
-import worktrees
+from tests.unit.worktrees.conftest import python
 from worktrees.lock import file_lock, try_lock
 
 COUNTING = """
@@ -36,20 +34,10 @@ time.sleep(60)
 """
 
 
-def python(code: str, place: Path) -> "subprocess.Popen[str]":
-    source = Path(worktrees.__file__).parents[1]
-    return subprocess.Popen(
-        [sys.executable, "-c", code, str(place)],
-        env={**os.environ, "PYTHONPATH": str(source)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
 def test_tasks_and_processes_take_turns(tmp_path: Path) -> None:
     (tmp_path / "count").write_text("0")
 
-    processes = [python(COUNTING, tmp_path) for _ in range(3)]
+    processes = [python(COUNTING, str(tmp_path)) for _ in range(3)]
 
     assert [process.communicate()[0] for process in processes] == [""] * 3
     assert (tmp_path / "count").read_text() == "60"
@@ -79,7 +67,7 @@ async def test_an_error_in_the_block_frees_the_lock(tmp_path: Path) -> None:
 
 
 def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
-    holder = python(HOLDING, tmp_path)
+    holder = python(HOLDING, str(tmp_path))
     assert holder.stdout
     assert holder.stdout.readline() == "held\n"
     assert try_lock(tmp_path / "lock") is None

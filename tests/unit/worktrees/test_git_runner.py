@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-import worktrees
-from tests.unit.worktrees.conftest import Project
+from tests.unit.worktrees.conftest import Project, python
 from worktrees.errors import GitError
 from worktrees.git import Git, program, version
 from worktrees.repository import Repository
@@ -135,7 +132,7 @@ def _is_alive(pid: int) -> bool:
 
 async def test_a_search_ends_when_its_caller_is_killed(project: Project) -> None:
     project.write({"x.txt": "x" * 5000})
-    caller = _python(
+    caller = python(
         "import anyio, pathlib, sys\n"
         "from worktrees.git import Git\n"
         "root = pathlib.Path(sys.argv[1])\n"
@@ -148,14 +145,9 @@ async def test_a_search_ends_when_its_caller_is_killed(project: Project) -> None
         assert await until(lambda: bool(searches(project.root)), 10)
     finally:
         caller.send_signal(signal.SIGKILL)
-        caller.wait()
+        caller.communicate()
 
     assert await until(lambda: not searches(project.root))
-
-
-def _python(code: str, *args: str) -> subprocess.Popen[bytes]:
-    source = Path(worktrees.__file__).parents[1]
-    return subprocess.Popen([sys.executable, "-c", code, *args], env={**os.environ, "PYTHONPATH": str(source)})
 
 
 async def test_many_commands_at_once_all_succeed(repository: Repository) -> None:

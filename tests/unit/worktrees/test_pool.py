@@ -5,14 +5,12 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import anyio
 import pytest
 
-import worktrees
-from tests.unit.worktrees.conftest import FILES, Project, content
+from tests.unit.worktrees.conftest import FILES, Project, content, python
 from worktrees.errors import GitError
 from worktrees.pool import Pool, Worktree
 from worktrees.repository import Repository
@@ -43,14 +41,7 @@ anyio.run(main, *sys.argv[1:], None, None)
 
 
 def leasing(project: Project, place: Path) -> "subprocess.Popen[str]":
-    source = Path(worktrees.__file__).parents[1]
-    return subprocess.Popen(
-        [sys.executable, "-c", LEASING, str(project.root), str(place)],
-        env={**os.environ, "PYTHONPATH": str(source)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    return python(LEASING, str(project.root), str(place))
 
 
 async def test_a_lease_is_a_real_worktree_with_exactly_the_commits_files(
@@ -379,3 +370,34 @@ async def test_recycling_at_the_same_commit_writes_no_file_that_was_not_changed(
 
     assert content(worktree.root) == EXPECTED
     assert {path for path in FILES if (worktree.root / path).stat().st_ino != before[path]} <= {"src/app.py"}
+
+
+async def test_a_directory_that_was_in_order_is_looked_at_again_once_it_has_changed(
+    pool: Pool, repository: Repository
+) -> None:
+    worktree = await pool.lease(repository.head())
+    await anyio.sleep(0.15)
+    for number in range(3):
+        await pool.release(worktree)
+        worktree = await pool.lease(repository.head())
+        assert content(worktree.root) == EXPECTED
+        if number == 0:
+            (worktree.root / "src" / "deep" / "er" / "left").write_text("x")
+        if number == 1:
+            shutil.rmtree(worktree.root / "src" / "deep")
+
+
+async def test_a_worktree_whose_preparation_was_cancelled_is_whole_the_next_time(
+    pool: Pool, repository: Repository
+) -> None:
+    worktree = await pool.lease(repository.head())
+    await anyio.sleep(0.15)
+    for number in range(10):
+        await pool.release(worktree)
+        with anyio.move_on_after(number * 0.002):
+            worktree = await pool.lease(repository.head())
+        await pool.release(worktree)
+        worktree = await pool.lease(repository.head())
+        assert content(worktree.root) == EXPECTED
+        shutil.rmtree(worktree.root / "src" / "deep")
+        (worktree.root / "README.md").write_text("changed")

@@ -1,14 +1,11 @@
 """The user's repository: finding it from anywhere, refusing what cannot be worked on, reading without running."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import worktrees
-from tests.unit.worktrees.conftest import Project
+from tests.unit.worktrees.conftest import Project, python
 from worktrees.errors import GitError, NoCommit, NotARepository
 from worktrees.repository import Repository, create_repository
 
@@ -190,12 +187,4 @@ def test_gitpython_is_not_imported_before_it_is_needed(project: Project) -> None
         "opened.remotes()\n"
         "print('git' in sys.modules)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(project.root)],
-        env={**os.environ, "PYTHONPATH": str(Path(worktrees.__file__).parents[1])},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    assert done.stdout.split() == ["False", "True"]
+    assert python(code, str(project.root)).communicate()[0].split() == ["False", "True"]

@@ -1,0 +1,156 @@
+"""One bubblewrap that was started: knowing when it ends, ending it, and being sure that all of it is dead.
+
+What the kernel calls the first process of a pid namespace outlives all others in it, and a pidfd tells when it is
+gone. So a result is only given once nothing of the sandbox can write any more.
+"""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+from orchestrator.hands.bubblewrap import ENVIRONMENT
+
+_DYING_S = 5.0
+_OOM_SCORE = "800"
+
+Build = Callable[[int, int], list[str]]
+"""Makes the command line from the two descriptors on which bubblewrap reports: info and status."""
+
+
+@dataclass
+class Started:
+    """The outermost bubblewrap (`popen`, and `monitor`, its pidfd) and the first process of its sandbox (`first`).
+
+    `info` and `status` are the ends of pipes on which bubblewrap reports.
+    """
+
+    popen: subprocess.Popen[bytes]
+    monitor: int
+    info: int
+    status: int
+    was_killed: bool = False
+    first: int | None = None
+    told: bytes = b""
+
+    async def meet(self) -> None:
+        """Wait until bubblewrap has told the first process of the sandbox, and hold on to it."""
+        while chunk := await _read(self.info):
+            self.told += chunk
+        found = re.search(rb'"child-pid": (\d+)', self.told)
+        if found:
+            with contextlib.suppress(OSError):  # it is gone already, or we have no descriptor left
+                self.first = os.pidfd_open(int(found[1]))
+
+    async def exited(self) -> None:
+        """Wait until bubblewrap itself has exited."""
+        await anyio.wait_readable(self.monitor)
+
+    async def end(self) -> None:
+        """Kill what still lives and wait until all of it is dead; a process stuck in the kernel is waited for 5 s."""
+        with anyio.move_on_after(_DYING_S):
+            if self.first is None:
+                await self.meet()
+            self._kill()
+            await self.exited()
+            self.was_killed = self.popen.wait() < 0
+            if self.first is not None:
+                await anyio.wait_readable(self.first)
+        self._let_go()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.monitor if self.first is None else self.first, signal.SIGKILL)
+
+    def _let_go(self) -> None:
+        """Reap the first process if it became ours, as it does where we are process 1 of a container."""
+        if self.first is None:
+            return
+        with contextlib.suppress(ChildProcessError):
+            os.waitid(os.P_PIDFD, self.first, os.WEXITED | os.WNOHANG)
+        os.close(self.first)
+        self.first = None
+
+    def exit_code(self) -> int | None:
+        """The command's exit code, 128 + n after signal n; None if it never started or was killed with the sandbox."""
+        found = re.search(rb'"exit-code": (\d+)', b"".join(_available(self.status)))
+        return int(found[1]) if found else None
+
+
+def start(build: Build, writer: int, stack: contextlib.ExitStack) -> Started:
+    """Start a bubblewrap that prints to `writer`; its descriptors are closed with the stack.
+
+    Must be called in a thread that lives as long as the command may: the kernel ties the one's life to the other's.
+
+    Raises:
+        OSError: the host could not start it.
+    """
+    info_source, info = _pipe(stack)
+    status_source, status = _pipe(stack)
+    try:
+        popen = _popen(build(info, status), writer, (info, status))
+    finally:
+        os.close(info)
+        os.close(status)
+    try:
+        monitor = os.pidfd_open(popen.pid)
+    except OSError:
+        popen.kill()
+        popen.wait()
+        raise
+    stack.callback(os.close, monitor)
+    return Started(popen, monitor, info_source, status_source)
+
+
+def _popen(words: list[str], writer: int, passed: tuple[int, int]) -> subprocess.Popen[bytes]:
+    with _expendable():
+        return subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=writer,
+            stderr=writer,
+            env=ENVIRONMENT,
+            cwd="/",
+            pass_fds=passed,
+            start_new_session=True,
+        )
+
+
+@contextlib.contextmanager
+def _expendable() -> Iterator[None]:
+    """What is started meanwhile is to die before we do if memory runs out: it inherits our score, for a moment high."""
+    score = Path("/proc/self/oom_score_adj")
+    try:
+        usual = score.read_text()
+        score.write_text(_OOM_SCORE)
+    except OSError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        score.write_text(usual)
+
+
+def _pipe(stack: contextlib.ExitStack) -> tuple[int, int]:
+    source, sink = os.pipe()
+    os.set_blocking(source, False)
+    stack.callback(os.close, source)
+    return source, sink
+
+
+async def _read(source: int) -> bytes:
+    await anyio.wait_readable(source)
+    return os.read(source, 4096)
+
+
+def _available(source: int) -> Iterator[bytes]:
+    with contextlib.suppress(BlockingIOError):
+        while chunk := os.read(source, 4096):
+            yield chunk

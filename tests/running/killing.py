@@ -1,0 +1,108 @@
+"""Killing Orchestrate with SIGKILL and resuming it, as power cuts and impatient people do."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from orchestrator.domain.event.landing import LandingFinished
+from orchestrator.journal.store import read_all
+from tests.running.cli import COMMAND, Finished, orchestrate
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a run is started: its own words, and those that every verb about it needs."""
+
+    words: Sequence[str]
+    where: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str]
+
+    def begin(self) -> subprocess.Popen[bytes]:
+        """Start the run and do not wait for it."""
+        return subprocess.Popen(
+            [*COMMAND, *self.words, *self.where],
+            cwd=self.cwd,
+            env=dict(self.env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def to_the_end(self) -> tuple[Finished, float]:
+        """Run without a disturbance; the result and how many seconds it took."""
+        began = time.monotonic()
+        done = orchestrate(*self.words, *self.where, "--json", cwd=self.cwd, env=self.env)
+        return done, time.monotonic() - began
+
+    def resume(self) -> Finished:
+        """Go on; a run that died before its first event is started again, as a person would."""
+        done = orchestrate("resume", *self.where, "--json", cwd=self.cwd, env=self.env)
+        if done.code == 2 and ("no run of this repository" in done.err or "before its first event" in done.err):
+            return self.to_the_end()[0]
+        return done
+
+
+def kill_after(start: Start, seconds: float) -> bool:
+    """Start the run and kill it with SIGKILL after so many seconds; whether it was still running then."""
+    process = start.begin()
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        return True
+    return False
+
+
+def moments(count: int, duration_s: float, seed: int) -> list[float]:
+    """Random moments of a run, one in each of `count` equal parts of it."""
+    draw = random.Random(seed)
+    return [(part + draw.random()) * duration_s / count for part in range(count)]
+
+
+def processes_about(place: Path) -> list[str]:
+    """Command lines of processes that have this directory as a word or work in it."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (entry / "cmdline").read_bytes().decode(errors="replace").replace("\0", " ")
+            cwd = str((entry / "cwd").readlink())
+        except OSError:
+            continue
+        if int(entry.name) != os.getpid() and (str(place) in words or cwd.startswith(str(place))):
+            found.append(words)
+    return found
+
+
+def landed_more_than_once(journal: Path) -> list[str]:
+    """Units that the journal says landed twice."""
+    landed = (one.event.units for one in read_all(journal) if isinstance(one.event, LandingFinished))
+    return [unit for unit, count in Counter(unit for units in landed for unit in units).items() if count > 1]
+
+
+def terminal(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What must be the same however often a run was cut off."""
+    files = result["files"]
+    return {
+        "outcome": result["outcome"],
+        "exit": result["exit"],
+        "landed": sorted(files["landed"]),
+        "rejected": sorted(file["path"] for file in files["rejected"]),
+        "tasks": result["tasks"],
+    }
+
+
+def as_json(finished: Finished) -> dict[str, Any]:
+    """The result object; shows what was said when there is none."""
+    assert finished.out.strip(), finished.err[-3000:]
+    result: dict[str, Any] = json.loads(finished.out)
+    return result
