@@ -5,10 +5,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import anyio
 import pytest
 
 import worktrees
@@ -79,6 +80,14 @@ def python(code: str, *args: str) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         text=True,
     )
+
+
+async def until(condition: Callable[[], bool], limit_s: float = 5.0) -> bool:
+    with anyio.move_on_after(limit_s):
+        while not condition():  # noqa: ASYNC110 - what is waited for happens in other processes
+            await anyio.sleep(0.01)
+        return True
+    return False
 
 
 def content(root: Path) -> dict[str, bytes | str]:

@@ -17,6 +17,7 @@ from worktrees.repository import Repository
 from worktrees.snapshot import snapshot
 from worktrees.trees import overlay, tree_of, write_blob
 
+COMMITTER = {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a"}
 HOOKS = ("post-checkout", "post-index-change", "reference-transaction", "pre-commit", "commit-msg", "post-commit")
 
 
@@ -164,6 +165,19 @@ async def test_no_verb_of_git_runs_them_through_our_runner(trap: Trap, command: 
     with suppress(GitError):  # some verbs fail without their programs, which is well
         await git.run(*command, env=identity)
 
+    assert trap.sprung() == set()
+
+
+@pytest.mark.parametrize("command", ["diff HEAD", "diff-index -p HEAD", "diff-files -p", "log -p -1", "show HEAD"])
+async def test_diffs_show_the_real_content_in_spite_of_drivers(trap: Trap, command: str) -> None:
+    trap.project.write({"src/app.py": "print('changed')\n"})
+    git = Repository.open(trap.project.root).checkout_git
+    await git.run("commit", "-q", "-am", "x", env={"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a", **COMMITTER})
+    trap.project.write({"src/app.py": "print('again')\n"})
+
+    shown = await git.text(*command.split())
+
+    assert "+print('" in shown
     assert trap.sprung() == set()
 
 

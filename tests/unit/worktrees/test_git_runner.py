@@ -3,27 +3,18 @@
 import os
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import anyio
 import pytest
 
-from tests.unit.worktrees.conftest import Project, python
+from tests.unit.worktrees.conftest import Project, python, until
 from worktrees.errors import GitError
 from worktrees.git import Git, program, version
 from worktrees.repository import Repository
 
 ENDLESS = r"(x*)*\1y"
 """A pattern that keeps a regular expression engine busy for hours on a line of many x."""
-
-
-async def until(condition: Callable[[], bool], limit_s: float = 5.0) -> bool:
-    with anyio.move_on_after(limit_s):
-        while not condition():  # noqa: ASYNC110 - what is waited for happens in other processes
-            await anyio.sleep(0.01)
-        return True
-    return False
 
 
 def searches(place: Path) -> list[int]:

@@ -73,7 +73,7 @@ def nested(place: Path, marker: Marker, *, has_commit: bool = True) -> Path:
         inner.git("add", "-A")
         inner.git("commit", "-q", "-m", "inner")
     arm(place / ".git", marker)
-    (place / "inner.py").write_text("changed\n")
+    (place / "inner.py").write_text("y\n")  # as long as before, so that git has to filter the content to compare it
     return place
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.unit.worktrees.conftest import FILES, Project, content, python
+from tests.unit.worktrees.conftest import FILES, Project, content, python, until
 from worktrees.errors import GitError
 from worktrees.pool import Pool, Worktree
 from worktrees.repository import Repository
@@ -37,6 +37,18 @@ async def main(root, place, ready, go):
     print(json.dumps([good, sorted(w.name for w in held)]), flush=True)
     sys.stdin.readline()
 anyio.run(main, *sys.argv[1:], None, None)
+"""
+
+NAPPING = """
+import anyio, pathlib, sys
+from worktrees.pool import Pool
+from worktrees.repository import Repository
+async def main(root, place, nap):
+    repository = Repository.open(pathlib.Path(root))
+    worktree = await Pool(repository, pathlib.Path(place)).lease(repository.head())
+    print(worktree.name, flush=True)
+    await worktree.git.run("-c", nap, "nap")
+anyio.run(main, *sys.argv[1:])
 """
 
 
@@ -211,6 +223,25 @@ async def test_a_process_killed_while_leasing_leaves_a_pool_that_works(
     assert project.git("worktree", "list").count("\n") >= 8
 
 
+async def test_a_worktree_is_not_leased_while_a_git_of_a_killed_process_is_at_it(
+    project: Project, pool: Pool, tmp_path: Path
+) -> None:
+    pid = tmp_path / "pid"
+    process = python(NAPPING, str(project.root), str(tmp_path / "pool"), f"alias.nap=!echo $$ > {pid}; exec sleep 60")
+    assert process.stdout
+    name = process.stdout.readline().strip()
+    assert await until(lambda: pid.exists() and pid.read_text().endswith("\n"))
+    process.kill()
+    process.communicate()
+
+    other = await pool.lease(project.git("rev-parse", "HEAD"))
+    os.kill(int(pid.read_text()), signal.SIGKILL)
+    assert await until(lambda: name in pool.idle())
+    again = await pool.lease(other.commit)
+
+    assert (other.name != name, again.name) == (True, name)
+
+
 class TestRepair:
     """What users and crashes do to worktrees between two leases."""
 
@@ -328,6 +359,7 @@ async def test_with_an_owner_everything_in_a_worktree_belongs_to_them(project: P
     for commit in (base, other, base):
         worktree = await pool.lease(commit)
         assert owners(worktree.root) == {12345}
+        assert await worktree.git.text("diff-files", "--name-only") == ""
         (worktree.root / "src" / "deep").rename(worktree.root / "moved")
         (worktree.root / "noise.log").write_text("by root")
         await worktree.restore(project.tree(other))

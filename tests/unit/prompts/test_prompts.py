@@ -1,0 +1,90 @@
+"""Prompts: strict loading and rendering, and a golden file for each, so that a change of wording is a visible diff."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prompts import PromptError, fence, load
+from prompts.loader import names, parse
+from tests.golden import check_golden
+
+EXAMPLES = {
+    "acceptance": "- Cart.total() subtracts the discount",
+    "checks": "- python -m pytest: 20 passed (receipt check/gate~0)",
+    "contract": "- goal: discounts\n- gate: nothing is lost (checked by `python -m pytest`)",
+    "diff": "<diff-0>\n+x = 1\n</diff-0>",
+    "diffstat": "<diffstat-0>\n calc.py | 2 +-\n</diffstat-0>",
+    "earlier": "This is the first attempt.",
+    "gate": "python -m pytest -q",
+    "goal": "Add discounts to the shop",
+    "limits": "12 tasks in a plan; 2 levels of planners below you",
+    "max_children": "12",
+    "max_depth": "3",
+    "non_goals": "the invoice",
+    "notes": "- outside the paths the task expected to change: README.md",
+    "number": "1",
+    "outcome": "A cart can carry one discount.",
+    "paths": "shop/cart.py, shop/discounts.py",
+    "reasons": "2 tests that passed on the base fail now: test_cart.CartTest.test_total",
+    "reports": "discounts (Discounts on a cart): merged",
+    "slice": "Everything about discounts.",
+    "task": "discounts",
+    "title": "Discounts on a cart",
+    "tools": "`shell`, `read`, `edit`, `write`, `finish`",
+    "variants": "- strong: for subtle work",
+}
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_prompt_renders_to_its_golden_file(name: str) -> None:
+    prompt = load(name)
+    text = prompt.render(**{key: EXAMPLES[key] for key in prompt.inputs})
+    assert "{{" not in text
+    check_golden(f"prompts/{name}.md", text)
+
+
+def test_a_value_too_few_or_too_many_is_an_error() -> None:
+    prompt = load("worker-again")
+    with pytest.raises(PromptError, match=r"missing \['reasons'\]"):
+        prompt.render()
+    with pytest.raises(PromptError, match=r"unknown \['mood'\]"):
+        prompt.render(reasons="x", mood="good")
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("no front matter", "does not begin with front matter"),
+        ("---\nversion: 1\ninputs: a\n---\ntext\n", "declares ['a'] and uses []"),
+        ("---\nversion: 1\ninputs:\n---\n{{b}}\n", "declares [] and uses ['b']"),
+        ("---\nversion: one\ninputs:\n---\ntext\n", "version is missing or no number"),
+        ("---\nmood: good\n---\ntext\n", "front matter line 'mood: good'"),
+    ],
+)
+def test_a_prompt_file_that_is_wrong_is_refused(source: str, said: str) -> None:
+    with pytest.raises(PromptError) as problem:
+        parse("x", source)
+    assert said in str(problem.value)
+
+
+def test_an_unknown_prompt_is_told_with_those_that_exist() -> None:
+    with pytest.raises(PromptError, match="worker-again"):
+        load("ghost")
+
+
+def test_values_are_put_in_place_and_never_read_as_places_themselves() -> None:
+    prompt = parse("x", "---\nversion: 1\ninputs: a, b\n---\n{{a}} {{b}}\n")
+    assert prompt.render(a="{{b}}", b="2") == "{{b}} 2\n"
+
+
+def test_the_sha_changes_with_the_wording() -> None:
+    head = "---\nversion: 1\ninputs:\n---\n"
+    assert parse("x", head + "one").sha != parse("x", head + "two").sha
+
+
+@given(st.text())
+def test_no_text_can_close_its_own_fence(text: str) -> None:
+    fenced = fence("diff", text)
+    mark = fenced.split("\n", 1)[0].strip("<>")
+    assert f"</{mark}>" not in text
+    assert fenced.endswith(f"\n</{mark}>")
