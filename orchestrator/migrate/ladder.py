@@ -52,7 +52,9 @@ def is_changed(file: FileRecord) -> bool:
 def leftover(file: FileRecord) -> FileStatus | None:
     """What becomes of a file that still stands on the ladder when it has ended; None if it has its end already."""
     match file.status:
-        case FileStatus.EJECTED | FileStatus.RESTORED:
+        case FileStatus.EJECTED:
+            return FileStatus.REJECTED
+        case FileStatus.RESTORED:
             return FileStatus.REJECTED if file.tried else FileStatus.UNCHANGED
         case FileStatus.DISCOVERED | FileStatus.TRANSFORMED:
             return FileStatus.UNCHANGED if file.sites else FileStatus.NOTHING_TO_DO

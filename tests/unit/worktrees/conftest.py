@@ -112,6 +112,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Project:
     made = Project(tmp_path_factory.mktemp("template"))
     made.git("init", "-q", "-b", "main", "--template=")
     made.commit(FILES)
+    made.git("gc", "-q", "--prune=now")
     return made
 
 

@@ -56,14 +56,20 @@ def test_paths_that_are_fine(path: str) -> None:
     assert objection(path) is None
 
 
-@pytest.mark.parametrize("path", [".git", ".GIT", ".git ", ".git.", ".g\u200cit", "git~1", ".git:x", "a\\.git"])
-def test_every_name_that_git_itself_refuses_is_refused(project: Project, path: str) -> None:
+def test_every_name_that_git_itself_refuses_is_refused(project: Project) -> None:
     blob = project.git("hash-object", "-w", "--stdin", stdin=b"x")
     guards = ("-c", "core.protectHFS=true", "-c", "core.protectNTFS=true")
+    names = [".git", ".GIT", ".git ", ".git.", ".g\u200cit", "git~1", ".git:x", "a\\.git"]
 
-    complaint = project.complaint(*guards, "update-index", "--add", "--cacheinfo", f"100644,{blob},{path}/x")
+    refused = {
+        name
+        for name in names
+        if "Invalid path"
+        in project.complaint(*guards, "update-index", "--add", "--cacheinfo", f"100644,{blob},{name}/x")
+    }
 
-    assert ("Invalid path" in complaint) <= (objection(f"{path}/x") is not None)
+    assert refused >= {".git", ".GIT", ".git ", "git~1", ".g\u200cit"}
+    assert all(objection(f"{name}/x") for name in refused)
 
 
 def test_control_characters_make_a_name_unreadable() -> None:

@@ -211,7 +211,7 @@ async def test_a_killed_process_gives_its_worktrees_back(project: Project, pool:
 async def test_a_process_killed_while_leasing_leaves_a_pool_that_works(
     project: Project, pool: Pool, tmp_path: Path
 ) -> None:
-    for pause in (0.3, 0.35, 0.45):
+    for pause in (0.3, 0.4):
         process = leasing(project, tmp_path / "pool")
         await anyio.sleep(pause)
         process.send_signal(signal.SIGKILL)
@@ -424,9 +424,9 @@ async def test_a_worktree_whose_preparation_was_cancelled_is_whole_the_next_time
 ) -> None:
     worktree = await pool.lease(repository.head())
     await anyio.sleep(0.15)
-    for number in range(10):
+    for number in range(6):
         await pool.release(worktree)
-        with anyio.move_on_after(number * 0.002):
+        with anyio.move_on_after(number * 0.004):
             worktree = await pool.lease(repository.head())
         await pool.release(worktree)
         worktree = await pool.lease(repository.head())

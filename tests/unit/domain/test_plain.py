@@ -1,0 +1,38 @@
+"""Words of models and repositories, made inert."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.domain.plain import inert, strip_controls
+
+
+@pytest.mark.parametrize(
+    ("text", "gone"),
+    [
+        ("ask @everyone", "@everyone"),
+        ("Closes #12 and fixes #13", "Closes #12"),
+        ("resolves: #4", "resolves: #4"),
+        ("![x](http://tracker.invalid/p.png)", "!["),
+        ("<script>alert(1)</script>", "<script>"),
+        ("red \x1b[31mtext", "\x1b"),
+        ("right\u202eleft", "\u202e"),
+        ("bell\x07", "\x07"),
+        ("\x9b31m", "\x9b"),
+    ],
+)
+def test_what_could_act_is_gone_and_the_rest_can_still_be_read(text: str, gone: str) -> None:
+    assert gone not in inert(text)
+
+
+def test_plain_words_stay_as_they_are() -> None:
+    text = "2 tests fail: a@b.c is fine, 100% of `x < y`? no:\n\tok"
+    assert inert(text) == text.replace("<", "&lt;")
+
+
+@given(st.text())
+def test_no_control_or_formatting_character_survives(text: str) -> None:
+    left = {unicodedata.category(char) for char in strip_controls(text) if char not in "\n\t"}
+    assert not left & {"Cc", "Cf", "Cs"}

@@ -1,0 +1,110 @@
+"""From evidence to verdict: only green receipts lead to merge, and a lens can only take that away."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.domain.attempt import Exit
+from orchestrator.domain.check import Difference
+from orchestrator.domain.task import Task
+from orchestrator.domain.verdict import LensVote, VerdictKind
+from orchestrator.judge.rules import Finding, check_diff, out_of_scope
+from orchestrator.judge.verdict import Evidence, decide
+
+GREEN = Difference()
+RED = Difference(new_failures=("t",))
+TASK = Task.model_validate(
+    {"id": "a", "parent": None, "depth": 1, "kind": "leaf", "title": "", "outcome": "", "paths": ["src/**", "*.md"]}
+)
+
+
+def vote(decision: str, *reasons: str) -> LensVote:
+    return LensVote.model_validate({"lens": "diff", "model": "m", "decision": decision, "reasons": reasons})
+
+
+def kind(**evidence: object) -> VerdictKind:
+    return decide(Evidence.model_validate({"exit": Exit.FINISHED} | evidence)).kind
+
+
+def test_green_with_approval_merges() -> None:
+    assert kind(difference=GREEN, votes=[vote("approve")]) == VerdictKind.MERGE
+
+
+def test_red_is_revised_and_after_two_revisions_begun_afresh() -> None:
+    assert [kind(difference=RED, revisions=n) for n in range(4)] == [
+        VerdictKind.REVISE,
+        VerdictKind.REVISE,
+        VerdictKind.RESTART,
+        VerdictKind.RESTART,
+    ]
+
+
+def test_a_session_without_a_result_is_begun_afresh_and_named() -> None:
+    verdict = decide(Evidence(exit=Exit.STUCK, detail="went in circles"))
+    assert (verdict.kind, verdict.reasons) == (VerdictKind.RESTART, ("the attempt ended stuck: went in circles",))
+
+
+def test_without_a_gate_nothing_merges() -> None:
+    assert kind(votes=[vote("approve")]) == VerdictKind.ESCALATE
+
+
+def test_the_strictest_lens_decides() -> None:
+    votes = [vote("approve"), vote("revise", "a"), vote("reject", "b"), vote("restart", "c")]
+    verdict = decide(Evidence(exit=Exit.FINISHED, difference=GREEN, votes=tuple(votes)))
+    assert (verdict.kind, verdict.reasons) == (VerdictKind.REJECT, ("diff: b",))
+
+
+def test_a_vote_that_cannot_be_read_is_no_approval_and_no_rejection() -> None:
+    assert kind(difference=GREEN, votes=[vote("approve"), vote("unreadable", "?")]) == VerdictKind.ESCALATE
+
+
+reds = st.builds(
+    Difference,
+    new_failures=st.lists(st.just("t"), max_size=1).map(tuple),
+    missing_tests=st.lists(st.just("m"), max_size=1).map(tuple),
+    newly_skipped=st.lists(st.just("s"), max_size=1).map(tuple),
+    problems=st.lists(st.just("p"), max_size=1).map(tuple),
+)
+votes = st.lists(
+    st.sampled_from(["approve", "revise", "restart", "reject", "unreadable"]).map(lambda name: vote(name, "why")),
+    max_size=4,
+)
+evidence = st.builds(
+    Evidence,
+    exit=st.sampled_from(Exit),
+    difference=st.none() | reds,
+    failed_checks=st.lists(st.just("c"), max_size=1).map(tuple),
+    findings=st.lists(
+        st.builds(Finding, rule=st.just("r"), text=st.just("t"), is_blocking=st.booleans()), max_size=2
+    ).map(tuple),
+    votes=votes.map(tuple),
+    revisions=st.integers(0, 4),
+)
+
+
+@given(evidence)
+def test_no_red_check_no_veto_and_no_missing_receipt_ever_leads_to_merge(seen: Evidence) -> None:
+    may_merge = (
+        seen.exit == Exit.FINISHED
+        and seen.difference is not None
+        and seen.difference.is_green
+        and not seen.failed_checks
+        and not any(finding.is_blocking for finding in seen.findings)
+        and all(one.decision == "approve" for one in seen.votes)
+    )
+    verdict = decide(seen)
+    assert (verdict.kind == VerdictKind.MERGE) == may_merge
+    assert verdict.kind == VerdictKind.MERGE or verdict.reasons, "whoever is sent back is told why"
+
+
+def test_rules_block_the_empty_and_the_endless_and_only_note_the_rest() -> None:
+    def rules(grown: bool = True, lines: int = 10, dropped: tuple[str, ...] = ()) -> dict[str, bool]:
+        return {f.rule: f.is_blocking for f in check_diff(TASK, ["src/a.py", "setup.py"], lines, dropped, grown)}
+
+    assert rules(grown=False) == {"empty": True, "scope": False}
+    assert rules(lines=6_000) == {"size": True, "scope": False}
+    assert rules(dropped=("big.bin: too large",)) == {"dropped": False, "scope": False}
+
+
+def test_a_task_that_names_no_paths_has_no_scope_to_leave() -> None:
+    assert out_of_scope(TASK, ["src/x/y.py", "README.md", "setup.py"]) == ("setup.py",)
+    assert out_of_scope(TASK.model_copy(update={"paths": ()}), ["anything"]) == ()

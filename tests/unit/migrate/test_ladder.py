@@ -1,0 +1,94 @@
+"""The ladder: which steps go together, which files each takes, where every file ends."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.domain.lifecycle import FILE_MOVES
+from orchestrator.domain.migration import FileRecord, FileStatus
+from orchestrator.migrate.ladder import is_changed, leftover, passes, takes, to_queue
+from orchestrator.migrate.recipe import Recipe, Step
+
+WHEN = ("always", "sites", "sites-left", "failed")
+
+
+def recipe(*when: str) -> Recipe:
+    return Recipe.model_validate(
+        {
+            "schema": 1,
+            "migration": {"id": "x"},
+            "scope": {"include": ["*"]},
+            "step": [{"id": f"s{n}", "run": "{files}", "when": name} for n, name in enumerate(when)],
+            "verify": {"check": [{"id": "t", "run": "t"}]},
+        }
+    )
+
+
+def file(status: FileStatus = FileStatus.DISCOVERED, **changes: object) -> FileRecord:
+    values = {"path": "a.py", "base": "old", "mode": "100644", "status": status, "rung": -1} | changes
+    return FileRecord.model_validate(values)
+
+
+def test_steps_for_failed_files_come_after_the_queue_has_said_which_failed() -> None:
+    assert passes(recipe("sites", "sites-left", "failed", "failed", "always")) == [[0, 1], [2], [3], [4]]
+    assert passes(recipe("always")) == [[0]]
+
+
+def test_files_without_a_site_are_left_alone_only_if_the_recipe_counts_sites() -> None:
+    step = recipe("sites").step[0]
+    assert not takes(step, 0, file(sites=0), 0, counts_sites=True)
+    assert takes(step, 0, file(sites=2), 2, counts_sites=True)
+    assert takes(step, 0, file(sites=0), 0, counts_sites=False)
+
+
+def test_what_is_left_over_is_counted_now() -> None:
+    step = recipe("always", "sites-left").step[1]
+    assert takes(step, 1, file(sites=3, rung=0), 1, counts_sites=True)
+    assert not takes(step, 1, file(sites=3, rung=0), 0, counts_sites=True)
+
+
+def test_failed_files_are_taken_by_steps_for_failed_files_alone() -> None:
+    always, failed = recipe("always", "failed").step
+    for status in (FileStatus.EJECTED, FileStatus.RESTORED):
+        assert takes(failed, 1, file(status, rung=0), 0, counts_sites=False)
+        assert not takes(always, 1, file(status, rung=0), 0, counts_sites=False)
+    assert not takes(failed, 1, file(FileStatus.TRANSFORMED, rung=0), 0, counts_sites=False)
+
+
+def test_only_a_new_content_is_queued() -> None:
+    changed = file(FileStatus.TRANSFORMED, blob="new")
+    back = file(FileStatus.TRANSFORMED, blob="old", path="b.py")
+    assert to_queue([back, changed, file(path="c.py")]) == [changed]
+    assert not is_changed(back)
+
+
+def test_a_change_that_did_not_land_is_rejected_and_none_at_all_is_told_apart() -> None:
+    assert leftover(file(FileStatus.RESTORED, tried="broken")) == FileStatus.REJECTED
+    assert leftover(file(FileStatus.RESTORED)) == FileStatus.UNCHANGED
+    assert leftover(file(sites=1)) == FileStatus.UNCHANGED
+    assert leftover(file()) == FileStatus.NOTHING_TO_DO
+
+
+files = st.builds(
+    file,
+    st.sampled_from(FileStatus),
+    sites=st.integers(0, 2),
+    rung=st.integers(-1, 3),
+    tried=st.sampled_from([None, "x"]),
+    blob=st.sampled_from([None, "old", "new"]),
+)
+
+
+@given(files)
+def test_every_file_has_an_end_that_its_status_may_move_to(one: FileRecord) -> None:
+    end = leftover(one)
+    assert (end is None) == one.status.is_terminal
+    assert end is None or end in FILE_MOVES[one.status]
+
+
+@given(files, st.lists(st.sampled_from(WHEN), min_size=1, max_size=4), st.booleans())
+def test_no_step_takes_a_file_twice_nor_one_that_has_its_end(one: FileRecord, when: list[str], counts: bool) -> None:
+    steps = [Step.model_validate({"id": f"s{n}", "run": "{files}", "when": name}) for n, name in enumerate(when)]
+    for index, step in enumerate(steps):
+        if takes(step, index, one, one.sites, counts):
+            assert not one.status.is_terminal
+            assert one.rung < index

@@ -1,0 +1,119 @@
+"""Recipes: strict, complete in their complaints, and the same after a round trip."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.config.layers import leaves
+from orchestrator.errors import UsageProblem
+from orchestrator.migrate.recipe import Recipe, load_recipe, parse_recipe
+
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "recipes").glob("*.toml"))
+MINIMAL: dict[str, Any] = {
+    "schema": 1,
+    "migration": {"id": "x"},
+    "scope": {"include": ["*.py"]},
+    "step": [{"id": "a", "run": "tool {files}"}],
+    "verify": {"check": [{"id": "t", "run": "test"}]},
+}
+
+
+def problem(tmp_path: Path, values: dict[str, Any]) -> str:
+    path = tmp_path / "r.toml"
+    path.write_text("schema = 1\n")
+    with pytest.raises(UsageProblem) as raised:
+        parse_recipe(values, path)
+    return str(raised.value)
+
+
+def changed(**changes: Any) -> dict[str, Any]:
+    return copy.deepcopy(MINIMAL) | changes
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_recipe_is_valid(path: Path) -> None:
+    recipe = load_recipe(path)
+    assert path.read_text().startswith("# "), "an example says in its first line what it shows"
+    assert recipe.step
+    assert recipe.checks()
+
+
+def test_a_minimal_recipe_has_sensible_defaults() -> None:
+    recipe = Recipe.model_validate(MINIMAL)
+    step = recipe.step[0]
+    assert (step.per, step.when, step.must_parse, step.ok_exit) == ("file", "sites", True, (0,))
+    assert (recipe.title, recipe.checks()[0].report.value) == ("x", "auto")
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (changed(schema=2), "schema"),
+        (changed(migration={"id": "Not A Name"}), "migration.id"),
+        (changed(scope={"include": []}), "scope.include"),
+        (changed(step=[]), "step"),
+        (changed(step=[{"id": "a", "run": "tool"}]), "write {files} in it"),
+        (changed(step=[{"id": "a", "run": "{files}", "when": "failed"}]), "nothing can have failed before it"),
+        (changed(step=[{"id": "a", "run": "{files}"}] * 2), "same id"),
+        (changed(step=[{"id": "a", "run": "{files}", "per": "repo"}]), "'file' or 'shard'"),
+        (changed(verify={"check": []}), "verify.check"),
+        (changed(scope={"include": ["*"], "site": [{"id": "s", "pattern": "("}]}), "no regular expression"),
+    ],
+)
+def test_a_wrong_value_is_named(tmp_path: Path, values: dict[str, Any], said: str) -> None:
+    assert said in problem(tmp_path, values)
+
+
+def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+    told = problem(tmp_path, changed(migration={"id": "X Y"}, scope={"include": []}, extra=1))
+    assert len(told.splitlines()) == 3
+
+
+@given(st.data())
+def test_an_unknown_key_anywhere_is_refused_by_its_name(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
+    values = copy.deepcopy(MINIMAL)
+    tables = [values, values["migration"], values["scope"], values["step"][0], values["verify"]]
+    tables.append(values["verify"]["check"][0])
+    data.draw(st.sampled_from(tables))["unheard_of"] = data.draw(st.one_of(st.integers(), st.text(), st.booleans()))
+    told = problem(tmp_path_factory.mktemp("r"), values)
+    assert "unheard_of" in told
+    assert "unknown key" in told
+
+
+@given(st.data())
+def test_a_missing_required_key_is_refused_by_its_name(tmp_path_factory: pytest.TempPathFactory, data: Any) -> None:
+    values = copy.deepcopy(MINIMAL)
+    key = data.draw(st.sampled_from(sorted(values)))
+    del values[key]
+    assert f"{key} is missing" in problem(tmp_path_factory.mktemp("r"), values)
+
+
+names = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
+steps = st.lists(
+    st.fixed_dictionaries(
+        {"id": names, "run": st.text(max_size=20).map(lambda text: text + "{files}")},
+        optional={
+            "per": st.sampled_from(["file", "shard"]),
+            "when": st.sampled_from(["always", "sites", "sites-left"]),
+            "timeout_s": st.floats(0.1, 1e6),
+            "ok_exit": st.lists(st.integers(0, 255), max_size=3),
+            "must_parse": st.booleans(),
+        },
+    ),
+    min_size=1,
+    max_size=4,
+    unique_by=lambda step: step["id"],
+)
+
+
+@given(names, steps, st.lists(st.text(min_size=1, max_size=10), min_size=1, max_size=3))
+def test_a_recipe_survives_being_kept_in_the_journal(name: str, step: list[Any], include: list[str]) -> None:
+    recipe = Recipe.model_validate(changed(migration={"id": name}, step=step, scope={"include": include}))
+    again = Recipe.model_validate(recipe.dump())
+    assert again == recipe
+    assert again.revision == recipe.revision
+    assert dict(leaves(again.dump())) == dict(leaves(recipe.dump()))
