@@ -55,8 +55,8 @@ def main() -> None:
         verbs = {"--version": ["--version"], "status --json": ["status", "--json", *where]}
         idle = statistics.median(cpu_ms([sys.executable, "-c", "pass"]) for _ in range(ROUNDS))
         print(f"python alone: {idle:.0f} ms CPU\n{'verb':16} {'median':>8} {'max':>8} {'bound':>8} {'ratio':>6}")
-        is_good = all([_judge(name, [*orchestrate, *words], words) for name, words in verbs.items()])
-    sys.exit(0 if is_good else 1)
+        judged = [_judge(name, [*orchestrate, *words], words) for name, words in verbs.items()]
+    sys.exit(0 if all(judged) else 1)
 
 
 def _judge(name: str, command: Sequence[str], words: Sequence[str]) -> bool:

@@ -33,6 +33,7 @@ SAFE: tuple[Setting, ...] = (
     ("core.attributesFile", os.devnull),
     ("core.autocrlf", "false"),
     ("core.safecrlf", "false"),
+    ("core.eol", "lf"),
     ("core.fileMode", "true"),
     ("core.symlinks", "true"),
     ("core.trustctime", "true"),

@@ -83,7 +83,10 @@ class Git:
         """
         variables = {**self._environment(), **(env or {})}
         for pause_s in (*_PAUSES_S, None):
-            output, errors = await _finish(self._spawn(args, variables, bool(stdin)), stdin, limit_bytes)
+            try:
+                output, errors = await _finish(self._spawn(args, variables, bool(stdin)), stdin, limit_bytes)
+            except OSError as error:
+                raise self._not_started(args, error) from error
             if output.exit_code in ok or output.is_cut:
                 return output
             if pause_s is None or not _is_locked(errors):
@@ -111,6 +114,9 @@ class Git:
             start_new_session=True,
         )
 
+    def _not_started(self, args: Sequence[str], error: OSError) -> GitError:
+        return GitError(f"git {args[0]} could not be started in {self._place(args[0])}: {error}", args)
+
     def _place(self, verb: str) -> Path:
         """Where git stands. Inside a work tree it would take paths as relative to that place."""
         if self.work_tree is None:
@@ -119,15 +125,18 @@ class Git:
 
     def run_sync(self, *args: str, ok: Collection[int] = (0,)) -> GitOutput:
         """Like `run`, blocking, for code that runs before an event loop does."""
-        done = subprocess.run(
-            self._argv(args),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            cwd=self._place(args[0]),
-            env=self._environment(),
-            pass_fds=self.inherit,
-            check=False,
-        )
+        try:
+            done = subprocess.run(
+                self._argv(args),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                cwd=self._place(args[0]),
+                env=self._environment(),
+                pass_fds=self.inherit,
+                check=False,
+            )
+        except OSError as error:
+            raise self._not_started(args, error) from error
         if done.returncode not in ok:
             raise GitError.failed(args, done.returncode, done.stderr.decode("utf-8", "replace"))
         return GitOutput(done.stdout, done.returncode)

@@ -33,9 +33,18 @@ class Pool:
     """
 
     def __init__(self, repository: Repository, root: Path, owner: int | None = None) -> None:
-        """`owner` is the user that the files must belong to when we run as root and commands do not."""
+        """`owner` is the user that the files must belong to when we run as root and commands do not.
+
+        Raises:
+            GitError: `root` lies inside the user's checkout.
+        """
         self._repository = repository
         self._root = root.resolve()
+        if self._root.is_relative_to(repository.root):
+            raise GitError(
+                f"worktrees cannot lie inside the checkout {repository.root}, where git and tests would find them: "
+                f"choose another place than {self._root}"
+            )
         self._owner = owner
         self._registrar = Registrar(repository, self._root)
         self._layouts = Layouts()

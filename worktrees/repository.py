@@ -34,7 +34,10 @@ class Repository:
             NotARepository: there is none, it is bare, or git cannot read it.
             NoCommit: it has no commit yet.
         """
-        place = find_checkout(path)
+        try:
+            place = find_checkout(path)
+        except OSError as error:
+            raise NotARepository(f"{path} cannot be looked into: {error}") from error
         try:
             git = Git(place.common_dir, overrides=_drivers(place))
             opened = cls(place.root, place.git_dir, place.common_dir, git)
@@ -73,7 +76,7 @@ class Repository:
         status = self.checkout_git.run_sync(
             "status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=all", "--no-renames"
         )
-        return tuple(sorted(entry[3:] for entry in status.text.split("\0") if entry))
+        return tuple(sorted({entry[3:] for entry in status.text.split("\0") if entry}))
 
     def checked_out(self) -> Mapping[str, Path]:
         """Each branch that some checkout of the repository has checked out, and where."""

@@ -10,7 +10,7 @@ import click
 from orchestrator.cli.options import as_json
 from orchestrator.cli.output import print_object, say
 from orchestrator.cli.progress import watching
-from orchestrator.cli.running import exit_with
+from orchestrator.cli.running import exit_with, whereabouts
 from orchestrator.demo.story import Told, goal, migration
 from orchestrator.report.result import run_result
 from orchestrator.report.summary import summary
@@ -37,7 +37,8 @@ def command(kind: str, offline: bool, directory: Path | None, as_json: bool) -> 
         tell = partial(goal, place, say) if kind == "goal" else partial(migration, place, offline, say)
         told = anyio.run(tell, watcher)
     say("")
-    for text in (*summary(told.ended.state), *_after(told)):
+    where = whereabouts(told.project.root, str(place / "state"))
+    for text in (*summary(told.ended.state, where), *_after(told)):
         say(text)
     if as_json:
         print_object(run_result(told.ended.state, told.ended.directory.journal))

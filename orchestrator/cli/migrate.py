@@ -14,7 +14,7 @@ from orchestrator.cli import resume, status
 from orchestrator.cli.options import as_json, configured, in_repository, running, settings_of
 from orchestrator.cli.output import print_object
 from orchestrator.cli.progress import Watching
-from orchestrator.cli.running import carry_out, exit_with
+from orchestrator.cli.running import carry_out, exit_with, whereabouts
 from orchestrator.config.values import nest
 from orchestrator.migrate.recipe import Recipe, load_recipe
 
@@ -49,7 +49,8 @@ def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
     scope, 5 limit reached, 6 waits for you, 7 environment, 8 locked, 130/143 stopped after a checkpoint.
     """
     loaded = load_recipe(recipe)
-    exit_with(carry_out(partial(_run, _options(given), loaded), given["as_json"]))
+    where = whereabouts(given["repo"], given["state"])
+    exit_with(carry_out(partial(_run, _options(given), loaded), given["as_json"], where))
 
 
 async def _run(options: Options, recipe: Recipe, watcher: Watching) -> Ended:

@@ -38,29 +38,13 @@ class Watching(Protocol):
     def __exit__(self, kind: object, error: object, trace: object) -> None: ...
 
 
-def watching(quiet: bool = False) -> Watching:
+def watching() -> Watching:
     """The watcher that fits where standard error goes."""
-    if quiet:
-        return _Silent()
     is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
     return _Bar() if is_terminal else _Lines()
 
 
-class _Silent:
-    def opened(self, state: RunState) -> None:
-        pass
-
-    def recorded(self, recorded: Recorded) -> None:
-        pass
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        pass
-
-
-class _Lines(_Silent):
+class _Lines:
     """A line an event, and a heartbeat when nothing else was said for a minute."""
 
     def __init__(self) -> None:
@@ -94,7 +78,7 @@ class _Lines(_Silent):
                 self._say(_words(phase(self._state), self._state))
 
 
-class _Bar(_Silent):
+class _Bar:
     """One line that is redrawn: what is being done, how far, what it took so far."""
 
     def __init__(self) -> None:

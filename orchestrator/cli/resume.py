@@ -10,7 +10,7 @@ from orchestrator.app.options import Options
 from orchestrator.app.verbs import Ended, resume
 from orchestrator.cli.options import as_json, in_repository, running, settings_of
 from orchestrator.cli.progress import Watching
-from orchestrator.cli.running import carry_out, exit_with
+from orchestrator.cli.running import carry_out, exit_with, whereabouts
 from orchestrator.config.values import nest
 
 
@@ -37,7 +37,7 @@ def command(run: str | None, **given: Any) -> None:  # noqa: ANN401
     if given["read_only"]:
         nest(flags, ("hands", "read_only"), [str(Path(d).expanduser().absolute()) for d in given["read_only"]])
     options = Options(repository=given["repo"], flags=flags)
-    exit_with(carry_out(partial(_resume, options, run), given["as_json"]))
+    exit_with(carry_out(partial(_resume, options, run), given["as_json"], whereabouts(given["repo"], given["state"])))
 
 
 async def _resume(options: Options, run: str | None, watcher: Watching) -> Ended:

@@ -11,7 +11,7 @@ from orchestrator.app.verbs import Ended, run_goal
 from orchestrator.cli.options import as_json, configured, in_repository, models_of, running, settings_of
 from orchestrator.cli.plan import print_plan
 from orchestrator.cli.progress import Watching
-from orchestrator.cli.running import carry_out, exit_with
+from orchestrator.cli.running import carry_out, exit_with, whereabouts
 from orchestrator.config.values import nest
 
 
@@ -51,7 +51,7 @@ def command(goal: str, **given: Any) -> None:  # noqa: ANN401
     if given["dry_run"]:
         print_plan(options, goal, given["as_json"])
         return
-    exit_with(carry_out(partial(_run, options, goal), given["as_json"]))
+    exit_with(carry_out(partial(_run, options, goal), given["as_json"], whereabouts(given["repo"], given["state"])))
 
 
 async def _run(options: Options, goal: str, watcher: Watching) -> Ended:

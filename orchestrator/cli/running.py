@@ -1,6 +1,8 @@
 """What all verbs do that work on a run: watch it, say how it ended, leave with its exit code."""
 
+import shlex
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import anyio
 import click
@@ -13,24 +15,31 @@ from orchestrator.report.result import failure_object, run_result
 from orchestrator.report.summary import summary
 
 
-def carry_out(work: Callable[[Watching], Awaitable[Ended]], as_json: bool, quiet: bool = False) -> int:
+def carry_out(work: Callable[[Watching], Awaitable[Ended]], as_json: bool, where: str) -> int:
     """Do the work, watched; the exit code of how it ended.
 
-    With `as_json` one object goes to standard output, also when the run could not be started.
+    With `as_json` one object goes to standard output, also when the run could not be started. `where` are the options
+    with which other verbs find the run.
     """
     try:
-        with watching(quiet) as watcher:
+        with watching() as watcher:
             ended = anyio.run(work, watcher)
     except OrchestrateError as error:
         if as_json:
             print_object(failure_object(str(error), error.exit_code))
         raise
     say("")
-    for text in summary(ended.state):
+    for text in summary(ended.state, where):
         say(text)
     if as_json:
         print_object(run_result(ended.state, ended.directory.journal))
     return ended.exit_code
+
+
+def whereabouts(repo: Path, state: str) -> str:
+    """The options that name a repository and a state directory, where they are not the usual ones."""
+    at = f" --repo {shlex.quote(str(repo))}" if repo != Path() else ""
+    return at + (f" --state {shlex.quote(state)}" if state else "")
 
 
 def exit_with(code: int) -> None:

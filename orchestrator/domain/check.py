@@ -103,7 +103,8 @@ class Receipt(Frozen):
     """What the harness saw when it ran one check on one tree.
 
     `tests` is the sha of a blob that holds test id → outcome as JSON, or None where the check reports only an
-    exit code; `problem` says what is wrong with the report itself. `environment` hashes what besides the tree decides the outcome. `seconds` is wall time.
+    exit code; `problem` says what is wrong with the report itself. `environment` hashes what besides the tree decides
+    the outcome. `seconds` is wall time.
     """
 
     key: str

@@ -29,9 +29,7 @@ class FileStatus(StrEnum):
         return self in _TERMINAL
 
 
-_TERMINAL = frozenset(
-    {FileStatus.MERGED, FileStatus.NOTHING_TO_DO, FileStatus.REJECTED, FileStatus.UNCHANGED}
-)
+_TERMINAL = frozenset({FileStatus.MERGED, FileStatus.NOTHING_TO_DO, FileStatus.REJECTED, FileStatus.UNCHANGED})
 
 
 class FileRecord(Frozen):

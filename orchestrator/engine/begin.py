@@ -68,7 +68,7 @@ def _branch_name(new: NewRun, run: RunId) -> str:
 
 
 async def _require_free(repository: Repository, branch: str) -> None:
-    """git cannot keep `a/b` beside a branch `a`."""
+    """Git cannot keep `a/b` beside a branch `a`."""
     refs = await list_refs(repository.git, "refs/heads/")
     parts = branch.split("/")
     for length in range(1, len(parts) + 1):

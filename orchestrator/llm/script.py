@@ -1,6 +1,7 @@
 """The script format that `scripted:FILE` models and loopback servers play: what each role answers, in order.
 
-A script is a TOML file (or JSON, if its name ends so) with `schema = 1` and `[[reply]]` items; see `ScriptedReply` for their keys.
+A script is a TOML file (or JSON, if its name ends so) with `schema = 1` and `[[reply]]` items; see `ScriptedReply` for
+their keys.
 """
 
 import json

@@ -96,6 +96,7 @@ class _Round:
                 tree=result.tree,
                 difference=result.difference,
                 cached=result.cached,
+                is_second_look=trial.fresh,
             )
         )
         if result.difference.is_green:

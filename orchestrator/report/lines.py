@@ -11,10 +11,16 @@ DETAIL |= {"landing.started", "pr.opening", "effect.abandoned"}
 
 
 def line(recorded: Recorded) -> str:
-    """`10:17:05  parser                attempt 1 (fresh) on openai/gpt-5`, without control characters."""
-    who = recorded.event.task or ""
+    """`10:17:05  parser  attempt 1 (fresh) on openai/gpt-5`, without control characters."""
+    who = f"{recorded.event.task:20}  " if recorded.event.task else ""
     text = strip_controls(say(recorded.event)).replace("\n", " ⏎ ")
-    return f"{recorded.at.astimezone():%H:%M:%S}  {who:24.24}  {text[:400]}"
+    return f"{recorded.at.astimezone():%H:%M:%S}  {who}{text[:400]}"
+
+
+def short_model(model: str) -> str:
+    """The name without the directories of a script."""
+    kind, colon, path = model.partition(":")
+    return f"scripted:{path.rpartition('/')[2]}" if colon and kind == "scripted" else model
 
 
 @singledispatch
@@ -128,7 +134,7 @@ def _(event: work.PlanningEnded) -> str:
 
 @say.register
 def _(event: work.AttemptStarted) -> str:
-    return f"attempt {event.attempt.number} ({event.attempt.mode}) on {event.attempt.model}"
+    return f"attempt {event.attempt.number} ({event.attempt.mode}) on {short_model(event.attempt.model)}"
 
 
 @say.register
@@ -150,9 +156,8 @@ def _(event: work.VerdictGiven) -> str:
 
 @say.register
 def _(event: work.LensVoted) -> str:
-    return (
-        f"{event.vote.lens} lens ({event.vote.model}): {event.vote.decision} {'; '.join(event.vote.reasons)}".rstrip()
-    )
+    vote = event.vote
+    return f"{vote.lens} lens ({short_model(vote.model)}): {vote.decision} {'; '.join(vote.reasons)}".rstrip()
 
 
 @say.register
@@ -162,7 +167,7 @@ def _(event: work.TaskEnded) -> str:
 
 @say.register
 def _(event: work.SessionStarted) -> str:
-    return f"{event.role} speaks with {event.model} ({event.session})"
+    return f"{event.role} speaks with {short_model(event.model)} ({event.session})"
 
 
 @say.register
@@ -174,7 +179,7 @@ def _(event: work.ModelReplied) -> str:
 @say.register
 def _(event: work.ModelFailed) -> str:
     again = "" if event.retry_in_s is None else f"; again in {event.retry_in_s:.0f} s"
-    return f"{event.model}: {event.error}: {event.detail}{again}"
+    return f"{short_model(event.model)}: {event.error}: {event.detail}{again}"
 
 
 @say.register
@@ -196,7 +201,8 @@ def _(event: work.SessionEnded) -> str:
 def _(event: landing.TrialJudged) -> str:
     d = event.difference
     word = "green" if d.is_green else f"red ({len(d.new_failures)} new failures, {len(d.missing_tests)} missing)"
-    return f"union of {len(event.units)}: {word}{' (known)' if event.cached else ''}"
+    how = " (known)" if event.cached else " (second look)" if event.is_second_look else ""
+    return f"union of {len(event.units)}: {word}{how}"
 
 
 @say.register

@@ -10,8 +10,8 @@ from orchestrator.domain.task import TaskStatus
 _SHOWN = 20
 
 
-def summary(state: RunState) -> Iterator[str]:
-    """At most some forty lines."""
+def summary(state: RunState, where: str = "") -> Iterator[str]:
+    """At most some forty lines; `where` are the options with which other verbs find the run."""
     run, end = state.run, state.ended or state.paused
     word = (state.ended.outcome if state.ended else "paused") if end else "running"
     yield f"run {run.run}  {word}: {strip_controls(end.reason) if end else ''}"
@@ -25,9 +25,9 @@ def summary(state: RunState) -> Iterator[str]:
     if state.pr:
         yield f"pull request ({state.pr.forge}): {state.pr.url}"
     if state.ended is None:
-        yield f"go on with: orchestrate resume {run.run}"
+        yield f"go on with: orchestrate resume {run.run}{where}"
     elif state.head:
-        yield f"look at it: git diff {run.base[:12]}...{run.branch}    orchestrate status {run.run}"
+        yield f"look at it: orchestrate diff {run.run}{where}"
 
 
 def _migration(state: RunState) -> Iterator[str]:
@@ -43,7 +43,7 @@ def _migration(state: RunState) -> Iterator[str]:
     for file in rejected[:_SHOWN]:
         yield f"  ✗ {strip_controls(file.path)}: {strip_controls(file.reason)}"
     if len(rejected) > _SHOWN:
-        yield f"  … and {len(rejected) - _SHOWN} more: orchestrate status {state.run.run}"
+        yield f"  … and {len(rejected) - _SHOWN} more: see orchestrate status"
 
 
 def _tasks(state: RunState) -> Iterator[str]:

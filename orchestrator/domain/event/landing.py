@@ -12,7 +12,8 @@ from orchestrator.domain.ids import CommitId, TreeId, UnitId
 class TrialJudged(Event):
     """The gate's word on a union of units on top of what has landed.
 
-    `cached` tells that the tree had been judged before and nothing ran.
+    `cached` tells that the tree had been judged before and nothing ran, `is_second_look` that it was tried again on
+    purpose, because a single unit is not blamed for a test that fails now and then.
     """
 
     kind: Literal["trial.judged"] = "trial.judged"
@@ -22,6 +23,7 @@ class TrialJudged(Event):
     tree: TreeId
     difference: Difference
     cached: bool
+    is_second_look: bool = False
 
 
 class UnitEjected(Event):

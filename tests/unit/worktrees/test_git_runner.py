@@ -64,6 +64,13 @@ async def test_an_exit_code_the_caller_expects_is_no_failure(repository: Reposit
     assert (output.text, output.exit_code, output.is_cut) == ("", 1, False)
 
 
+async def test_a_git_that_cannot_be_started_is_a_git_error(repository: Repository, tmp_path: Path) -> None:
+    with pytest.raises(GitError, match=r"git rev-parse could not be started in .*gone"):
+        await Git(tmp_path / "gone").run("rev-parse", "HEAD")
+    with pytest.raises(GitError, match="could not be started"):
+        await repository.git.run("rev-parse", *["x" * 100_000] * 100)
+
+
 async def test_a_lock_that_another_process_releases_is_waited_for(project: Project, repository: Repository) -> None:
     lock = project.root / ".git" / "index.lock"
     lock.touch()

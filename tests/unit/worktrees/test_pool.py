@@ -14,6 +14,7 @@ from tests.unit.worktrees.conftest import FILES, Project, content, python, until
 from worktrees.errors import GitError
 from worktrees.pool import Pool, Worktree
 from worktrees.repository import Repository
+from worktrees.snapshot import snapshot
 
 EXPECTED = {path: text.encode() for path, text in FILES.items()}
 
@@ -80,6 +81,78 @@ async def test_leasing_leaves_the_users_checkout_alone(project: Project, pool: P
 
     assert project.fingerprint() == before
     assert project.git("worktree", "list").count("\n") == 0
+
+
+async def test_a_pool_inside_the_users_checkout_is_refused(repository: Repository) -> None:
+    with pytest.raises(GitError, match="cannot lie inside the checkout"):
+        Pool(repository, repository.root / ".orchestrate" / "workspaces")
+
+
+async def test_the_users_own_settings_make_no_difference_to_what_a_worktree_holds(
+    project: Project, tmp_path: Path
+) -> None:
+    base = project.commit({".gitattributes": "*.txt text=auto\n", "lines.txt": "a\nb\n"})
+    project.git("sparse-checkout", "set", "src")
+    assert not (project.root / "tests").exists()
+    for key, value in {
+        "core.autocrlf": "true",
+        "core.eol": "crlf",
+        "core.fileMode": "false",
+        "core.symlinks": "false",
+        "core.splitIndex": "true",
+        "core.untrackedCache": "true",
+        "feature.manyFiles": "true",
+        "index.version": "4",
+        "core.checkStat": "minimal",
+        "core.trustctime": "false",
+        "checkout.defaultRemote": "origin",
+        "worktree.guessRemote": "true",
+        "core.worktree": str(tmp_path / "elsewhere"),
+    }.items():
+        project.git("config", "--worktree" if key == "core.worktree" else "--local", key, value)
+    repository = Repository.open(project.root)
+    pool = Pool(repository, tmp_path / "pool")
+
+    for _ in range(2):
+        worktree = await pool.lease(base)
+        (worktree.root / "src" / "app.py").chmod(0o755)
+        held = content(worktree.root)
+        taken = await snapshot(worktree, "work", None)
+        await pool.release(worktree)
+        assert held == {**EXPECTED, ".gitattributes": b"*.txt text=auto\n", "lines.txt": b"a\nb\n"}
+        assert project.git("diff-tree", "-r", "--name-only", base, taken.commit) == "src/app.py"
+
+
+async def test_a_submodule_of_the_users_is_a_repository_like_any_other(project: Project, tmp_path: Path) -> None:
+    outer = Project(tmp_path / "outer")
+    outer.root.mkdir()
+    outer.git("init", "-q")
+    outer.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(project.root), "sub")
+    repository = Repository.open(outer.root / "sub")
+    pool = Pool(repository, tmp_path / "pool")
+
+    worktree = await pool.lease(repository.head())
+    (worktree.root / "new").write_text("x")
+    taken = await snapshot(worktree, "work", "refs/orchestrate/x")
+
+    assert (repository.root, repository.dirty()) == (outer.root / "sub", ())
+    assert sorted(Project(repository.root).files(taken.tree)) == sorted([*FILES, "new"])
+
+
+async def test_a_repository_with_sha256_has_worktrees_as_well(tmp_path: Path) -> None:
+    project = Project(tmp_path / "new")
+    project.root.mkdir()
+    project.git("init", "-q", "--object-format=sha256")
+    base = project.commit(FILES)
+    pool = Pool(Repository.open(project.root), tmp_path / "pool")
+
+    for _ in range(2):
+        worktree = await pool.lease(base)
+        (worktree.root / "new").write_text("x")
+        taken = await snapshot(worktree, "work", None)
+        await pool.release(worktree)
+
+    assert (len(taken.commit), content(worktree.root)) == (64, {**EXPECTED, "new": b"x"})
 
 
 async def test_a_released_worktree_is_recycled_and_nothing_of_its_last_use_is_left(

@@ -71,7 +71,7 @@ def test_changed_and_untracked_files_are_dirty_but_not_ignored_ones(project: Pro
     project.write({"src/app.py": "changed\n", "new dir/näme\n.txt": "x", "noise.log": "x"})
     project.git("rm", "-q", "--cached", "README.md")
 
-    assert repository.dirty() == ("README.md", "README.md", "new dir/näme\n.txt", "src/app.py")
+    assert repository.dirty() == ("README.md", "new dir/näme\n.txt", "src/app.py")
 
 
 def test_reading_changes_nothing_in_the_users_checkout(project: Project) -> None:
