@@ -1,13 +1,14 @@
 """Writing a tree into a worktree, and knowing which tree its index holds."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkstemp
 
 from anyio import fail_after
 
+from worktrees.delta import Change
 from worktrees.errors import GitError, TooManyFiles
 from worktrees.git import Git
 
@@ -17,29 +18,45 @@ _LOOK_TIMEOUT_S = 300.0
 _READ_TIMEOUT_S = 1800.0
 
 
-async def check_out(git: Git, admin: Path, tree: str, *, holds_it: bool) -> bool:
+async def check_out(git: Git, admin: Path, tree: str, delta: Sequence[Change] | None) -> bool:
     """Make the index and all tracked files equal to `tree`; whether any file was written.
 
-    Costs a look at each file when the index holds the tree already (`holds_it`), else also the trees' difference.
-    What the index holds is to be remembered by the caller, once everything else is in place too.
+    With `delta`, what distinguishes the tree from the one that the index holds, the cost is a look at each file and
+    the writing of those that differ; without it also a walk through the whole tree. What the index holds then is to be
+    remembered by the caller, once everything else is in place too.
 
     Raises:
         GitError: git could not do it.
     """
-    if not holds_it:
-        await _read_tree(git, admin, tree)
-        return True
     try:
-        changed = [path for _, path in await changed_files(git)]
+        changed = None if delta is None else {path for _, path in await changed_files(git)}
     except GitError:
         (admin / "index").unlink()
+        changed = None
+    if changed is None or delta is None:
         await _read_tree(git, admin, tree)
         return True
-    if changed:
+    if changed or delta:
         _forget(admin)
-        names = "".join(f"{path}\0" for path in changed).encode("utf-8", "surrogateescape")
-        await git.run("checkout-index", "--force", "--index", "-z", "--stdin", stdin=names)
-    return bool(changed)
+        await _rewrite(git, changed, delta)
+    return bool(changed or delta)
+
+
+async def _rewrite(git: Git, changed: set[str], delta: Sequence[Change]) -> None:
+    """Bring the index from one tree to another, then write the files that differ or were changed."""
+    removed = [change for change in delta if change.new_mode is None]
+    put = [change for change in delta if change.new_mode is not None]
+    if delta:
+        # removals first, so that a file may take the place of a directory and the other way round
+        lines = (f"{change.new_mode or 0} {change.oid}\t{change.path}\0" for change in (*removed, *put))
+        await git.run("update-index", "-z", "--index-info", stdin=_encoded(lines))
+    written = (changed - {change.path for change in removed}) | {change.path for change in put}
+    names = _encoded(f"{path}\0" for path in sorted(written))
+    await git.run("checkout-index", "--force", "--index", "-z", "--stdin", stdin=names)
+
+
+def _encoded(lines: Iterable[str]) -> bytes:
+    return "".join(lines).encode("utf-8", "surrogateescape")
 
 
 async def _read_tree(git: Git, admin: Path, tree: str) -> None:

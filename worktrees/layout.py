@@ -1,8 +1,9 @@
 """What belongs where in a worktree: the names that each directory of a tree holds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from worktrees.delta import SUBMODULE, Change
 from worktrees.git import Git
 
 _KEPT = 4
@@ -30,14 +31,16 @@ class Layouts:
     def __init__(self) -> None:
         self._kept: dict[str, Layout] = {}
 
-    async def of(self, git: Git, tree: str) -> Layout:
-        """The layout of a tree, read once.
+    async def of(self, git: Git, tree: str, near: str | None = None, delta: Sequence[Change] = ()) -> Layout:
+        """The layout of a tree: remembered, made from that of the tree `near` by `delta`, or read.
 
         Raises:
             GitError: there is no such tree.
         """
         layout = self._kept.pop(tree, None)
-        if layout is None:
+        if layout is None and near in self._kept:
+            layout = patched(self._kept[near], delta)
+        elif layout is None:
             layout = _parse((await git.run("ls-tree", "-r", "-t", "-z", "--full-tree", tree)).text)
         self._kept[tree] = layout
         while len(self._kept) > _KEPT:
@@ -53,9 +56,47 @@ def _parse(listing: str) -> Layout:
         if not path:
             continue
         parent, _, name = path.rpartition("/")
-        if meta.startswith(("040000", "160000")):
+        if meta.startswith(("040000", SUBMODULE)):
             directories[parent].add(name)
             directories[path], files[path] = set(), set()
         else:
             files[parent].add(name)
     return {place: Names(frozenset(directories[place]), frozenset(files[place])) for place in directories}
+
+
+def patched(layout: Layout, delta: Sequence[Change]) -> Layout:
+    """The layout of the tree that `delta` makes of another; directories it does not touch are shared."""
+    made = dict(layout)
+    for change in delta:
+        if change.old_mode is not None:
+            _take(made, change.path, is_directory=change.old_mode == SUBMODULE)
+    for change in delta:
+        if change.new_mode is not None:
+            _put(made, change.path, is_directory=change.new_mode == SUBMODULE)
+    return made
+
+
+def _take(layout: dict[str, Names], path: str, *, is_directory: bool) -> None:
+    """Remove an entry, and the directories above it that held nothing else."""
+    parent, _, name = path.rpartition("/")
+    names = layout[parent]
+    if is_directory:
+        del layout[path]
+        layout[parent] = Names(names.directories - {name}, names.files)
+    else:
+        layout[parent] = Names(names.directories, names.files - {name})
+    if parent and layout[parent].is_submodule:
+        _take(layout, parent, is_directory=True)
+
+
+def _put(layout: dict[str, Names], path: str, *, is_directory: bool) -> None:
+    """Add an entry, and the directories above it that were not there."""
+    parent, _, name = path.rpartition("/")
+    if parent and parent not in layout:
+        _put(layout, parent, is_directory=True)
+    names = layout[parent]
+    if is_directory:
+        layout[path] = Names(frozenset(), frozenset())
+        layout[parent] = Names(names.directories | {name}, names.files)
+    else:
+        layout[parent] = Names(names.directories, names.files | {name})

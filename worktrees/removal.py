@@ -1,5 +1,6 @@
 """Removing what a hostile process may have left: any depth, any name, any permissions, never through a link."""
 
+import errno
 import os
 import secrets
 import stat
@@ -30,7 +31,10 @@ def remove(parent: int, name: str) -> None:
 
 
 def remove_below(root: Path, paths: list[str]) -> None:
-    """Remove the files and directories `paths`, relative to `root`, and the directories that become empty by it."""
+    """Remove the files and directories `paths`, relative to `root`, and the directories that become empty by it.
+
+    Paths that do not exist, or lead through a link, are no error and touch nothing.
+    """
     descriptor = os.open(root, DIRECTORY)
     try:
         for place, group in groupby(sorted(paths, key=_split), key=lambda path: _split(path)[0]):
@@ -49,7 +53,12 @@ def _remove_in(root: int, place: str, names: list[str]) -> None:
     parts = place.split("/") if place else []
     try:
         for part in parts:
-            chain.append(os.open(part, DIRECTORY, dir_fd=chain[-1]))
+            try:
+                chain.append(os.open(part, DIRECTORY, dir_fd=chain[-1]))
+            except OSError as error:
+                if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}:
+                    return
+                raise
         for name in names:
             remove(chain[-1], name)
         with suppress(OSError):  # a directory that still holds something stays, and so do those above it

@@ -1,13 +1,14 @@
 """One leased worktree. Its git directory is named from outside; nothing inside is asked what it is."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from anyio import fail_after, to_thread
 
 from worktrees.checkout import check_out, index_tree, refresh, remember
+from worktrees.delta import Change, tree_delta
 from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.layout import Layout, Layouts
@@ -16,6 +17,7 @@ from worktrees.removal import remove_below
 from worktrees.seen import Seen
 from worktrees.sweep import give, give_top, sweep
 
+_LONG_DELTA = 5000
 _GREP_TIMEOUT_S = 60.0
 _GREP_LINE = 1000
 _GREP_BYTES = 16 * 1024 * 1024
@@ -49,13 +51,16 @@ class Worktree:
 
     async def become(self, tree: str, *, keeps_ignored: bool) -> None:
         """Make content and index equal to `tree`; without `keeps_ignored` nothing else is left at all."""
-        layout = await self.layouts.of(self.git, tree)
         known = index_tree(self.admin, self.owner)
         if known is None:
             self.seen.forget()
+        delta = await self._delta(known, tree)
+        layout = await self.layouts.of(self.git, tree, known, delta) if delta else await self.layouts.of(self.git, tree)
+        gone = [change.path for change in delta or () if change.new_mode is None and change.path not in layout]
         try:
             await to_thread.run_sync(lambda: sweep(self.root, layout, self.seen, keeps_strangers=keeps_ignored))
-            has_written = await check_out(self.git, self.admin, tree, holds_it=known == tree)
+            await to_thread.run_sync(remove_below, self.root, gone)
+            has_written = await check_out(self.git, self.admin, tree, delta)
             if keeps_ignored:
                 untracked = (await self.git.run(*_UNTRACKED)).text
                 await to_thread.run_sync(remove_below, self.root, _records(untracked))
@@ -64,6 +69,13 @@ class Worktree:
         except OSError as error:
             raise GitError(f"the worktree {self.root} cannot be cleaned: {error}; remove it and try again") from error
         remember(self.admin, tree, self.owner)
+
+    async def _delta(self, known: str | None, tree: str) -> Sequence[Change] | None:
+        """What has to change to get to `tree`; None when that is unknown, or so much that git knows a shorter way."""
+        if known is None or known == tree:
+            return None if known is None else ()
+        delta = await tree_delta(self.git, known, tree)
+        return delta if len(delta) <= _LONG_DELTA else None
 
     async def _give(self, layout: Layout | None, owner: int) -> None:
         """Hand what git wrote to the owner; without a layout it wrote nothing."""

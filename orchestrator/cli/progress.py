@@ -100,10 +100,11 @@ class _Bar:
 
     def opened(self, state: RunState) -> None:
         self._state = state
+        self._progress.start()
 
     def recorded(self, recorded: Recorded) -> None:
         if recorded.event.kind in _NOTABLE:
-            self._progress.console.print(line(recorded), soft_wrap=True)
+            self._progress.console.print(line(recorded), no_wrap=True, overflow="ellipsis")
         if self._state is not None:
             now = phase(self._state)
             self._progress.update(
@@ -115,7 +116,6 @@ class _Bar:
             )
 
     def __enter__(self) -> Self:
-        self._progress.start()
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:

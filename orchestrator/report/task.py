@@ -98,7 +98,8 @@ def receipt_lines(receipt: Receipt, read_blob: ReadBlob) -> Iterator[str]:
         yield (f"  {counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped")
     output = strip_controls(_whole(receipt.output, read_blob))
     yield from (f"  | {line}" for line in cap(output, _OUTPUT_CHARS).text.splitlines())
-    yield f"  again: mkdir look && git archive {receipt.tree} | tar -x -C look && (cd look && {receipt.command})"
+    command = receipt.command.replace("{report}", "report.xml")
+    yield f"  again: mkdir look && git archive {receipt.tree} | tar -x -C look && (cd look && {command})"
 
 
 def _whole(text: Text, read_blob: ReadBlob) -> str:
