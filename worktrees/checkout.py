@@ -44,13 +44,11 @@ async def check_out(git: Git, admin: Path, tree: str, delta: Sequence[Change] | 
 
 async def _rewrite(git: Git, changed: set[str], delta: Sequence[Change]) -> None:
     """Bring the index from one tree to another, then write the files that differ or were changed."""
-    removed = [change for change in delta if change.new_mode is None]
-    put = [change for change in delta if change.new_mode is not None]
     if delta:
-        # removals first, so that a file may take the place of a directory and the other way round
-        lines = (f"{change.new_mode or 0} {change.oid}\t{change.path}\0" for change in (*removed, *put))
+        lines = (f"{change.new_mode or 0} {change.oid}\t{change.path}\0" for change in delta)
         await git.run("update-index", "-z", "--index-info", stdin=_encoded(lines))
-    written = (changed - {change.path for change in removed}) | {change.path for change in put}
+    removed = {change.path for change in delta if change.new_mode is None}
+    written = (changed | {change.path for change in delta}) - removed
     names = _encoded(f"{path}\0" for path in sorted(written))
     await git.run("checkout-index", "--force", "--index", "-z", "--stdin", stdin=names)
 

@@ -102,7 +102,7 @@ class Pool:
                 removed.append(name)
             finally:
                 os.close(lock)
-        await to_thread.run_sync(self._registrar.remove_unusable)
+        await self._registrar.remove_unusable()
         return tuple(removed)
 
     async def _prepared(self, name: str, lock: int, commit: str, tree: str) -> Worktree:

@@ -12,7 +12,7 @@ from anyio import CancelScope, to_thread
 from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.lock import file_lock
-from worktrees.removal import DIRECTORY, remove
+from worktrees.removal import DIRECTORY, REMOVED, remove
 from worktrees.repository import Repository
 
 _LOCK = "orchestrate.lock"
@@ -57,9 +57,13 @@ class Registrar:
             async with file_lock(self.repository.common_dir / _LOCK):
                 await to_thread.run_sync(self._remove, name)
 
-    def remove_unusable(self) -> None:
-        """Try again to remove what could not be removed when it was put aside."""
-        for place in self.pool.glob(f"{_UNUSABLE}*"):
+    async def remove_unusable(self) -> None:
+        """Try again to remove what could not be removed at its time."""
+        async with file_lock(self.repository.common_dir / _LOCK):
+            await to_thread.run_sync(self._remove_unusable)
+
+    def _remove_unusable(self) -> None:
+        for place in (*self.pool.glob(f"{_UNUSABLE}*"), *self.pool.glob(f"{REMOVED}*")):
             with suppress(OSError):
                 _remove_at(self.pool, place.name)
 
@@ -74,9 +78,9 @@ class Registrar:
         self._remove_half_made()
         try:
             _remove_at(self.pool, name)
-        except OSError:
-            aside = f"{_UNUSABLE}{name}-{os.urandom(4).hex()}"
-            (self.pool / name).rename(self.pool / aside)  # someone else's files: leave them, out of the way
+        except OSError:  # somebody has mounted something there, or the files are another user's: out of the way
+            with suppress(FileNotFoundError):
+                (self.pool / name).rename(self.pool / f"{_UNUSABLE}{name}-{os.urandom(4).hex()}")
 
     def _remove_half_made(self) -> None:
         """Remove our registrations that a killed git left without their last file: git trips over them."""

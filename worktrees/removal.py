@@ -4,10 +4,15 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import count, groupby
 from pathlib import Path
+
+_DEEP = 200
+
+REMOVED = ".removed-"
+"""How the names of directories begin that are being removed."""
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 """How a directory is opened that may have been replaced by a link."""
@@ -16,29 +21,67 @@ DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 def remove(parent: int, name: str) -> None:
     """Remove the entry `name`, whatever it is, from the open directory `parent`; a missing one is no error.
 
-    Directories found inside are first moved up into `parent`, so that neither depth nor path length has a limit.
+    Directories are first moved aside into `parent`, so that neither depth nor path length has a limit, and nothing is
+    removed from a file system that somebody has mounted there.
 
     Raises:
         OSError: something may not be removed, being busy or another user's.
     """
+    if _unlink(parent, name):
+        return
     token, numbers = secrets.token_hex(8), count()
-    pending = [name]
+    aside = (f"{REMOVED}{token}-{number}" for number in numbers)
+    pending = [_move(parent, name, parent, next(aside))]
     while pending:
-        current = pending.pop()
-        if not _unlink(parent, current):
-            aside = (f".removed-{token}-{number}" for number in numbers)
-            pending.extend(_dissolve(parent, current, aside))
+        pending.extend(_dissolve(parent, pending.pop(), aside))
 
 
-def remove_below(root: Path, paths: list[str]) -> None:
+def remove_below(root: Path, paths: Iterable[str]) -> None:
     """Remove the files and directories `paths`, relative to `root`, and the directories that become empty by it.
 
     Paths that do not exist, or lead through a link, are no error and touch nothing.
     """
+    _each_place(root, paths, lambda _directory, _name: True)
+
+
+def remove_hollow(root: Path, paths: Iterable[str]) -> bool:
+    """Remove those of the directories `paths` in which there is no file at any depth; whether any was kept.
+
+    All directories in those that are kept are made accessible to their owner.
+    """
+    kept = []
+
+    def is_doomed(parent: int, name: str) -> bool:
+        is_hollow = _is_hollow(parent, name)
+        if not is_hollow:
+            kept.append(name)
+        return is_hollow
+
+    _each_place(root, paths, is_doomed)
+    return bool(kept)
+
+
+def _is_hollow(parent: int, name: str, depth: int = 0) -> bool:
+    if depth > _DEEP:
+        return True  # nobody keeps anything there
+    try:
+        directory = open_directory(parent, name)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    try:
+        with os.scandir(directory) as entries:
+            listed = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        inner = [_is_hollow(directory, child, depth + 1) for child, is_directory in listed if is_directory]
+        return all(inner) and len(inner) == len(listed)
+    finally:
+        os.close(directory)
+
+
+def _each_place(root: Path, paths: Iterable[str], is_doomed: Callable[[int, str], bool]) -> None:
     descriptor = os.open(root, DIRECTORY)
     try:
         for place, group in groupby(sorted(paths, key=_split), key=lambda path: _split(path)[0]):
-            _remove_in(descriptor, place, [_split(path)[1] for path in group])
+            _remove_in(descriptor, place, [_split(path)[1] for path in group], is_doomed)
     finally:
         os.close(descriptor)
 
@@ -48,7 +91,7 @@ def _split(path: str) -> tuple[str, str]:
     return parent, name
 
 
-def _remove_in(root: int, place: str, names: list[str]) -> None:
+def _remove_in(root: int, place: str, names: list[str], is_doomed: Callable[[int, str], bool]) -> None:
     chain = [root]
     parts = place.split("/") if place else []
     try:
@@ -60,7 +103,8 @@ def _remove_in(root: int, place: str, names: list[str]) -> None:
                     return
                 raise
         for name in names:
-            remove(chain[-1], name)
+            if is_doomed(chain[-1], name):
+                remove(chain[-1], name)
         with suppress(OSError):  # a directory that still holds something stays, and so do those above it
             for level in range(len(parts) - 1, -1, -1):
                 os.rmdir(parts[level], dir_fd=chain[level])

@@ -13,7 +13,7 @@ from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.layout import Layout, Layouts
 from worktrees.pathspec import GLOBS, pathspecs
-from worktrees.removal import remove_below
+from worktrees.removal import remove_below, remove_hollow
 from worktrees.seen import Seen
 from worktrees.sweep import give, give_top, sweep
 
@@ -62,13 +62,25 @@ class Worktree:
             await to_thread.run_sync(remove_below, self.root, gone)
             has_written = await check_out(self.git, self.admin, tree, delta)
             if keeps_ignored:
-                untracked = (await self.git.run(*_UNTRACKED)).text
-                await to_thread.run_sync(remove_below, self.root, _records(untracked))
+                await self._remove_untracked()
             if self.owner is not None:
                 await self._give(layout if has_written else None, self.owner)
         except OSError as error:
             raise GitError(f"the worktree {self.root} cannot be cleaned: {error}; remove it and try again") from error
         remember(self.admin, tree, self.owner)
+
+    async def _remove_untracked(self) -> None:
+        """Remove what is neither tracked nor ignored, and directories with nothing in them."""
+        found = _records((await self.git.run(*_UNTRACKED, "--directory")).text)
+        directories = [path for path in found if path.endswith("/")]
+        if not directories:
+            await to_thread.run_sync(remove_below, self.root, found)
+            return
+        for _ in range(2):  # again, because some directories could not be looked into before
+            found = _records((await self.git.run(*_UNTRACKED)).text)
+            await to_thread.run_sync(remove_below, self.root, found)
+            if not await to_thread.run_sync(remove_hollow, self.root, directories):
+                return
 
     async def _delta(self, known: str | None, tree: str) -> Sequence[Change] | None:
         """What has to change to get to `tree`; None when that is unknown, or so much that git knows a shorter way."""

@@ -52,9 +52,13 @@ class RunContext:
         """A ref of this run's own."""
         return "/".join(("refs/orchestrate", self.state.run.run, *parts))
 
+    async def tip(self) -> CommitId | None:
+        """The PR branch's tip, None while nothing has landed."""
+        return await self.branch.tip(self.state.head)
+
     async def head(self) -> CommitId:
-        """The PR branch's tip, or the base while nothing has landed."""
-        return await self.branch.tip() or self.state.run.base
+        """What new work starts from: the PR branch's tip, or the base while nothing has landed."""
+        return await self.tip() or self.state.run.base
 
     async def tree(self, commit: CommitId) -> TreeId:
         """A commit's tree."""

@@ -1,7 +1,6 @@
 """The end of a run: the pull request, and the one event that says how it went."""
 
 from orchestrator.domain.event.run import Outcome, PrOpened, PrOpening, RunEnded
-from orchestrator.domain.ids import CommitId
 from orchestrator.engine.context import RunContext
 from orchestrator.ports.forge import PullRequest
 
@@ -10,7 +9,7 @@ EXIT_CODES: dict[Outcome, int] = {"done": 0, "partial": 3, "rejected": 4, "nothi
 
 async def open_pull_request(context: RunContext, title: str, body: str) -> None:
     """Open or update the pull request for what has landed; nothing is opened when nothing has."""
-    head = await context.branch.tip()
+    head = await context.tip()
     if head is None:
         return
     run = context.state.run
@@ -24,5 +23,5 @@ async def open_pull_request(context: RunContext, title: str, body: str) -> None:
 
 async def end_run(context: RunContext, outcome: Outcome, reason: str) -> None:
     """Record the end."""
-    head: CommitId | None = await context.branch.tip()
-    await context.journal.append(RunEnded(outcome=outcome, reason=reason, exit=EXIT_CODES[outcome], head=head))
+    code, head = EXIT_CODES[outcome], context.state.head
+    await context.journal.append(RunEnded(outcome=outcome, reason=reason, exit=code, head=head))

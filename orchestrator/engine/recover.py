@@ -35,5 +35,5 @@ async def _settled(context: RunContext, intent: Intent) -> Event:
 
 
 async def _has_landed(context: RunContext, landing: LandingStarted) -> bool:
-    tip = await context.branch.tip()
+    tip = await context.branch.tip(landed=None)
     return tip is not None and await is_ancestor(context.repository.git, landing.new, tip)

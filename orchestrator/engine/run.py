@@ -6,6 +6,8 @@ from anyio.abc import TaskGroup
 from orchestrator.domain.contract import IterationVerdict
 from orchestrator.domain.event.run import Outcome
 from orchestrator.domain.event.work import TaskEnded
+from orchestrator.domain.ids import ROOT
+from orchestrator.domain.task import TaskStatus
 from orchestrator.engine import iterations
 from orchestrator.engine.attempts import continue_attempt, start_attempt
 from orchestrator.engine.context import RunContext
@@ -98,6 +100,10 @@ class GoalRun:
         if not state.landings:
             await self._end_empty()
             return
+        root = state.tasks[ROOT]
+        if root.status != TaskStatus.DONE:
+            await self._end("partial", f"the planner of the whole goal gave up: {root.reason}")
+            return
         verdict = await iterations.judge_iteration(self._context, self._roles)
         if isinstance(verdict, SessionResult):
             await self._end("partial", f"what landed could not be judged: {verdict.exit} {verdict.detail}")
@@ -113,7 +119,7 @@ class GoalRun:
         if leaves:
             await end_run(self._context, "rejected", "no task could land")
             return
-        root = next(iter(self._context.state.tasks.values()))
+        root = self._context.state.tasks[ROOT]
         said = root.handoff.summary if root.handoff else root.reason
         await end_run(self._context, "nothing-changed", f"the planner submitted no task: {said}")
 

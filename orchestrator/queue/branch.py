@@ -6,6 +6,7 @@ from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.errors import PersonNeeded
+from worktrees.merge import is_ancestor
 from worktrees.refs import move_ref, read_ref
 from worktrees.repository import Repository
 
@@ -23,9 +24,22 @@ class PrBranch:
         """The full ref."""
         return f"refs/heads/{self.name}"
 
-    async def tip(self) -> CommitId | None:
-        """The commit the branch points at, None while it does not exist."""
+    async def tip(self, landed: CommitId | None) -> CommitId | None:
+        """The commit the branch points at, None while it does not exist.
+
+        Args:
+            landed: what the run landed last; the branch must hold it, or later work would land beside it.
+
+        Raises:
+            PersonNeeded: somebody deleted the branch, or moved it away from what has landed.
+        """
         commit = await read_ref(self.repository.git, self.ref)
+        if landed and (commit is None or not await is_ancestor(self.repository.git, landed, commit)):
+            what = "was deleted" if commit is None else f"was moved to {commit[:12]}, which does not hold what landed"
+            raise PersonNeeded(
+                f"the PR branch {self.name} {what}: put it back with `git branch --force {self.name} {landed}`, "
+                "then resume the run"
+            )
         return CommitId(commit) if commit else None
 
     async def advance(self, old: CommitId | None, new: CommitId, reason: str) -> None:

@@ -64,7 +64,7 @@ class _Round:
         self._clashes: list[Clash] = []
 
     async def run(self, units: Units) -> Landing:
-        old = await self._branch.tip()
+        old = await self._branch.tip(self._ledger.state.head)
         search = await self._search(old or self._branch.base, units)
         if self._green:
             await self._move(old, self._green, search.accepted)

@@ -472,3 +472,74 @@ async def test_a_dirty_checkout_is_allowed_and_told(bench: Bench) -> None:
     assert ended.exit_code == 0
     assert "changes that are not committed (calc.py)" in ended.state.notices[0].text
     assert (bench.repository / "calc.py").read_text() == "broken on purpose\n"
+
+
+async def test_a_pr_branch_that_somebody_deleted_is_asked_back_before_anything_lands_beside_it(bench: Bench) -> None:
+    items = [
+        plans("root", {"key": "a"}, {"key": "b", "depends_on": ["a"]}),
+        writes("a", "a.txt", "a\n"),
+        worker_ends("a"),
+        reviews("a"),
+        writes("b", "b.txt", "b\n"),
+        worker_ends("b"),
+        reviews("b"),
+        planner_ends(),
+        judges(),
+    ]
+
+    class Deleting:
+        def opened(self, state: object) -> None:
+            pass
+
+        def recorded(self, recorded: Any) -> None:
+            if recorded.event.kind == "landing.finished" and recorded.event.units == ("a@1",):
+                git(bench.repository, "branch", "-qD", recorded.event.branch)
+
+    ended = await run_goal(bench.options(items), "make it better", Deleting())
+    assert ended.exit_code == 6
+    assert f"git branch --force {ended.state.run.branch} {ended.state.head}" in str(ended.error)
+    git(bench.repository, "branch", "--force", ended.state.run.branch, str(ended.state.head))
+    again = await resume(bench.options(items), None)
+    assert again.exit_code == 0
+    files = git(bench.repository, "ls-tree", "--name-only", again.state.run.branch).splitlines()
+    assert {"a.txt", "b.txt"} <= set(files)
+
+
+async def test_what_a_person_commits_on_the_pr_branch_meanwhile_is_built_on(bench: Bench) -> None:
+    items = [
+        plans("root", {"key": "a"}, {"key": "b", "depends_on": ["a"]}),
+        writes("a", "a.txt", "a\n"),
+        worker_ends("a"),
+        reviews("a"),
+        writes("b", "b.txt", "b\n"),
+        worker_ends("b"),
+        reviews("b"),
+        planner_ends(),
+        judges(),
+    ]
+
+    class Committing:
+        def opened(self, state: object) -> None:
+            pass
+
+        def recorded(self, recorded: Any) -> None:
+            if recorded.event.kind == "landing.finished" and recorded.event.units == ("a@1",):
+                tree = git(bench.repository, "rev-parse", f"{recorded.event.new}^{{tree}}")
+                mine = git(bench.repository, "commit-tree", tree, "-p", recorded.event.new, "-m", "by hand")
+                git(bench.repository, "update-ref", f"refs/heads/{recorded.event.branch}", mine)
+
+    ended = await run_goal(bench.options(items), "make it better", Committing())
+    assert ended.exit_code == 0
+    assert "by hand" in git(bench.repository, "log", "--format=%s", ended.state.run.branch).splitlines()
+
+
+async def test_a_root_planner_that_gives_up_after_something_landed_ends_as_partial(bench: Bench) -> None:
+    ended = await bench.run(
+        plans("root", {"key": "a"}),
+        writes("a", "a.txt", "a\n"),
+        worker_ends("a"),
+        reviews("a"),
+        *[uses("planner", "root", "list")] * 4,
+    )
+    assert (ended.exit_code, ended.state.ended and ended.state.ended.outcome) == (3, "partial")
+    assert "gave up: its planner ended stuck" in (ended.state.ended.reason if ended.state.ended else "")

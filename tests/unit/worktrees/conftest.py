@@ -15,6 +15,7 @@ import pytest
 import worktrees
 from worktrees.pool import Pool, Worktree
 from worktrees.repository import Repository
+from worktrees.snapshot import Snapshot, snapshot
 
 FILES = {
     "README.md": "hello\n",
@@ -23,6 +24,8 @@ FILES = {
     "tests/test_app.py": "def test(): pass\n",
     ".gitignore": "*.log\nbuild/\n",
 }
+EXPECTED: dict[str, bytes | str] = {path: text.encode() for path, text in FILES.items()}
+"""What `content` gives of a worktree at the first commit."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,20 @@ def content(root: Path) -> dict[str, bytes | str]:
                 found[path] = "special"
     del found[".git"]
     return found
+
+
+async def whole_way(worktree: Worktree, pool: Pool) -> Snapshot:
+    """Everything that is ever done to a worktree after a worker was in it; ends with a new lease of it."""
+    await worktree.paths()
+    await worktree.grep("print", "**", 5)
+    taken = await snapshot(worktree, "work", "refs/orchestrate/test")
+    await worktree.restore(taken.tree)
+    again = await snapshot(worktree, "work", None)
+    assert again.tree == taken.tree
+    await pool.release(worktree)
+    leased = await pool.lease(worktree.commit)
+    assert (leased.name, content(leased.root)) == (worktree.name, EXPECTED)
+    return taken
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Programs that the user's configuration hangs on file contents: plain git runs them, ours never does."""
 
 import subprocess
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,19 @@ class Trap:
         return found
 
 
+def write_settings(project: Project, settings: Mapping[str, str]) -> None:
+    """Append to the configuration file: much faster than one process for each setting."""
+    lines = []
+    for key, value in settings.items():
+        section, _, rest = key.partition(".")
+        name, _, variable = rest.rpartition(".")
+        heading = f'{section} "{name}"' if name else section
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        lines.append(f'[{heading}]\n\t{variable} = "{escaped}"\n')
+    with (project.root / ".git" / "config").open("a") as config:
+        config.writelines(lines)
+
+
 @pytest.fixture
 def trap(project: Project, tmp_path: Path) -> Trap:
     marks = tmp_path / "marks"
@@ -66,8 +80,7 @@ def trap(project: Project, tmp_path: Path) -> Trap:
         script = tmp_path / "hooks" / hook
         script.write_text(f"#!/bin/sh\necho {hook} >> {marks}\n")
         script.chmod(0o755)
-    for key, value in settings.items():
-        project.git("config", key, value)
+    write_settings(project, settings)
     marks.unlink(missing_ok=True)
     return Trap(project, marks)
 

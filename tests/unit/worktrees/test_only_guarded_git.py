@@ -1,7 +1,7 @@
 """No other part of the product starts git or opens a repository: read from the source itself."""
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,10 +19,10 @@ ASYNC_STARTERS = frozenset(
 OTHERS = ("which", "execv", "execve", "execvp", "execvpe", "spawnv", "spawnvp", "posix_spawn", "posix_spawnp")
 
 
-def sources() -> Iterator[tuple[str, ast.Module]]:
-    for package in PACKAGES:
-        for file in sorted((TOP / package).rglob("*.py")):
-            yield str(file.relative_to(TOP)), ast.parse(file.read_text(encoding="utf-8"))
+@cache
+def sources() -> tuple[tuple[str, ast.Module], ...]:
+    files = (file for package in PACKAGES for file in sorted((TOP / package).rglob("*.py")))
+    return tuple((str(file.relative_to(TOP)), ast.parse(file.read_text(encoding="utf-8"))) for file in files)
 
 
 def starts_git(tree: ast.AST) -> list[int]:

@@ -1,60 +1,19 @@
 """Leases: exact content, recycling, repair, many at once, many processes, kills."""
 
-import json
 import os
 import shutil
-import signal
-import subprocess
 from pathlib import Path
 
 import anyio
 import pytest
 
-from tests.unit.worktrees.conftest import FILES, Project, content, python, until
+from tests.unit.worktrees.conftest import EXPECTED, FILES, Project, content
 from worktrees.errors import GitError
 from worktrees.pool import Pool, Worktree
 from worktrees.repository import Repository
 from worktrees.snapshot import snapshot
 
-EXPECTED = {path: text.encode() for path, text in FILES.items()}
-
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
-
-LEASING = """
-import anyio, json, pathlib, sys
-from worktrees.pool import Pool
-from worktrees.repository import Repository
-async def main(root, place, ready, go):
-    repository = Repository.open(pathlib.Path(root))
-    pool = Pool(repository, pathlib.Path(place))
-    held = []
-    async def one():
-        held.append(await pool.lease(repository.head()))
-    async with anyio.create_task_group() as tasks:
-        for _ in range(12):
-            tasks.start_soon(one)
-    last = "src/deep/er/mod.py"
-    good = all((w.root / "README.md").read_text() == "hello\\n" and (w.root / last).exists() for w in held)
-    print(json.dumps([good, sorted(w.name for w in held)]), flush=True)
-    sys.stdin.readline()
-anyio.run(main, *sys.argv[1:], None, None)
-"""
-
-NAPPING = """
-import anyio, pathlib, sys
-from worktrees.pool import Pool
-from worktrees.repository import Repository
-async def main(root, place, nap):
-    repository = Repository.open(pathlib.Path(root))
-    worktree = await Pool(repository, pathlib.Path(place)).lease(repository.head())
-    print(worktree.name, flush=True)
-    await worktree.git.run("-c", nap, "nap")
-anyio.run(main, *sys.argv[1:])
-"""
-
-
-def leasing(project: Project, place: Path) -> "subprocess.Popen[str]":
-    return python(LEASING, str(project.root), str(place))
 
 
 async def test_a_lease_is_a_real_worktree_with_exactly_the_commits_files(
@@ -253,170 +212,6 @@ async def test_idle_worktrees_are_told_and_discarded_but_leased_ones_stay(pool: 
     assert sorted(place.name for place in kept.root.parent.iterdir()) == sorted(
         [kept.name, f"{kept.name}.json", f"{kept.name}.lock"]
     )
-
-
-async def test_many_leases_in_several_processes_at_once_all_succeed(project: Project, tmp_path: Path) -> None:
-    processes = [leasing(project, tmp_path / "pool") for _ in range(2)]
-    told = [json.loads(process.stdout.readline()) for process in processes if process.stdout]
-    for process in processes:
-        process.communicate("\n")
-
-    assert [good for good, _ in told] == [True, True]
-    names = told[0][1] + told[1][1]
-    assert len(set(names)) == 24
-    assert project.git("worktree", "list").count("\n") == 24
-    assert project.git("fsck", "--no-dangling") == ""
-
-
-async def test_a_killed_process_gives_its_worktrees_back(project: Project, pool: Pool, tmp_path: Path) -> None:
-    process = leasing(project, tmp_path / "pool")
-    assert process.stdout
-    names = json.loads(process.stdout.readline())[1]
-    taken = await pool.lease(project.git("rev-parse", "HEAD"))
-    assert taken.name not in names
-
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-
-    assert (await pool.lease(taken.commit)).name in names
-
-
-async def test_a_process_killed_while_leasing_leaves_a_pool_that_works(
-    project: Project, pool: Pool, tmp_path: Path
-) -> None:
-    for pause in (0.3, 0.4):
-        process = leasing(project, tmp_path / "pool")
-        await anyio.sleep(pause)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-
-    leased = [await pool.lease(project.git("rev-parse", "HEAD")) for _ in range(8)]
-
-    assert [content(worktree.root) for worktree in leased] == [EXPECTED] * 8
-    assert project.git("worktree", "list").count("\n") >= 8
-
-
-async def test_a_worktree_is_not_leased_while_a_git_of_a_killed_process_is_at_it(
-    project: Project, pool: Pool, tmp_path: Path
-) -> None:
-    pid = tmp_path / "pid"
-    process = python(NAPPING, str(project.root), str(tmp_path / "pool"), f"alias.nap=!echo $$ > {pid}; exec sleep 60")
-    assert process.stdout
-    name = process.stdout.readline().strip()
-    assert await until(lambda: pid.exists() and pid.read_text().endswith("\n"))
-    process.kill()
-    process.communicate()
-
-    other = await pool.lease(project.git("rev-parse", "HEAD"))
-    os.kill(int(pid.read_text()), signal.SIGKILL)
-    assert await until(lambda: name in pool.idle())
-    again = await pool.lease(other.commit)
-
-    assert (other.name != name, again.name) == (True, name)
-
-
-class TestRepair:
-    """What users and crashes do to worktrees between two leases."""
-
-    @pytest.fixture
-    async def broken(self, pool: Pool, repository: Repository) -> Worktree:
-        worktree = await pool.lease(repository.head())
-        await pool.release(worktree)
-        return worktree
-
-    async def lease_again(self, pool: Pool, broken: Worktree) -> None:
-        again = await pool.lease(broken.commit)
-        assert (again.name, content(again.root)) == (broken.name, EXPECTED)
-        assert Project(again.root).git("status", "--porcelain", "--ignored") == ""
-        assert Project(again.root).git("rev-parse", "HEAD") == broken.commit
-
-    async def test_the_directory_is_gone(self, pool: Pool, broken: Worktree) -> None:
-        shutil.rmtree(broken.root)
-        await self.lease_again(pool, broken)
-
-    async def test_the_directory_has_become_a_link(self, pool: Pool, broken: Worktree, tmp_path: Path) -> None:
-        (tmp_path / "precious").mkdir()
-        (tmp_path / "precious" / "file").write_text("mine")
-        shutil.rmtree(broken.root)
-        broken.root.symlink_to(tmp_path / "precious")
-
-        await self.lease_again(pool, broken)
-
-        assert (tmp_path / "precious" / "file").read_text() == "mine"
-
-    async def test_the_registration_is_gone(self, pool: Pool, broken: Worktree) -> None:
-        shutil.rmtree(broken.admin)
-        await self.lease_again(pool, broken)
-
-    async def test_the_user_has_pruned_it(self, pool: Pool, broken: Worktree, project: Project) -> None:
-        (broken.root / ".git").unlink()
-        project.git("worktree", "unlock", str(broken.root))
-        project.git("worktree", "prune")
-        assert not broken.admin.exists()
-        await self.lease_again(pool, broken)
-
-    async def test_the_user_has_removed_it(self, pool: Pool, broken: Worktree, project: Project) -> None:
-        project.git("worktree", "remove", "-f", "-f", str(broken.root))
-        await self.lease_again(pool, broken)
-
-    async def test_the_record_is_gone_or_damaged(self, pool: Pool, broken: Worktree) -> None:
-        for text in ("", "{}", '{"admin": "/"}', '["admin"]'):
-            broken.root.with_suffix(".json").write_text(text)
-            await self.lease_again(pool, broken)
-            await pool.release(broken)
-
-    async def test_the_index_is_damaged(self, pool: Pool, broken: Worktree) -> None:
-        (broken.admin / "index").write_bytes(b"DIRC garbage")
-        await self.lease_again(pool, broken)
-
-    async def test_the_index_holds_something_else(self, pool: Pool, broken: Worktree) -> None:
-        place = Project(broken.root)
-        place.write({"src/app.py": "sly\n", "added": "x"})
-        place.git("add", "-A")
-        await self.lease_again(pool, broken)
-
-    async def test_a_killed_git_left_its_locks(self, pool: Pool, broken: Worktree) -> None:
-        (broken.admin / "index.lock").touch()
-        (broken.admin / "HEAD.lock").touch()
-        await self.lease_again(pool, broken)
-
-    async def test_a_killed_git_left_a_half_made_registration(
-        self, pool: Pool, broken: Worktree, project: Project
-    ) -> None:
-        half = broken.admin.with_name("half")
-        half.mkdir()
-        (half / "gitdir").write_text(f"{broken.root.with_name('w2')}/.git\n")
-        (half / "HEAD").write_text(f"{'0' * 40}\n")
-        (half / "commondir").touch()
-        assert "failed to read" in project.complaint("worktree", "list")
-
-        shutil.rmtree(broken.admin)
-        await self.lease_again(pool, broken)
-
-        assert project.git("worktree", "list").count("\n") == 1
-
-    async def test_the_pointer_is_damaged_or_replaced(self, pool: Pool, broken: Worktree, tmp_path: Path) -> None:
-        pointer = broken.root / ".git"
-        good = pointer.read_text()
-        for damage in (
-            pointer.unlink,
-            lambda: pointer.write_text("gitdir: /elsewhere\n"),
-            lambda: (pointer.unlink(), pointer.symlink_to(tmp_path / "evil")),
-            lambda: (pointer.unlink(), pointer.mkdir(), (pointer / "config").write_text("[core]\n")),
-            lambda: (pointer.unlink(), os.mkfifo(pointer)),
-        ):
-            damage()
-            await self.lease_again(pool, broken)
-            assert (pointer.is_symlink(), pointer.read_text()) == (False, good)
-            await pool.release(broken)
-
-        assert not (tmp_path / "evil").exists()
-
-    async def test_the_registration_was_redirected(self, pool: Pool, broken: Worktree, tmp_path: Path) -> None:
-        (broken.admin / "commondir").write_text(f"{tmp_path}/evil\n")
-        (broken.admin / "gitdir").write_text("/elsewhere/.git\n")
-        (broken.admin / "HEAD").write_text("ref: refs/heads/main\n")
-        await self.lease_again(pool, broken)
 
 
 @needs_root

@@ -290,7 +290,7 @@ async def test_a_ref_outside_refs_and_a_date_that_is_none_are_refused(worktree: 
 NAMES = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs")), min_size=1, max_size=20)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files=st.dictionaries(NAMES, st.binary(max_size=200), min_size=1, max_size=6))
 async def test_any_content_under_any_name_survives_or_is_named(
     worktree: Worktree, project: Project, files: dict[str, bytes]

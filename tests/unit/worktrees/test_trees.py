@@ -170,7 +170,7 @@ def without_contradictions(paths: dict[str, bool]) -> dict[str, bool]:
     return {path: is_file for path, is_file in paths.items() if path not in inside}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     base=st.dictionaries(PATHS, st.just(True), max_size=6).map(without_contradictions),
     changes=st.dictionaries(PATHS, st.booleans(), max_size=6).map(without_contradictions),

@@ -3,13 +3,11 @@
 import anyio
 import pytest
 
-from tests.unit.worktrees.conftest import FILES, Project, content
+from tests.unit.worktrees.conftest import EXPECTED, FILES, Project, content
 from worktrees import worktree as worktree_module
 from worktrees.errors import GitError
 from worktrees.pool import Pool, Worktree
 from worktrees.snapshot import snapshot
-
-EXPECTED = {path: text.encode() for path, text in FILES.items()}
 
 
 async def test_restore_brings_back_what_was_changed_and_removes_what_was_added(
@@ -17,12 +15,11 @@ async def test_restore_brings_back_what_was_changed_and_removes_what_was_added(
 ) -> None:
     Project(worktree.root).write({"src/app.py": "changed\n", "new/file": "x", "a-new": "x"})
     (worktree.root / "README.md").unlink()
-    (worktree.root / "new" / "empty").mkdir()
+    (worktree.root / "new" / "empty" / "dirs").mkdir(parents=True)
+    (worktree.root / "src" / "empty" / "dirs").mkdir(parents=True)
 
     await worktree.restore(project.tree())
 
-    (worktree.root / "new" / "empty").rmdir()
-    (worktree.root / "new").rmdir()
     assert content(worktree.root) == EXPECTED
 
 
