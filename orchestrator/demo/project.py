@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from orchestrator.errors import EnvironmentProblem
+from worktrees.repository import create_repository
 
 _CLICK = "click==7.1.2"
 _TOOLS = ("flynt==1.0.6", "pytest<8")
@@ -80,13 +81,7 @@ def _ignore(root: Path) -> None:
 
 
 def _commit(root: Path) -> None:
-    identity = ["-c", "user.name=Demo", "-c", "user.email=demo@localhost"]
-    for words in (
-        ["init", "-q", "-b", "main"],
-        ["add", "-A"],
-        [*identity, "commit", "-q", "-m", "The project as published"],
-    ):
-        _run(["git", "-C", str(root), *words])
+    create_repository(root, "The project as published", ("Demo", "demo@localhost"))
 
 
 def _fetch(words: Sequence[str]) -> None:

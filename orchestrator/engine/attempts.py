@@ -11,6 +11,7 @@ from orchestrator.errors import EnvironmentProblem
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import Roles, WorkBrief
 from worktrees.diff import diff
+from worktrees.names import printable
 
 
 async def start_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
@@ -103,10 +104,10 @@ async def _take_candidate(context: RunContext, attempt: Attempt, workspace: Work
             commit=snapshot.commit,
             tree=snapshot.tree,
             ref=ref,
-            paths=tuple(changed.paths),
+            paths=tuple(map(printable, changed.paths)),
             added=changed.added,
             removed=changed.removed,
-            dropped=snapshot.dropped,
+            dropped=tuple(map(printable, snapshot.dropped)),
         )
     )
 

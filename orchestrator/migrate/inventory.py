@@ -11,6 +11,7 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import Recipe, Scope
 from worktrees.git import Git
+from worktrees.names import printable
 from worktrees.trees import Entry, list_tree, read_blobs
 
 
@@ -24,19 +25,26 @@ async def take_inventory(git: Git, base: CommitId, recipe: Recipe) -> tuple[File
     inside = [entry for entry in everything if in_scope(recipe.scope, entry.path)]
     if not inside:
         raise UsageProblem(_nothing_found(recipe.scope, len(everything)))
-    limit = recipe.scope.max_file_kb * 1024
-    small = [entry for entry in inside if (entry.size or 0) <= limit]
+    left_out = {entry.path: why for entry in inside if (why := _objection(entry, recipe.scope.max_file_kb))}
+    small = [entry for entry in inside if entry.path not in left_out]
     contents = await read_blobs(git, [entry.oid for entry in small]) if recipe.scope.site else {}
     found = tuple(_found(entry, recipe.scope, contents) for entry in sorted(small, key=lambda entry: entry.path))
     if recipe.scope.site and not any(file.sites for file in found):
         patterns = ", ".join(site.pattern for site in recipe.scope.site)
         raise UsageProblem(f"no site was found in {len(found)} files in scope: is the pattern right? {patterns}")
-    large = [entry.path for entry in inside if (entry.size or 0) > limit]
-    return FilesFound(files=found), *(_too_large(path) for path in large)
+    told = (f"{printable(path)} was left out: {why}" for path, why in left_out.items())
+    return FilesFound(files=found), *(Noticed(level="warning", text=text) for text in told)
 
 
-def _too_large(path: str) -> Noticed:
-    return Noticed(level="warning", text=f"{path} is larger than max_file_kb and was left out")
+def _objection(entry: Entry, max_file_kb: int) -> str:
+    """Why a file in scope cannot be migrated; empty if it can."""
+    if (entry.size or 0) > max_file_kb * 1024:
+        return f"it is larger than max_file_kb = {max_file_kb}"
+    try:
+        entry.path.encode()
+    except UnicodeEncodeError:
+        return "its name is not UTF-8"
+    return ""
 
 
 def in_scope(scope: Scope, path: str) -> bool:

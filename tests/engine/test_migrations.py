@@ -1,5 +1,6 @@
 """Migrations on real git and a real sandbox: the ladder, odd steps, and what each file is told."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,22 @@ async def test_modes_and_odd_names_survive(tmp_path: Path) -> None:
     assert all(file.status == FileStatus.MERGED for file in ended.state.files.values())
     listed = git(root, "ls-tree", ended.state.run.branch, "run.sh.txt")
     assert listed.startswith("100755")
+
+
+async def test_files_that_cannot_be_migrated_are_left_out_and_told(tmp_path: Path) -> None:
+    files = {"good.txt": "old\n", "large.txt": "old\n" * 300, os.fsdecode(b"\xff.txt"): "old\n"}
+    root = repository(tmp_path / "repo", files)
+    given = recipe(
+        {"run": SED},
+        scope={"include": ["*.txt"], "max_file_kb": 1},
+        verify={"report": "exit-code", "check": [{"id": "t", "run": "true"}]},
+    )
+    ended = await run(root, given)
+    assert {path: status for path, (status, _) in told(ended).items()} == {"good.txt": "merged"}
+    assert sorted(notice.text for notice in ended.state.notices) == [
+        "\\udcff.txt was left out: its name is not UTF-8",
+        "large.txt was left out: it is larger than max_file_kb = 1",
+    ]
 
 
 async def test_a_shared_directory_can_be_used_and_not_written(words: Path) -> None:
