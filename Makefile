@@ -13,7 +13,7 @@ demo: system $(STAMP)
 
 test: system $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "not slow and not extended"
-	$(BIN)/python -m pytest -n 2 -m "slow and not extended"
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "slow and not extended"
 
 # The migration cases that make test leaves out, because they take minutes.
 cases: system $(STAMP)

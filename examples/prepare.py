@@ -5,104 +5,80 @@
     orchestrate migrate run examples/recipes/flynt-click.toml --repo work/click/src
 
 Leaves DEST/CASE/src (the repository), DEST/CASE/venv (its test environment) and DEST/tools (the codemods, shared by
-all cases). Everything comes from the package index and npm registry that your pip and npm are set up with.
+all cases). Everything comes from the package index and npm registry that your pip and npm are set up with. To be run
+by the Python that Orchestrate is installed for.
 """
 
 import argparse
 import json
-import subprocess
 import sys
 import tarfile
 import tomllib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from orchestrator.demo.package import commit, environment, fetch, install, source
+from orchestrator.errors import EnvironmentProblem
+
 CASES = Path(__file__).parent / "cases.toml"
-IGNORED = "__pycache__/\n*.pyc\n.pytest_cache/\nnode_modules/\n*.egg-info/\nbuild/\n"
-IDENTITY = ("-c", "user.name=Example", "-c", "user.email=example@localhost")
+NPM = ("npm", "install", "--silent", "--no-fund", "--no-audit")
 
 
-def run(words: Sequence[str | Path], cwd: Path) -> str:
-    """Run a command; on failure say which and what it printed, and leave."""
-    done = subprocess.run(list(map(str, words)), cwd=cwd, capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"failed ({done.returncode}): {' '.join(map(str, words))}\n{(done.stdout + done.stderr)[-2000:]}")
-    return done.stdout
+def prepare(name: str, dest: Path) -> dict[str, str]:
+    """Make the repository of a case; where it is, and the recipe for it.
+
+    Raises:
+        IndexUnreachable: an index or registry could not be asked.
+        EnvironmentProblem: there is no `venv` for this Python.
+    """
+    cases = tomllib.loads(CASES.read_text())
+    case, place = cases[name], dest.absolute() / name
+    place.mkdir(parents=True, exist_ok=True)
+    _tools(dest.absolute() / "tools", cases["tools"])
+    root = place / "src"
+    if "npm" in case:
+        _from_npm(case, root)
+    else:
+        python = environment(place / "venv")
+        source(python, case["source"], root)
+        install(python, "--no-build-isolation", *case["install"], cwd=root)
+    commit(root)
+    (place / "tools").symlink_to("../tools")
+    recipe = CASES.parent / "recipes" / f"{case['recipe']}.toml"
+    return {"case": name, "repository": str(root), "recipe": str(recipe)}
 
 
-def environment(place: Path) -> Path:
-    """A virtual environment with what old projects need to be built; its Python."""
-    python = place / "bin" / "python"
-    if not python.exists():
-        run([sys.executable, "-m", "venv", place], place.parent)
-        run([*pip(python), "install", "setuptools<81", "wheel"], place.parent)
-    return python
-
-
-def pip(python: Path) -> list[str | Path]:
-    """The pip of an environment."""
-    return [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-
-
-def tools(place: Path, wanted: dict[str, list[str]]) -> Path:
-    """The codemods, installed once."""
-    python = environment(place)
+def _tools(place: Path, wanted: dict[str, list[str]]) -> None:
+    """The codemods, installed once for all cases."""
     if not (place / ".installed").exists():
-        run([*pip(python), "install", *wanted["python"]], place)
-        run(["npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", place, *wanted["npm"]], place)
+        install(environment(place), *wanted["python"])
+        fetch([*NPM, "--prefix", str(place), *wanted["npm"]])
         (place / ".installed").touch()
-    return python
 
 
-def from_index(case: dict[str, Any], place: Path, python: Path) -> None:
-    """A Python project: its sdist as `src`, its environment as `venv`."""
-    options = ("--no-deps", "--no-binary=:all:", "--no-build-isolation")
-    run([*pip(python), "download", *options, "-d", place, case["source"]], place)
-    with tarfile.open(next(place.glob("*.tar.gz"))) as archive:
-        archive.extractall(place / "unpacked", filter="data")
-    next((place / "unpacked").iterdir()).rename(place / "src")
-    own = environment(place / "venv")
-    run([*pip(own), "install", "--no-build-isolation", *case["install"]], place / "src")
-
-
-def from_npm(case: dict[str, Any], place: Path) -> None:
-    """A JavaScript project: its package as `src`, with its test runner in node_modules."""
-    run(["npm", "pack", "--silent", case["npm"]], place)
-    with tarfile.open(next(place.glob("*.tgz"))) as archive:
-        archive.extractall(place, filter="data")
-    (place / "package").rename(place / "src")
-    options = ("--silent", "--no-fund", "--no-audit", "--no-save", "--ignore-scripts")
-    run(["npm", "install", *options, *case["install"]], place / "src")
+def _from_npm(case: dict[str, Any], root: Path) -> None:
+    """A JavaScript package with its test runner in node_modules."""
+    fetch(["npm", "pack", "--silent", case["npm"]], root.parent)
+    with tarfile.open(next(root.parent.glob("*.tgz"))) as archive:
+        archive.extractall(root.parent, filter="data")
+    (root.parent / "package").rename(root)
+    fetch([*NPM, "--no-save", "--ignore-scripts", *case["install"]], root)
 
 
 def main() -> None:
     """Prepare the case that the command line names."""
-    cases = tomllib.loads(CASES.read_text())
-    wanted = cases.pop("tools")
+    names = sorted(tomllib.loads(CASES.read_text()).keys() - {"tools"})
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("case", choices=sorted(cases))
+    parser.add_argument("case", choices=names)
     parser.add_argument("dest", type=Path)
     given = parser.parse_args()
-    place = (given.dest / given.case).absolute()
-    if (place / "src").exists():
-        sys.exit(f"{place / 'src'} exists already: choose another directory")
-    place.mkdir(parents=True, exist_ok=True)
-    (given.dest / "tools").mkdir(exist_ok=True)
-    python = tools((given.dest / "tools").absolute(), wanted)
-    case = cases[given.case]
-    if "npm" in case:
-        from_npm(case, place)
-    else:
-        from_index(case, place, python)
-    if not (place / "tools").exists():
-        (place / "tools").symlink_to("../tools")
-    with (place / "src" / ".gitignore").open("a") as file:
-        file.write(f"\n{IGNORED}")
-    for words in (("init", "-q", "-b", "main"), ("add", "-A"), (*IDENTITY, "commit", "-q", "-m", "As published")):
-        run(["git", *words], place / "src")
-    recipe = CASES.parent / "recipes" / f"{case['recipe']}.toml"
-    print(json.dumps({"case": given.case, "repository": str(place / "src"), "recipe": str(recipe)}))
+    root = given.dest / given.case / "src"
+    if root.exists():
+        sys.exit(f"{root} exists already: choose another directory")
+    try:
+        print(json.dumps(prepare(given.case, given.dest)))
+    except EnvironmentProblem as problem:
+        sys.exit(str(problem))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ from anyio import to_thread
 from orchestrator.app.options import Options
 from orchestrator.app.verbs import Ended, migrate, run_goal
 from orchestrator.app.wiring import Watcher
-from orchestrator.demo.project import IndexUnreachable, Project, Say, bundled_sample, real_package
+from orchestrator.demo.package import IndexUnreachable
+from orchestrator.demo.project import Project, Say, bundled_sample, real_package
 from orchestrator.domain.migration import FileStatus
 from orchestrator.migrate.recipe import load_recipe
 

@@ -1,0 +1,86 @@
+"""Published packages as git repositories: the source of a release, an environment for its tests, a first commit."""
+
+import subprocess
+import sys
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from orchestrator.errors import EnvironmentProblem
+from worktrees.repository import create_repository
+
+_IGNORED = ".venv/\n__pycache__/\n*.pyc\n.pytest_cache/\nnode_modules/\n*.egg-info/\nbuild/\n"
+_AUTHOR = ("Demo", "demo@localhost")
+
+
+class IndexUnreachable(EnvironmentProblem):
+    """The user's package index or registry could not be asked, or does not have what is needed."""
+
+
+def environment(place: Path) -> Path:
+    """A virtual environment with what old releases need to be built; its Python.
+
+    Raises:
+        IndexUnreachable: the build tools could not be fetched.
+    """
+    python = place / "bin" / "python"
+    if not python.exists():
+        _run([sys.executable, "-m", "venv", str(place)])
+        install(python, "setuptools<81", "wheel")
+    return python
+
+
+def install(python: Path, *wanted: str, cwd: Path | None = None) -> None:
+    """Install into the environment of this Python, from the user's own index.
+
+    Raises:
+        IndexUnreachable: says what pip said.
+    """
+    _pip(python, ["install", *wanted], cwd)
+
+
+def source(python: Path, release: str, root: Path) -> None:
+    """The source distribution of a release (`name==version`), unpacked as `root`, which must not exist yet.
+
+    Raises:
+        IndexUnreachable: says what pip said.
+    """
+    scratch = root.with_name(f"{root.name}-sdist")
+    options = ["--no-deps", "--no-binary=:all:", "--no-build-isolation", "-d", str(scratch)]
+    _pip(python, ["download", *options, release], None)
+    with tarfile.open(next(scratch.glob("*.tar.gz"))) as archive:
+        archive.extractall(scratch / "unpacked", filter="data")
+    next((scratch / "unpacked").iterdir()).rename(root)
+
+
+def commit(root: Path) -> None:
+    """Make a repository of a directory, with build products and environments ignored."""
+    with (root / ".gitignore").open("a", encoding="utf-8") as file:
+        file.write(f"\n{_IGNORED}")
+    create_repository(root, "The project as published", _AUTHOR)
+
+
+def fetch(words: Sequence[str], cwd: Path | None = None) -> None:
+    """Run a command that asks an index or a registry.
+
+    Raises:
+        IndexUnreachable: it failed; says the end of what it printed.
+    """
+    try:
+        _run(words, cwd)
+    except EnvironmentProblem as problem:
+        raise IndexUnreachable(str(problem)) from problem
+
+
+def _pip(python: Path, words: Sequence[str], cwd: Path | None) -> None:
+    fetch([str(python), "-m", "pip", "--quiet", "--disable-pip-version-check", *words], cwd)
+
+
+def _run(words: Sequence[str], cwd: Path | None = None) -> None:
+    try:
+        done = subprocess.run(words, cwd=cwd, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    except FileNotFoundError as problem:
+        raise EnvironmentProblem(f"`{words[0]}` is not installed") from problem
+    if done.returncode:
+        last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-3:]
+        raise EnvironmentProblem(f"`{' '.join(words[:6])} …` failed: {' '.join(last)}")
