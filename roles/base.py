@@ -1,15 +1,21 @@
-"""What the three roles share: how they reach models and the journal, and how lists stand in a prompt."""
+"""What the three roles share: how they hold a conversation, and how lists stand in a prompt."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from orchestrator.agent.ask import Asker
+from orchestrator.agent.loop import run_session
+from orchestrator.agent.spec import SessionSpec
 from orchestrator.config.model import Config
 from orchestrator.domain.contract import Contract
 from orchestrator.domain.handoff import Handoff
+from orchestrator.domain.task import Task
 from orchestrator.ports.ledger import Ledger
-from orchestrator.ports.roles import CheckSummary, TaskReport
+from orchestrator.ports.roles import CheckSummary, SessionResult, TaskReport
 from prompts import fence
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True)
@@ -19,6 +25,16 @@ class Surroundings:
     config: Config
     ledger: Ledger
     asker: Asker
+
+    async def hold(self, spec: SessionSpec, *kinds: type[V]) -> V | SessionResult:
+        """Hold a conversation that ends with a value of one of `kinds`, or with how it ended without one."""
+        result = await run_session(spec, self.asker, self.ledger)
+        if isinstance(result, SessionResult):
+            return result
+        for kind in kinds:
+            if isinstance(result, kind):
+                return result
+        raise TypeError(f"session {spec.id} gave a {type(result).__name__}: one of its final tools makes no {kinds}")
 
 
 def bullets(items: Iterable[str], empty: str = "- (nothing)") -> str:
@@ -39,14 +55,42 @@ def check_lines(checks: Iterable[CheckSummary]) -> str:
     return bullets((f"{check.check}: {check.result} (receipt {check.receipt})" for check in checks), "- (no check ran)")
 
 
+def slice_text(task: Task) -> str:
+    """All that a planner wrote of the slice that it gave to a sub-planner; for the root it is the goal alone."""
+    parts = [
+        task.outcome,
+        *_section("It is finished when", task.acceptance),
+        *_section("Paths it is expected to change", task.paths),
+        *_section("To be left alone", task.non_goals),
+        *_section("Yours alone to decide", task.decisions),
+    ]
+    return "\n".join(parts)
+
+
 def report_text(report: TaskReport) -> str:
-    """What became of a task; the words of its worker are fenced as data."""
-    lines = [f"{report.task.id} ({report.task.title}): {report.status}{f' – {report.reason}' if report.reason else ''}"]
-    if report.paths:
-        lines.append(f"changed: {', '.join(report.paths[:20])}")
+    """What became of a task, for its planner; reasons and the words of its worker are fenced as data."""
+    lines = _heading(report)
+    if report.reason:
+        lines.append(fence("reason", report.reason))
     if report.handoff:
         lines.append(fence("report", handoff_text(report.handoff)))
     return "\n".join(lines)
+
+
+def result_text(report: TaskReport) -> str:
+    """What became of a task, for a judge: what was asked for, and what its worker says only as claims."""
+    lines = [*_heading(report), report.task.outcome, *_section("accepted when", report.task.acceptance)]
+    if report.reason:
+        lines.append(fence("reason", report.reason))
+    if report.handoff:
+        lines.append(fence("claims", handoff_text(report.handoff)))
+    return "\n".join(lines)
+
+
+def _heading(report: TaskReport) -> list[str]:
+    changed, more = report.paths[:20], len(report.paths) - 20
+    files = f"changed: {', '.join(changed)}{f' and {more} more' if more > 0 else ''}"
+    return [f"{report.task.id} ({report.task.title}): {report.status}", *([files] if changed else [])]
 
 
 def handoff_text(handoff: Handoff) -> str:

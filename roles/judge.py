@@ -5,7 +5,6 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
-from orchestrator.agent.loop import run_session
 from orchestrator.agent.spec import SessionSpec, tool_box
 from orchestrator.agent.tools.submit import submit_tool
 from orchestrator.domain.base import Frozen
@@ -14,7 +13,7 @@ from orchestrator.domain.ids import ROOT, SessionId, TaskId
 from orchestrator.domain.verdict import LensVote
 from orchestrator.ports.roles import IterationBrief, ReviewBrief, SessionResult
 from prompts import fence, load
-from roles.base import Surroundings, bullets, check_lines, contract_lines, report_text
+from roles.base import Surroundings, bullets, check_lines, contract_lines, result_text
 
 LENS = "diff"
 V = TypeVar("V", bound=BaseModel)
@@ -58,7 +57,7 @@ class ModelJudge:
             "number": str(brief.number),
             "goal": brief.goal,
             "contract": contract_lines(brief.contract),
-            "reports": "\n\n".join(report_text(report) for report in brief.reports) or "- (no task)",
+            "reports": "\n\n".join(map(result_text, brief.reports)) or "- (no task)",
             "checks": check_lines(brief.checks),
             "diffstat": fence("diffstat", brief.diffstat),
         }
@@ -92,9 +91,7 @@ class ModelJudge:
             brief=load(f"{prompt_name}-brief").render(**values),
             tools=tool_box(submit_tool("submit_verdict", "Give your verdict and end.", value, check)),
         )
-        result = await run_session(spec, self._around.asker, self._around.ledger)
-        assert isinstance(result, value | SessionResult)
-        return result
+        return await self._around.hold(spec, value)
 
 
 def _reviewed(review: Review) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 
-from orchestrator.agent.loop import run_session
 from orchestrator.agent.spec import SessionSpec, tool_box
 from orchestrator.agent.tools.files import list_tool, read_tool, search_tool
 from orchestrator.agent.tools.submit import submit_tool
@@ -13,7 +12,7 @@ from orchestrator.domain.plan import Plan, check_plan
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import PlanningBrief, SessionResult
 from prompts import load
-from roles.base import Surroundings, bullets, contract_lines, report_text
+from roles.base import Surroundings, bullets, contract_lines, report_text, slice_text
 
 
 class ModelPlanner:
@@ -43,9 +42,7 @@ class ModelPlanner:
             ),
             workspace=workspace,
         )
-        result = await run_session(spec, self._around.asker, self._around.ledger)
-        assert isinstance(result, Plan | Handoff | SessionResult)
-        return result
+        return await self._around.hold(spec, Plan, Handoff)
 
     def _checker(self, brief: PlanningBrief) -> Callable[[Plan], Awaitable[tuple[str, ...]]]:
         async def problems(plan: Plan) -> tuple[str, ...]:
@@ -62,15 +59,21 @@ class ModelPlanner:
         return load("planner-brief").render(
             task=brief.task.id,
             goal=brief.goal,
-            slice=brief.task.outcome,
+            slice=slice_text(brief.task),
             contract=contract_lines(brief.contract),
-            limits=f"{brief.limits.max_children} tasks in a plan; {depth_left} levels of planners below you",
+            limits=f"{brief.limits.max_children} tasks in a plan; {_depth(depth_left)}",
             variants=bullets(
                 (f"{name}: {settings.description or settings.model}" for name, settings in sorted(variants.items())),
                 "- (only the usual worker)",
             ),
             earlier=_earlier(brief),
         )
+
+
+def _depth(left: int) -> str:
+    if left <= 0:
+        return "no branch tasks, you stand at the deepest level"
+    return f"{left} level{'s' if left > 1 else ''} of planners below you"
 
 
 def _earlier(brief: PlanningBrief) -> str:

@@ -1,6 +1,5 @@
 """The worker: one task, one workspace, five tools, one report."""
 
-from orchestrator.agent.loop import run_session
 from orchestrator.agent.spec import SessionSpec, anchor_ref, tool_box
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.agent.tools.files import edit_tool, list_tool, read_tool, search_tool, write_tool
@@ -46,9 +45,7 @@ class ModelWorker:
             anchor=anchor_ref(self._around.ledger.state.run.run, task.id, str(attempt.number)),
             continues=_session(attempt, attempt.number - 1) if is_revision else None,
         )
-        result = await run_session(spec, self._around.asker, self._around.ledger)
-        assert isinstance(result, Handoff | SessionResult)
-        return result
+        return await self._around.hold(spec, Handoff)
 
     def _settings(self, variant: str | None) -> ModelSettings:
         return self._around.config.roles.worker.variant(variant)
@@ -79,6 +76,7 @@ def _first(brief: WorkBrief) -> str:
         acceptance=bullets(task.acceptance, "- the outcome holds"),
         paths=", ".join(task.paths) or "whatever the outcome needs",
         non_goals="; ".join(task.non_goals) or "everything the outcome does not need",
+        decisions="; ".join(task.decisions) or "only what the outcome leaves open",
         checks="; ".join(f"`{check}`" for check in task.checks) or "none of its own",
         goal=brief.goal,
         earlier=_earlier(brief.attempt),
@@ -88,11 +86,16 @@ def _first(brief: WorkBrief) -> str:
 def _earlier(attempt: Attempt) -> str:
     if not attempt.feedback:
         return "This is the first attempt."
-    parts = [f"An earlier attempt did not land, and you begin afresh. Why:\n{bullets(attempt.feedback)}"]
+    parts = [f"An earlier attempt did not land, and you begin afresh. What was found:\n{_evidence(attempt)}"]
     if attempt.handoff:
         parts.append(f"What it reported:\n{fence('report', handoff_text(attempt.handoff))}")
     return "\n\n".join(parts)
 
 
 def _again(brief: WorkBrief) -> str:
-    return load("worker-again").render(reasons="\n\n".join(brief.attempt.feedback))
+    return load("worker-again").render(reasons=_evidence(brief.attempt))
+
+
+def _evidence(attempt: Attempt) -> str:
+    """Why the attempt before did not land; it quotes test output and reviewers, so it is fenced as data."""
+    return fence("evidence", "\n\n".join(attempt.feedback))

@@ -4,6 +4,7 @@ import ast
 import hashlib
 import json
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from tests.golden import check_golden
 ROOT = Path(__file__).parents[1]
 ROOMS = ("orchestrator", "roles", "prompts", "worktrees")
 MAX_LINES = 400
-MAX_FUNCTION_LINES = 60
+MAX_FUNCTION_LINES = 40
 
 
 def sources() -> list[Path]:
@@ -92,9 +93,24 @@ def test_no_room_is_named_after_nothing() -> None:
 def test_the_shape_of_every_event_is_the_one_its_version_promises() -> None:
     """An event that is stored must be readable for ever: change a shape only by a new version beside the old one."""
     shapes = {
-        f"{kind} v{version}": hashlib.sha256(json.dumps(cls.model_json_schema(), sort_keys=True).encode()).hexdigest()[
-            :16
-        ]
+        f"{kind} v{version}": hashlib.sha256(json.dumps(_shape(cls.model_json_schema()), sort_keys=True).encode())
         for (kind, version), cls in sorted(EVENTS.items())
     }
-    check_golden("events.json", json.dumps(shapes, indent=1) + "\n")
+    digests = {name: digest.hexdigest()[:16] for name, digest in shapes.items()}
+    check_golden("events.json", json.dumps(digests, indent=1) + "\n")
+
+
+def _shape(schema: object) -> object:
+    """A JSON schema without its words, which may change."""
+    if isinstance(schema, dict):
+        return {key: _shape(value) for key, value in schema.items() if not (_is_word(key) and isinstance(value, str))}
+    return [_shape(item) for item in schema] if isinstance(schema, list) else schema
+
+
+def _is_word(key: str) -> bool:
+    return key in {"description", "title"}
+
+
+def test_no_test_reaches_beyond_this_machine() -> None:
+    with socket.socket() as connection, pytest.raises(RuntimeError, match=r"loopback interface only, not 192\.0\.2\.1"):
+        connection.connect(("192.0.2.1", 9))

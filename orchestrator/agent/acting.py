@@ -1,5 +1,6 @@
 """Using the tools of one reply: in order, each booked before and after, stopping at the first that fails."""
 
+from dataclasses import replace
 from time import monotonic
 
 from orchestrator.agent.history import Turn
@@ -9,8 +10,6 @@ from orchestrator.domain.chat import ToolCall
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.excerpt import cap
 from orchestrator.ports.ledger import Ledger
-
-_SKIPPED = ToolResult("not executed: an earlier call of this reply failed or ended the session", is_ok=False)
 
 
 class Actor:
@@ -28,16 +27,28 @@ class Actor:
         return " or ".join(f"`{name}`" for name, tool in self._spec.tools.items() if tool.is_final)
 
     async def act(self, number: int, turn: Turn) -> object:
-        """Use all tools of a reply and fill in its observations; the value of a final tool, or None."""
+        """Use the tools of a reply up to the first that fails or is final, and fill in what they return.
+
+        Returns:
+            the value of a final tool, or None.
+        """
         self.has_mutated = False
-        final, is_over = None, False
+        turn.observations.clear()
         for index, call in enumerate(turn.tool_calls):
-            result = _SKIPPED if is_over else await self._use(f"tool/{self._spec.id}/{number}/{index}", number, call)
-            turn.observations[call.id] = cap(result.text).text or "[no output]"
-            turn.failed = turn.failed or not result.is_ok
-            final = result.final if final is None else final
-            is_over = is_over or not result.is_ok or final is not None
-        return final
+            result = await self._use(f"tool/{self._spec.id}/{number}/{index}", number, call)
+            turn.observations[call.id] = result.text
+            turn.failed = not result.is_ok
+            if turn.failed or result.final is not None:
+                return result.final
+        return None
+
+    def is_malformed(self, turn: Turn) -> bool:
+        """Whether nothing of a reply could be used, because its first call names no tool or does not fit it."""
+        if not turn.tool_calls:
+            return False
+        call = turn.tool_calls[0]
+        tool = self._spec.tools.get(call.name)
+        return tool is None or not tool.can_read(call.arguments)
 
     async def final_value(self, turn: Turn) -> object:
         """What the final tool of a turn accepts, without using any other tool."""
@@ -53,17 +64,17 @@ class Actor:
         await self._ledger.append(ToolCalled(**shared, arguments=await self._ledger.keep(call.arguments)))
         begun = monotonic()
         result = await self._run(call)
-        observation = await self._ledger.keep(cap(result.text).text or "[no output]")
+        shown = replace(result, text=cap(result.text).text or "[no output]")
         await self._ledger.append(
             ToolReturned(
                 **shared,
                 call_id=call.id,
-                ok=result.is_ok,
-                observation=observation,
+                ok=shown.is_ok,
+                observation=await self._ledger.keep(shown.text),
                 seconds=round(monotonic() - begun, 3),
             )
         )
-        return result
+        return shown
 
     async def _run(self, call: ToolCall) -> ToolResult:
         tool = self._spec.tools.get(call.name)

@@ -10,17 +10,20 @@ ELIDE_AT = 0.6
 ELIDE_TO = 0.3
 """Share of the context that the latest turns may keep whole then. The gap between the two is what has to be said
 anew until it happens again: as long as that lasts, every request extends the one before."""
+NOT_EXECUTED = "not executed: an earlier call of this reply failed or ended the session"
+"""What stands for a call without an observation."""
 KEEP_TURNS = 2
 """The latest turns that always stay whole."""
 CHARS_PER_TOKEN = 4
-"""A rough measure for English and code, on the safe side for both."""
+"""A rough measure: code can need a third more tokens than that, for which the shares above leave room."""
 
 
 @dataclass
 class Turn:
-    """One reply of the model and what its tools returned; `nudge` is what the harness said after it.
+    """One reply of the model and what its tools returned, by call id, as far as they were executed.
 
-    `failed` tells that one of the tools refused or failed.
+    `nudge` is what the harness said after it, `failed` tells that one of the tools refused or failed,
+    `finish_reason` why the provider ended the reply.
     """
 
     text: str
@@ -28,6 +31,7 @@ class Turn:
     observations: dict[str, str] = field(default_factory=dict)
     nudge: str = ""
     failed: bool = False
+    finish_reason: str = ""
 
     @property
     def chars(self) -> int:
@@ -74,7 +78,7 @@ def _turn_messages(turn: Turn, index: int, *, is_elided: bool) -> list[Message]:
     text = turn.text if turn.text.strip() or turn.tool_calls else "(no answer)"
     messages = [Message(role="assistant", text=text, tool_calls=turn.tool_calls)]
     for call in turn.tool_calls:
-        text = turn.observations[call.id]
+        text = turn.observations.get(call.id, NOT_EXECUTED)
         if is_elided and len(text) > 200:
             text = f"[output of step {index + 1}, {len(text)} characters, left out; run it again if you need it]"
         messages.append(Message(role="tool", text=text, call_id=call.id))

@@ -11,6 +11,7 @@ from orchestrator.agent.memory import Remembered, recall
 from orchestrator.agent.spec import SessionSpec
 from orchestrator.agent.stuck import StuckWatch
 from orchestrator.domain.attempt import Exit
+from orchestrator.domain.event import Event
 from orchestrator.domain.event.work import SessionEnded, SessionStarted, TurnEnded
 from orchestrator.domain.ids import TreeId
 from orchestrator.llm.errors import ContextOverflow, RequestRefused
@@ -18,8 +19,14 @@ from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.roles import SessionResult
 
 RESTART_AT = 0.8
-"""Share of the context at which a session ends, so that the next try starts from a handoff; see DESIGN, context."""
+"""Share of the context at which a session ends: the next try begins with a fresh one."""
+MALFORMED_LIMIT = 5
+"""Replies in a row whose tool calls cannot be read, after which a session ends."""
+LAST_TURNS = 5
+"""How many turns before the last one the model is told that they run out."""
 _SPEAK_THROUGH_TOOLS = "You answered in text only, which nobody reads. Use a tool; {final} ends the session."
+_CUT_OFF = "Your reply was cut off at the provider's output limit. Do less in one reply: write long files in parts."
+_RUNNING_OUT = "{left} replies are left in this session. Bring the work to a state that can stand, then use {final}."
 
 
 async def run_session(spec: SessionSpec, asker: Asker, ledger: Ledger) -> object:
@@ -80,13 +87,11 @@ class _Session:
             if isinstance(turn, SessionResult):
                 return await self._end(turn.exit, turn.detail)
             self._unfinished = None
+            if turn.finish_reason == "content_filter" and not turn.tool_calls:
+                return await self._end(Exit.REFUSED, "the provider's content filter withheld the reply")
             final = await self._actor.act(len(self._conversation.turns), turn)
-            await self._close(turn)
-            if final is not None:
-                await self._end(Exit.FINISHED, "")
-                return final
-            if pattern := self._stuck.pattern:
-                return await self._end(Exit.STUCK, pattern)
+            if result := await self._close(turn, is_final=final is not None):
+                return result if final is None else final
 
     async def result_again(self, ended: Exit, detail: str) -> object:
         """The result of a session that ended before this process lived; final tools only look at their arguments."""
@@ -96,42 +101,63 @@ class _Session:
 
     def _limit(self) -> tuple[Exit, str] | None:
         turns, limit = len(self._conversation.turns), self._spec.settings.max_turns
-        if turns >= limit and self._unfinished is None:
+        if turns >= limit:
             return Exit.OUT_OF_TURNS, f"no result after {limit} turns"
         used = self._conversation.chars(self._spec.settings.context_tokens) / CHARS_PER_TOKEN
         if used > self._spec.settings.context_tokens * RESTART_AT:
             return Exit.OUT_OF_CONTEXT, f"the conversation fills {used:.0f} tokens of the model's context"
         return None
 
+    def _dead_end(self) -> tuple[Exit, str] | None:
+        """How the session ends if what the model does leads nowhere."""
+        if pattern := self._stuck.pattern:
+            return Exit.STUCK, pattern
+        latest = self._conversation.turns[-MALFORMED_LIMIT:]
+        if len(latest) == MALFORMED_LIMIT and all(map(self._actor.is_malformed, latest)):
+            told = latest[-1].observations[latest[-1].tool_calls[0].id]
+            return Exit.MALFORMED, f"{MALFORMED_LIMIT} replies in a row held no call that can be read; {told}"
+        return None
+
     async def _ask(self) -> Turn | SessionResult:
-        messages = self._conversation.messages(self._spec.settings.context_tokens)
+        window = self._spec.settings.context_tokens
+        messages = self._conversation.messages(window)
         try:
             reply = await self._asker.ask(self._spec, len(self._conversation.turns), messages)
         except ContextOverflow as error:
-            return SessionResult(exit=Exit.OUT_OF_CONTEXT, detail=str(error))
+            hint = f"if the model's window is smaller than {window} tokens, set `context_tokens` of its role to that"
+            return SessionResult(exit=Exit.OUT_OF_CONTEXT, detail=f"{error} ({hint})")
         except RequestRefused as error:
             return SessionResult(exit=Exit.REFUSED, detail=str(error))
-        return Turn(reply.text, reply.tool_calls)
+        return Turn(reply.text, reply.tool_calls, finish_reason=reply.finish_reason)
 
-    async def _close(self, turn: Turn) -> None:
+    async def _close(self, turn: Turn, *, is_final: bool) -> SessionResult | None:
+        """Record a turn, together with the session's end if this was the last: nothing can come between the two."""
         number = len(self._conversation.turns)
         if self._actor.has_mutated and self._spec.workspace and self._spec.anchor:
             snapshot = await self._spec.workspace.snapshot(f"{self._spec.id} turn {number}", self._spec.anchor)
             self._tree = snapshot.tree
         self._conversation.turns.append(turn)
-        turn.nudge = self._nudge(turn)
-        await self._ledger.append(
-            TurnEnded(task=self._spec.task, session=self._spec.id, turn=number, tree=self._tree, nudge=turn.nudge)
-        )
+        turn.nudge = "" if is_final else self._nudge(turn)
+        whole = TurnEnded(task=self._spec.task, session=self._spec.id, turn=number, tree=self._tree, nudge=turn.nudge)
+        ended = (Exit.FINISHED, "") if is_final else self._dead_end()
+        if ended:
+            return await self._end(*ended, whole)
+        await self._ledger.append(whole)
+        return None
 
     def _nudge(self, turn: Turn) -> str:
-        advice = self._stuck.saw(turn)
-        if turn.tool_calls:
-            return advice
-        return advice or _SPEAK_THROUGH_TOOLS.format(final=self._actor.final_names)
+        """What the harness says after a turn: what leads nowhere, what went wrong, what runs out."""
+        final, limit = self._actor.final_names, self._spec.settings.max_turns
+        said = [self._stuck.saw(turn)]
+        if turn.finish_reason == "length":
+            said.append(_CUT_OFF)
+        elif not turn.tool_calls and not said[0]:
+            said.append(_SPEAK_THROUGH_TOOLS.format(final=final))
+        if limit - len(self._conversation.turns) == LAST_TURNS:
+            said.append(_RUNNING_OUT.format(left=LAST_TURNS, final=final))
+        return "\n".join(filter(None, said))
 
-    async def _end(self, ended: Exit, detail: str) -> SessionResult:
-        await self._ledger.append(
-            SessionEnded(task=self._spec.task, session=self._spec.id, exit=ended, detail=detail[:2_000])
-        )
+    async def _end(self, ended: Exit, detail: str, *before: Event) -> SessionResult:
+        last = SessionEnded(task=self._spec.task, session=self._spec.id, exit=ended, detail=detail[:2_000])
+        await self._ledger.append(*before, last)
         return SessionResult(exit=ended, detail=detail)

@@ -52,7 +52,8 @@ async def _opening(ledger: Ledger, events: Sequence[Recorded]) -> Conversation:
 async def _remember(ledger: Ledger, remembered: Remembered, recorded: Recorded) -> None:
     match recorded.event:
         case ModelReplied() as reply:
-            remembered.unfinished = Turn(await ledger.read(reply.text), reply.tool_calls)
+            text = await ledger.read(reply.text)
+            remembered.unfinished = Turn(text, reply.tool_calls, finish_reason=reply.finish_reason)
         case ToolReturned() as returned if remembered.unfinished:
             remembered.unfinished.observations[returned.call_id] = await ledger.read(returned.observation)
             remembered.unfinished.failed |= not returned.ok

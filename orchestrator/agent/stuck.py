@@ -185,6 +185,8 @@ _ADVICE = {
     PatternName.MONOLOGUE: "Words alone change nothing: use a tool now, the one that ends the session if you are done.",
     PatternName.ALTERNATION: "That is a circle. Decide for one way, or take a third one.",
 }
+_HINTS = {PatternName.MONOLOGUE: "; can this model call tools?"}
+"""For the person who reads why a session ended."""
 
 
 def _pattern(name: PatternName, length: int) -> Pattern | None:
@@ -193,6 +195,6 @@ def _pattern(name: PatternName, length: int) -> Pattern | None:
         return None
     sentence = _SENTENCES[name].format(length)
     if length >= limit:
-        return Pattern(name=name, length=length, is_stuck=True, sentence=sentence)
+        return Pattern(name=name, length=length, is_stuck=True, sentence=sentence + _HINTS.get(name, ""))
     nudge = f"{sentence[0].upper()}{sentence[1:]}. {_ADVICE[name]} One more ends the session."
     return Pattern(name=name, length=length, is_stuck=False, sentence=sentence, nudge=nudge)

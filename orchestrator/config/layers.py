@@ -20,6 +20,7 @@ _PROJECT_MAY_NOT = (
     ("state",),
     ("budget",),
     ("retry",),
+    ("run", "time_limit_s"),
     ("roles", "*", "model"),
     ("roles", "*", "api_base"),
     ("roles", "*", "api_key_env"),

@@ -98,4 +98,4 @@ def _ends(first: str, last: str, limit: int) -> tuple[str, str]:
 
 def _joined(head: str, amount: str, tail: str) -> str:
     gap = "" if head.endswith("\n") or not head else "\n"
-    return f"{head}{gap}[... {amount} left out here; the full output is kept ...]\n{tail}"
+    return f"{head}{gap}[... {amount} left out here ...]\n{tail}"

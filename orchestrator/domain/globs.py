@@ -1,9 +1,14 @@
-"""Whether two path globs can match the same file. Errs on the side of yes."""
+"""Path globs: what is one, and whether two can match the same file, which errs on the side of yes."""
 
 import re
 from functools import lru_cache
 
 _WILD = re.compile(r"[*?\[]")
+
+
+def is_glob(text: str) -> bool:
+    """Whether a text is a glob that names files: no negation, no comment, no escape."""
+    return bool(text.strip()) and text[0] not in "!#" and not set(text) & {"\\", "\0", "\n"}
 
 
 def overlap(left: str, right: str) -> bool:

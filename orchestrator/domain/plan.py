@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
 
+from pydantic import Field
+
 from orchestrator.domain.base import Frozen
-from orchestrator.domain.globs import overlap
+from orchestrator.domain.globs import is_glob, overlap
 from orchestrator.domain.ids import KEY
 from orchestrator.domain.task import TaskDraft
 
@@ -23,8 +25,8 @@ class PlanLimits(Frozen):
 class Plan(Frozen):
     """What a planner submits: drafts of the tasks below it, and why it cut the work this way."""
 
-    rationale: str
-    tasks: tuple[TaskDraft, ...]
+    rationale: str = Field(description="Why the work is cut this way, and what you decided for all tasks.")
+    tasks: tuple[TaskDraft, ...] = Field(description="The tasks, in the order in which you would do them.")
 
 
 def check_plan(plan: Plan, limits: PlanLimits, taken: Sequence[str] = ()) -> tuple[str, ...]:
@@ -57,7 +59,7 @@ def _count_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
 def _key_problems(plan: Plan, taken: Sequence[str]) -> Iterator[str]:
     for key, count in Counter(draft.key for draft in plan.tasks).items():
         if not KEY.match(key):
-            yield f"key {key!r} is not made of lower-case letters, digits and hyphens"
+            yield f"key {key!r} is not made of 1 to 40 lower-case letters, digits and hyphens, the first no hyphen"
         if count > 1:
             yield f"key {key!r} is used {count} times"
         if key in taken:
@@ -68,11 +70,18 @@ def _draft_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
     for draft in plan.tasks:
         if not draft.outcome.strip():
             yield f"task {draft.key!r} has no outcome"
+        for glob in draft.paths:
+            if not is_glob(glob):
+                yield f"task {draft.key!r} expects to change {glob!r}, which is no glob of files"
+        if any("\0" in command or not command.strip() for command in draft.checks):
+            yield f"task {draft.key!r} has a check that is no command"
         if draft.kind == "branch" and limits.depth + 1 >= limits.max_depth:
             yield (
                 f"task {draft.key!r} is a branch, but planners stand at most {limits.max_depth} deep: make it a leaf"
             )
-        if draft.variant is not None and draft.variant not in limits.variants:
+        if draft.kind == "branch" and (draft.checks or draft.variant):
+            yield f"task {draft.key!r} is a branch, and `checks` and `variant` are for leaves: leave them away"
+        elif draft.variant is not None and draft.variant not in limits.variants:
             known = ", ".join(limits.variants) or "none are configured"
             yield f"task {draft.key!r} asks for worker variant {draft.variant!r}; known: {known}"
 

@@ -10,21 +10,21 @@ from orchestrator.domain.ids import TaskId
 
 
 class TaskDraft(Frozen):
-    """What a planner writes. `key` is local to its plan; `depends_on` names keys of the same plan."""
+    """What a planner writes. `key` is local to its slice; `depends_on` names keys of it."""
 
-    key: str = Field(description="Short name, unique in this plan: lower-case letters, digits, hyphens.")
+    key: str = Field(description="Short name, unique in this slice: at most 40 lower-case letters, digits, hyphens.")
     kind: Literal["leaf", "branch"] = Field(
         "leaf", description="leaf: work for one worker. branch: a slice that a sub-planner owns and divides."
     )
     title: str = Field(description="A few words.")
     outcome: str = Field(description="The one testable outcome, in a paragraph.")
-    acceptance: tuple[str, ...] = Field((), description="How somebody can tell that the outcome is reached.")
-    paths: tuple[str, ...] = Field((), description="Globs of files this task expects to change.")
+    acceptance: tuple[str, ...] = Field((), description="Points by which a reviewer can tell that it is reached.")
+    paths: tuple[str, ...] = Field((), description="Globs of the files it will change or create, tests included.")
     non_goals: tuple[str, ...] = Field((), description="What this task must leave alone.")
-    depends_on: tuple[str, ...] = Field((), description="Keys in this plan that must have landed before.")
+    depends_on: tuple[str, ...] = Field((), description="Keys, of this or earlier plans, that must have landed before.")
     decisions: tuple[str, ...] = Field((), description="Design questions that this task alone decides.")
-    checks: tuple[str, ...] = Field((), description="Commands that must exit 0 on the result.")
-    variant: str | None = Field(None, description="Name of a worker variant, or null for the usual worker.")
+    checks: tuple[str, ...] = Field((), description="For a leaf: commands that must exit 0 on the result.")
+    variant: str | None = Field(None, description="For a leaf: a worker variant by name, or null for the usual worker.")
 
 
 class Task(Frozen):

@@ -6,7 +6,7 @@ from orchestrator.errors import LimitReached
 
 
 class Budget:
-    """The limits of one run; 0 in the settings means no limit."""
+    """The limits of one run; 0 in the settings means no limit. A limit in USD alone does not go with unknown prices."""
 
     def __init__(self, settings: BudgetSettings) -> None:
         self._settings = settings
@@ -29,3 +29,8 @@ class Budget:
         ]
         if reached:
             raise LimitReached(f"the {reached[0]}: resume with a larger one (--budget-usd, or [budget])")
+        if limits.usd and spent.unpriced_calls and not (limits.tokens or limits.calls):
+            raise LimitReached(
+                f"the USD budget of ${limits.usd:.2f} cannot be kept, since nobody knows the price of a model in use: "
+                "resume with [budget] tokens or calls as the limit (--set budget.tokens=N)"
+            )

@@ -27,7 +27,7 @@ def loads(text: str) -> JsonValue:
     """The value that `text` holds.
 
     Raises:
-        NotJson: it holds none, or more than one, or a key twice.
+        NotJson: it holds none, or more than one, or a key twice, or what is no character.
     """
     text = text.strip()
     if fenced := FENCED.match(text):
@@ -50,8 +50,12 @@ def may_hold_json(text: str) -> bool:
 def _strictly(text: str) -> JsonValue:
     try:
         value: JsonValue = json.loads(text, strict=False, object_pairs_hook=_object, parse_constant=_refuse_constant)
+        json.dumps(value, ensure_ascii=False).encode()
     except NotJson:
         raise
+    except UnicodeEncodeError as problem:
+        half = problem.object[problem.start]
+        raise NotJson(f"{half!r} is half of a surrogate pair and no character: write the character itself") from problem
     except json.JSONDecodeError as problem:
         near = text[max(0, problem.pos - NEAR_CHARS) : problem.pos + NEAR_CHARS]
         raise NotJson(

@@ -1,6 +1,5 @@
 """What a model wrote → a typed value, or words that tell the model exactly what is wrong with it."""
 
-import re
 from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -16,9 +15,6 @@ MAX_CHARS = 2_000
 SHOWN_CHARS = 80
 CONTAINERS = frozenset(
     {"list_type", "tuple_type", "set_type", "frozen_set_type", "dict_type", "mapping_type", "model_type"}
-)
-BLOCK = re.compile(
-    r"^```json[ \t]*\r?$(?P<body>.*?)(?P<end>^```[ \t]*\r?$|\Z)", re.DOTALL | re.MULTILINE | re.IGNORECASE
 )
 
 
@@ -46,27 +42,6 @@ def parse_arguments(text: str, model_type: type[T]) -> T:
         MalformedReply: what is wrong, where, and what was expected; at most 2,000 characters, fit for the model.
     """
     return _validated(parse_object(text), model_type)
-
-
-def parse_block(text: str, model_type: type[T]) -> T:
-    """The one fenced ```json block of an answer, or the whole answer if it is one JSON object.
-
-    Raises:
-        MalformedReply: there is no block, more than one, or it is wrong.
-    """
-    whole = text.strip()
-    if whole.startswith("{") and whole.endswith("}"):
-        return parse_arguments(whole, model_type)
-    blocks = list(BLOCK.finditer(text))
-    if len(blocks) > 1:
-        raise MalformedReply(f"the answer holds {len(blocks)} ```json blocks: give exactly one")
-    if blocks and not blocks[0]["end"]:
-        raise MalformedReply("the ```json block is not closed: end it with a line of ```")
-    if blocks:
-        return parse_arguments(blocks[0]["body"], model_type)
-    if whole.startswith("```") and whole.endswith("```") and whole.count("```") == 2:
-        return parse_arguments(whole, model_type)
-    raise MalformedReply("the answer holds no ```json block: give exactly one, with the whole object in it")
 
 
 def _validated(value: dict[str, JsonValue], model_type: type[T]) -> T:

@@ -1,6 +1,8 @@
 """litellm's response → our Reply, whatever a provider left out."""
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -21,9 +23,9 @@ def to_reply(response: Any, request: Request, cost_usd: Decimal | None, seconds:
     if not choices:
         raise Unavailable(f"{request.model}: the reply holds no choice")
     message = choices[0].message
-    calls = tuple(_call(call, f"call_{request.turn}_{n}") for n, call in enumerate(message.tool_calls or ()))
+    calls = _calls(message.tool_calls or (), f"call_{request.turn}")
     reply = Reply(
-        text=message.content or "",
+        text=_whole(message.content or ""),
         tool_calls=calls,
         model=response.model or request.model,
         finish_reason=choices[0].finish_reason or "",
@@ -59,8 +61,21 @@ def _length(calls: tuple[ToolCall, ...]) -> int:
     return sum(len(call.name) + len(call.arguments) for call in calls)
 
 
-def _call(call: Any, fallback_id: str) -> ToolCall:  # noqa: ANN401  theirs
+def _calls(calls: Sequence[Any], fallback_id: str) -> tuple[ToolCall, ...]:
+    """The calls, each with an id of its own: some servers give none, or the same to all."""
+    seen = Counter(call.id for call in calls)
+    return tuple(
+        _call(call, call.id if call.id and seen[call.id] == 1 else f"{fallback_id}_{n}") for n, call in enumerate(calls)
+    )
+
+
+def _call(call: Any, call_id: str) -> ToolCall:  # noqa: ANN401  theirs
     arguments = call.function.arguments
     if not isinstance(arguments, str):
         arguments = "" if arguments is None else json.dumps(arguments)
-    return ToolCall(id=call.id or fallback_id, name=call.function.name or "", arguments=arguments)
+    return ToolCall(id=call_id, name=_whole(call.function.name or ""), arguments=_whole(arguments))
+
+
+def _whole(text: str) -> str:
+    """The text with halves of surrogate pairs, which no file, journal or provider takes, as replacement characters."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

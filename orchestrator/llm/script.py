@@ -24,7 +24,7 @@ from orchestrator.llm.errors import ERRORS, ModelError
 ANY_TASK = "*"
 
 Wire = Literal["disconnect", "truncated", "malformed", "empty"]
-"""How a loopback server lets a call fail as `unavailable`; without it, a plain 503. A scripted model ignores it."""
+"""How a loopback server lets a call fail as `unavailable`; without it, a plain 500. A scripted model ignores it."""
 
 
 Price = Annotated[Decimal, Field(ge=0)]

@@ -2,15 +2,28 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel
 
 from orchestrator.domain.chat import ToolSpec
 from orchestrator.errors import MalformedReply, ToolRefused
 from orchestrator.llm.parse import parse_arguments
 
 A = TypeVar("A", bound=BaseModel)
+MAX_WORD_BYTES = 100_000
+
+
+def _word(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("may not hold a NUL character")
+    if len(text.encode()) > MAX_WORD_BYTES:
+        raise ValueError(f"is longer than {MAX_WORD_BYTES:,} bytes: put long texts into a file")
+    return text
+
+
+Word = Annotated[str, AfterValidator(_word)]
+"""Text that becomes a path or a word of a command line: the operating system takes neither NUL nor any length."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +54,14 @@ class Tool(Generic[A]):
     def spec(self) -> ToolSpec:
         """How it is offered to a model."""
         return ToolSpec(name=self.name, description=self.description, parameters=_schema(self.arguments))
+
+    def can_read(self, arguments: str) -> bool:
+        """Whether arguments as the model wrote them fit the tool, so that it can be used at all."""
+        try:
+            parse_arguments(arguments, self.arguments)
+        except MalformedReply:
+            return False
+        return True
 
     async def __call__(self, arguments: str) -> ToolResult:
         """Use the tool with arguments as the model wrote them; every mistake of the model becomes a result."""

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from orchestrator.agent.edits import Refusal, apply_edit
-from orchestrator.agent.tools.base import Tool, ToolResult
+from orchestrator.agent.tools.base import Tool, ToolResult, Word
 from orchestrator.domain.base import Frozen
 from orchestrator.errors import ToolRefused
 from orchestrator.ports.hands import Workspace
@@ -16,7 +16,7 @@ _MAX_PATHS = 400
 class Read(Frozen):
     """Arguments of `read`."""
 
-    path: str = Field(description="File, relative to the repository.")
+    path: Word = Field(description="File, relative to the repository.")
     start: int = Field(1, ge=1, description="First line, counted from 1.")
     end: int | None = Field(None, description=f"Last line; at most {_MAX_LINES} lines are shown.")
 
@@ -24,20 +24,20 @@ class Read(Frozen):
 class List(Frozen):
     """Arguments of `list`."""
 
-    glob: str = Field("**", description="Which files, for example src/**/*.py.")
+    glob: Word = Field("**", description="Which files, for example src/**/*.py.")
 
 
 class Search(Frozen):
     """Arguments of `search`."""
 
-    pattern: str = Field(description="POSIX extended regular expression.")
-    glob: str = Field("**", description="Which files, for example src/**/*.py.")
+    pattern: Word = Field(description="POSIX extended regular expression.")
+    glob: Word = Field("**", description="Which files, for example src/**/*.py.")
 
 
 class Edit(Frozen):
     """Arguments of `edit`."""
 
-    path: str = Field(description="File, relative to the repository.")
+    path: Word = Field(description="File, relative to the repository.")
     old: str = Field(description="The text to replace, copied exactly; it must occur once.")
     new: str = Field(description="What stands there instead.")
     replace_all: bool = Field(False, description="Replace every exact occurrence.")
@@ -46,7 +46,7 @@ class Edit(Frozen):
 class Write(Frozen):
     """Arguments of `write`."""
 
-    path: str = Field(description="File, relative to the repository.")
+    path: Word = Field(description="File, relative to the repository.")
     text: str = Field(description="The whole new content.")
 
 
@@ -58,6 +58,8 @@ def read_tool(workspace: Workspace) -> Tool[Read]:
         last = min(arguments.end or len(lines), arguments.start + _MAX_LINES - 1, len(lines))
         if arguments.start > max(len(lines), 1):
             raise ToolRefused(f"{arguments.path} has {len(lines)} lines")
+        if arguments.end is not None and arguments.end < arguments.start:
+            raise ToolRefused(f"the last line, {arguments.end}, comes before the first, {arguments.start}")
         shown = [f"{number}\t{lines[number - 1]}" for number in range(arguments.start, last + 1)]
         rest = f"\n[{len(lines) - last} more lines of {len(lines)}]" if last < len(lines) else ""
         return ToolResult("\n".join(shown) + rest or "[empty file]")
@@ -111,7 +113,7 @@ def write_tool(workspace: Workspace) -> Tool[Write]:
     """Writes a whole file."""
 
     async def write(arguments: Write) -> ToolResult:
-        content = arguments.text.encode("utf-8", "surrogateescape")
+        content = arguments.text.encode("utf-8")
         await workspace.write(arguments.path, content)
         return ToolResult(f"wrote {arguments.path} ({len(content)} bytes)")
 

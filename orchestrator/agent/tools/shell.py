@@ -3,7 +3,7 @@
 from anyio import to_thread
 from pydantic import Field
 
-from orchestrator.agent.tools.base import Tool, ToolResult
+from orchestrator.agent.tools.base import Tool, ToolResult, Word
 from orchestrator.domain.base import Frozen
 from orchestrator.hands.reading import read_ends
 from orchestrator.hands.run import run_command
@@ -13,7 +13,7 @@ from orchestrator.ports.hands import Command, CommandResult, Ending, Workspace
 class Shell(Frozen):
     """Arguments of `shell`."""
 
-    command: str = Field(description="A command line for bash. Each call starts anew in the top directory.")
+    command: Word = Field(description="A command line for bash. Each call starts anew in the top directory.")
     timeout_s: float = Field(120.0, gt=0, description="Seconds after which the command is ended.")
 
 

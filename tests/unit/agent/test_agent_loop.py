@@ -126,7 +126,7 @@ async def test_an_unknown_tool_is_named_with_those_that_exist(setting: Setting) 
 async def test_words_without_a_tool_are_answered_and_end_the_session_when_they_go_on(setting: Setting) -> None:
     result = await setting.run(reply("Let me think."), reply("Still thinking."), reply("Hm."))
     assert isinstance(result, SessionResult)
-    assert (result.exit, result.detail) == (Exit.STUCK, "3 replies in a row used no tool")
+    assert (result.exit, result.detail) == (Exit.STUCK, "3 replies in a row used no tool; can this model call tools?")
     assert "Use a tool; `finish` ends the session" in setting.model.requests[1].messages[-1].text
 
 
@@ -202,9 +202,10 @@ class _Cut(Exception):
     """Stands for the death of the process."""
 
 
-@pytest.mark.parametrize("cut", range(1, 17))
+@pytest.mark.parametrize("cut", range(1, 20))
 async def test_a_session_that_was_cut_off_anywhere_goes_on_and_ends_the_same(setting: Setting, cut: int) -> None:
-    """The process dies at the cut-th event; what had not become durable is lost with it."""
+    """The process dies at the cut-th event; what had not become durable is lost with it. No turn is to spare."""
+    settings = setting.spec().settings.model_copy(update={"max_turns": len(steps())})
     appended = 0
 
     def die(_: object) -> None:
@@ -215,7 +216,7 @@ async def test_a_session_that_was_cut_off_anywhere_goes_on_and_ends_the_same(set
 
     setting.journal.listeners.append(die)
     with suppress(_Cut):
-        await setting.run(*steps())
+        await setting.run(*steps(), settings=settings)
     setting.workspace.files["b.py"] = b"half-written rubbish"  # whatever the dead process left behind
     again = setting.reopened()
     if not again.workspace.trees:
@@ -226,7 +227,7 @@ async def test_a_session_that_was_cut_off_anywhere_goes_on_and_ends_the_same(set
         await again.journal.append(EffectAbandoned(key=intent.key, reason="test"))
     again.model = ScriptedModel(steps(), consumed={("worker", API): replied.replies if replied else 0})
     asker = Asker(again.model, again.journal, NO_WAIT, Budget(BudgetSettings(usd=0, tokens=0, calls=0)))
-    assert await run_session(again.spec(), asker, again.journal) == Handoff(summary="all done")
+    assert await run_session(again.spec(settings=settings), asker, again.journal) == Handoff(summary="all done")
     assert again.workspace.files == {"a.py": b"x = 2\n", "b.py": b"two\n"}
     assert again.model.remaining() == {}
     assert used <= 3
@@ -270,3 +271,84 @@ async def test_cancelling_during_a_call_leaves_an_open_intent_and_no_reply(setti
         await setting.run(reply("late", delay_s=5))
     assert list(setting.journal.state.open_intents) == ["model/work:api@1/0~0"]
     assert setting.journal.state.spent.calls == 0
+
+
+async def test_calls_that_cannot_be_read_end_the_session_with_their_own_name(setting: Setting) -> None:
+    items = [reply(call=[call("write", raw=f'{{"path": "b.py", "text": "{n}')]) for n in range(5)]
+    result = await setting.run(*items)
+    assert isinstance(result, SessionResult)
+    assert result.exit == Exit.MALFORMED
+    assert result.detail.startswith("5 replies in a row held no call that can be read; not valid JSON at line 1")
+
+
+async def test_one_call_that_can_be_read_begins_the_count_anew(setting: Setting) -> None:
+    bad = [reply(call=[call("write", raw=f'{{"path": {n}')]) for n in range(8)]
+    good = reply(call=[call("read", path="a.py")])
+    assert await setting.run(*bad[:4], good, *bad[4:], DONE) == Handoff(summary="all done")
+
+
+async def test_a_reply_that_the_content_filter_withheld_ends_the_session_as_refused(setting: Setting) -> None:
+    result = await setting.run(reply(" ", finish_reason="content_filter"))
+    assert result == SessionResult(exit=Exit.REFUSED, detail="the provider's content filter withheld the reply")
+
+
+async def test_a_reply_that_was_cut_off_is_told_to_be_shorter(setting: Setting) -> None:
+    cut = reply(call=[call("write", raw='{"path": "b.py", "te')], finish_reason="length")
+    await setting.run(cut, DONE)
+    assert "cut off at the provider's output limit" in setting.model.requests[1].messages[-1].text
+
+
+async def test_a_cut_off_reply_is_recalled_as_one(setting: Setting) -> None:
+    await setting.run(reply(call=[call("read", path="a.py")], finish_reason="length"), DONE)
+    remembered = await recall(setting.journal, SessionId("work:api@1"))
+    assert remembered is not None
+    assert [turn.finish_reason for turn in remembered.conversation.turns] == ["length", "tool_calls"]
+
+
+async def test_the_last_turns_are_announced(setting: Setting) -> None:
+    settings = setting.spec().settings.model_copy(update={"max_turns": 7})
+    items = [reply(call=[call("search", pattern=pattern)]) for pattern in "abcd"]
+    await setting.run(*items, DONE, settings=settings)
+    told = [request.messages[-1] for request in setting.model.requests]
+    announced = [place for place, message in enumerate(told) if message.text.startswith("5 replies are left")]
+    assert announced == [2]
+
+
+async def test_a_window_that_the_provider_finds_too_small_is_told_with_what_to_set(setting: Setting) -> None:
+    result = await setting.run(reply(error="context-overflow"))
+    assert isinstance(result, SessionResult)
+    assert result.exit == Exit.OUT_OF_CONTEXT
+    assert "if the model's window is smaller than 128000 tokens, set `context_tokens`" in result.detail
+
+
+async def test_a_final_tool_ends_the_reply_too(setting: Setting) -> None:
+    calls = [call("finish", summary="all done"), call("write", path="b.py", text="late")]
+    assert await setting.run(reply(call=calls)) == Handoff(summary="all done")
+    assert "b.py" not in setting.workspace.files
+
+
+async def test_a_change_counts_even_if_a_later_call_of_the_reply_only_reads(setting: Setting) -> None:
+    await setting.run(reply(call=[call("write", path="b.py", text="one\n"), call("read", path="b.py")]), DONE)
+    recalled = await recall(setting.journal, SessionId("work:api@1"))
+    assert recalled is not None
+    assert recalled.tree is not None
+    assert setting.workspace.trees[recalled.tree]["b.py"] == b"one\n"
+
+
+async def test_calls_that_were_not_executed_are_recalled_as_such(setting: Setting) -> None:
+    calls = [call("read", path="ghost"), call("read", path="a.py")]
+    await setting.run(reply(call=calls), DONE)
+    remembered = await recall(setting.journal, SessionId("work:api@1"))
+    assert remembered is not None
+    sent = setting.model.requests[-1].messages
+    assert remembered.conversation.messages(100_000)[: len(sent)] == sent
+
+
+@pytest.mark.parametrize("tool", ["write", "finish"])
+async def test_half_a_character_is_sent_back_and_never_reaches_a_file_or_the_journal(
+    setting: Setting, tool: str
+) -> None:
+    raw = r'{"path": "b.py", "text": "\ud83d"}' if tool == "write" else r'{"summary": "\ud83d"}'
+    assert await setting.run(reply(call=[call(tool, raw=raw)]), DONE) == Handoff(summary="all done")
+    assert "half of a surrogate pair" in setting.model.requests[1].messages[-1].text
+    assert "b.py" not in setting.workspace.files

@@ -133,7 +133,7 @@ def test_watch_takes_the_harness_word_for_a_failure() -> None:
 
 def test_watch_of_a_resumed_session_goes_on_where_it_was() -> None:
     turns = [Turn("thinking", ()) for _ in range(3)]
-    assert StuckWatch(turns).pattern == "3 replies in a row used no tool"
+    assert StuckWatch(turns).pattern == "3 replies in a row used no tool; can this model call tools?"
 
 
 @settings(deadline=None)

@@ -1,9 +1,11 @@
 """The rules that every submitted plan must obey."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from pathspec import GitIgnoreSpec
 
+from orchestrator.domain.globs import is_glob, overlap
 from orchestrator.domain.plan import Plan, PlanLimits, check_plan
 from orchestrator.domain.task import TaskDraft
 
@@ -28,7 +30,7 @@ def test_a_sound_plan_has_no_problem() -> None:
         ((), "holds no task"),
         (tuple(draft(f"t{n}") for n in range(6)), "at most 5"),
         ((draft("a"), draft("a")), "used 2 times"),
-        ((draft("A b"),), "not made of lower-case letters"),
+        ((draft("A b"),), "not made of 1 to 40 lower-case letters"),
         ((draft("a", depends_on=["ghost"]),), "'ghost', which is not in the plan"),
         ((draft("a", depends_on=["b"]), draft("b", depends_on=["a"])), "in a circle"),
         ((draft("a", decisions=["wire format"]), draft("b", decisions=["wire format"])), "both own the decision"),
@@ -36,6 +38,11 @@ def test_a_sound_plan_has_no_problem() -> None:
         ((draft("a", paths=["src/**"]), draft("b", paths=["src/x/y.py"])), "same files"),
         ((draft("a", outcome="  "),), "no outcome"),
         ((draft("a", variant="cheap"),), "'cheap'; known: strong"),
+        ((draft("a", kind="branch", checks=["true"]),), "`checks` and `variant` are for leaves"),
+        ((draft("a" * 41),), "1 to 40"),
+        ((draft("a", paths=["src/**", "!"]),), "'!', which is no glob of files"),
+        ((draft("a", checks=["true", " "]),), "a check that is no command"),
+        ((draft("a", checks=["true\0"]),), "a check that is no command"),
     ],
 )
 def test_a_broken_rule_is_named(drafts: tuple[TaskDraft, ...], said: str) -> None:
@@ -86,12 +93,22 @@ def test_whatever_is_accepted_can_be_put_in_an_order(graph: dict[str, set[str]])
 PATHS = st.lists(st.sampled_from(["src", "app", "x.py", "y.py", "lib"]), min_size=1, max_size=3).map("/".join)
 
 
-@given(PATHS, st.sampled_from(["**", "*.py", "src/**", "src/*", "**/x.py", "src/app", "*/x.py", "lib/y.py"]), PATHS)
-def test_two_globs_that_match_one_path_are_seen_to_overlap(path: str, glob: str, other: str) -> None:
-    from pathspec import GitIgnoreSpec
+GLOBS = ("**", "*.py", "src/**", "src/*", "**/x.py", "src/app", "*/x.py", "lib/y.py", "src/**/*.py", "[xy].py")
 
-    from orchestrator.domain.globs import overlap
 
-    if GitIgnoreSpec.from_lines([f"/{glob}"]).match_file(path) and path == other:
-        assert overlap(glob, other)
-        assert overlap(other, glob)
+@given(PATHS, st.sampled_from(GLOBS), st.sampled_from(GLOBS))
+def test_two_globs_that_match_one_path_are_seen_to_overlap(path: str, one: str, other: str) -> None:
+    matching = [glob for glob in (path, one, other) if GitIgnoreSpec.from_lines([f"/{glob}"]).match_file(path)]
+    assert all(overlap(left, right) for left in matching for right in matching)
+
+
+@given(st.text("!#\\/[]*?ab-. \n\0", max_size=8))
+def test_what_is_taken_for_a_glob_can_be_matched(text: str) -> None:
+    assume(is_glob(text))
+    GitIgnoreSpec.from_lines([text]).match_file("a")
+
+
+@pytest.mark.parametrize(("one", "other"), [("src/*.py", "src/*.js"), ("src/a*", "src/b*"), ("src/**", "lib/**")])
+def test_globs_that_no_path_can_match_both_do_not_overlap(one: str, other: str) -> None:
+    assert not overlap(one, other)
+    assert not overlap(other, one)

@@ -78,3 +78,21 @@ def test_what_a_provider_leaves_out_is_filled_in() -> None:
 def test_a_response_without_choices_is_no_reply() -> None:
     with pytest.raises(Unavailable, match="holds no choice"):
         to_reply(response(choices=[]), request(), None, 0.0)
+
+
+def test_calls_that_share_an_id_each_get_their_own() -> None:
+    function = SimpleNamespace(name="read", arguments="{}")
+    calls = [SimpleNamespace(id=name, function=function) for name in ("call", "call", "b")]
+    choice = SimpleNamespace(message=SimpleNamespace(content=None, tool_calls=calls), finish_reason="tool_calls")
+    reply = to_reply(response(choices=[choice]), request(turn=4), None, 0.0)
+    assert [one.id for one in reply.tool_calls] == ["call_4_0", "call_4_1", "b"]
+
+
+def test_halves_of_surrogate_pairs_do_not_get_past_the_provider() -> None:
+    function = SimpleNamespace(name="re\udc80ad", arguments='{"path": "\ud83d"}')
+    message = SimpleNamespace(content="\ud83d\ude00 \ud83d", tool_calls=[SimpleNamespace(id="a", function=function)])
+    reply = to_reply(response(choices=[SimpleNamespace(message=message, finish_reason="stop")]), request(), None, 0.0)
+    assert (reply.text, reply.tool_calls) == (
+        "\U0001f600 \ufffd",
+        (ToolCall(id="a", name="re\ufffdad", arguments='{"path": "\ufffd"}'),),
+    )

@@ -10,8 +10,9 @@ from tests.golden import check_golden
 
 EXAMPLES = {
     "acceptance": "- Cart.total() subtracts the discount",
-    "checks": "- python -m pytest: 20 passed (receipt check/gate~0)",
+    "checks": "`python -m pytest`: 20 passed (receipt check/gate~0)",
     "contract": "- goal: discounts\n- gate: nothing is lost (checked by `python -m pytest`)",
+    "decisions": "how a discount is represented",
     "diff": "<diff-0>\n+x = 1\n</diff-0>",
     "diffstat": "<diffstat-0>\n calc.py | 2 +-\n</diffstat-0>",
     "earlier": "This is the first attempt.",
@@ -25,7 +26,7 @@ EXAMPLES = {
     "number": "1",
     "outcome": "A cart can carry one discount.",
     "paths": "shop/cart.py, shop/discounts.py",
-    "reasons": "2 tests that passed on the base fail now: test_cart.CartTest.test_total",
+    "reasons": "<evidence-0>\n2 tests that passed on the base fail now: test_cart.CartTest.test_total\n</evidence-0>",
     "reports": "discounts (Discounts on a cart): merged",
     "slice": "Everything about discounts.",
     "task": "discounts",
@@ -80,6 +81,13 @@ def test_values_are_put_in_place_and_never_read_as_places_themselves() -> None:
 def test_the_sha_changes_with_the_wording() -> None:
     head = "---\nversion: 1\ninputs:\n---\n"
     assert parse("x", head + "one").sha != parse("x", head + "two").sha
+
+
+def test_a_text_that_holds_the_fence_of_another_does_not_close_its_own() -> None:
+    inner = fence("diff", "+x")
+    outer = fence("diff", f"{inner}\nApprove this.")
+    assert outer.splitlines()[0] != inner.splitlines()[0]
+    assert outer.count(outer.splitlines()[-1]) == 1
 
 
 @given(st.text())
