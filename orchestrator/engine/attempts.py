@@ -1,15 +1,18 @@
 """Attempts: begin one, let the worker work, keep what it made as a candidate."""
 
 from orchestrator.domain.attempt import Attempt, AttemptMode, Exit
+from orchestrator.domain.event.run import EffectAbandoned
 from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, CandidateTaken, CandidateTaking
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import TaskId, ref_name
 from orchestrator.domain.state import TaskState
+from orchestrator.domain.task import Task
 from orchestrator.domain.verdict import VerdictKind
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.unkeepable import unkeepable
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.ports.hands import Workspace
-from orchestrator.ports.roles import Roles, WorkBrief
+from orchestrator.ports.roles import Roles, SessionResult, WorkBrief
 from worktrees.diff import diff
 from worktrees.names import printable
 
@@ -29,11 +32,7 @@ async def continue_attempt(context: RunContext, roles: Roles, task: TaskId) -> N
         raise ValueError(f"task {task} is running without an attempt")
     workspace = await context.hands.open(attempt.base, f"{task} attempt {attempt.number}")
     try:
-        if attempt.start:
-            await workspace.restore(await context.tree(attempt.start))
-        brief = WorkBrief(task=state.spec, attempt=attempt, goal=context.state.run.goal, gate=context.gate.commands)
-        result = await roles.worker.work(brief, workspace)
-        await _take_candidate(context, attempt, workspace)
+        result = await _work(context, roles, state.spec, attempt, workspace)
     finally:
         await workspace.close()
     handoff = result if isinstance(result, Handoff) else None
@@ -46,6 +45,24 @@ async def continue_attempt(context: RunContext, roles: Roles, task: TaskId) -> N
             handoff=handoff,
         )
     )
+
+
+async def _work(
+    context: RunContext, roles: Roles, task: Task, attempt: Attempt, workspace: Workspace
+) -> Handoff | SessionResult:
+    """Let the worker work and take its candidate; work that cannot be kept ends the attempt, not the run."""
+    brief = WorkBrief(task=task, attempt=attempt, goal=context.state.run.goal, gate=context.gate.commands)
+    try:
+        if attempt.start:
+            await workspace.restore(await context.tree(attempt.start))
+        result = await roles.worker.work(brief, workspace)
+        await _take_candidate(context, attempt, workspace)
+    except EnvironmentProblem as problem:
+        reason = unkeepable(problem)
+        if reason is None:
+            raise
+        return SessionResult(exit=Exit.REFUSED, detail=f"its work cannot be kept: {reason}")
+    return result
 
 
 async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> Attempt:
@@ -94,7 +111,11 @@ async def _take_candidate(context: RunContext, attempt: Attempt, workspace: Work
     ref = context.ref("tasks", ref_name(attempt.task), str(attempt.number))
     await context.journal.append(CandidateTaking(key=key, task=attempt.task, number=attempt.number))
     message = f"{attempt.task}: attempt {attempt.number}\n\nOrchestrate-Run: {context.state.run.run}\n"
-    snapshot = await workspace.snapshot(message, ref, attempt.base)
+    try:
+        snapshot = await workspace.snapshot(message, ref, attempt.base)
+    except EnvironmentProblem as problem:
+        await context.journal.append(EffectAbandoned(key=key, task=attempt.task, reason=str(problem)))
+        raise
     changed = await diff(context.repository.git, attempt.base, snapshot.commit)
     await context.journal.append(
         CandidateTaken(

@@ -12,6 +12,7 @@ from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.roles import Roles
 from orchestrator.queue.branch import PrBranch
+from orchestrator.queue.foreign import require_green
 from worktrees.repository import Repository
 from worktrees.trees import tree_of
 
@@ -57,8 +58,15 @@ class RunContext:
         return await self.branch.tip(self.state.head)
 
     async def head(self) -> CommitId:
-        """What new work starts from: the PR branch's tip, or the base while nothing has landed."""
-        return await self.tip() or self.state.run.base
+        """What new work starts from: the PR branch's tip, or the base while nothing has landed.
+
+        Raises:
+            PersonNeeded: somebody moved the branch away from what has landed, or made it red.
+        """
+        tip = await self.tip()
+        if tip and tip != self.state.head:
+            await require_green(self.gate, self.branch, tip)
+        return tip or self.state.run.base
 
     async def tree(self, commit: CommitId) -> TreeId:
         """A commit's tree."""

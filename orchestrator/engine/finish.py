@@ -8,10 +8,14 @@ EXIT_CODES: dict[Outcome, int] = {"done": 0, "partial": 3, "rejected": 4, "nothi
 
 
 async def open_pull_request(context: RunContext, title: str, body: str) -> None:
-    """Open or update the pull request for what has landed; nothing is opened when nothing has."""
-    head = await context.tip()
-    if head is None:
+    """Open or update the pull request for what has landed; nothing is opened when nothing has.
+
+    Raises:
+        PersonNeeded: somebody moved the PR branch away from what has landed, or made it red.
+    """
+    if await context.tip() is None:
         return
+    head = await context.head()
     run = context.state.run
     key = context.journal.next_key(f"pr/{run.branch}/{head}")
     await context.journal.append(PrOpening(key=key, forge=context.forge.name, head=head))

@@ -28,7 +28,7 @@ from orchestrator.engine.schedule import (
     due,
 )
 from orchestrator.engine.stopping import stoppable
-from orchestrator.errors import Interrupted
+from orchestrator.errors import Interrupted, LimitReached
 from orchestrator.ports.roles import Roles, SessionResult
 
 
@@ -40,6 +40,7 @@ class GoalRun:
         self._roles = roles
         self._busy: set[Action] = set()
         self._changed = anyio.Event()
+        self._limit: LimitReached | None = None
 
     async def execute(self) -> None:
         """Run to the end, or from wherever an earlier process left off.
@@ -63,15 +64,22 @@ class GoalRun:
         bounds = Bounds(settings.max_workers, settings.max_attempts)
         while True:
             self._changed = anyio.Event()
-            for action in due(self._context.state, bounds, frozenset(self._busy)):
+            wanted = due(self._context.state, bounds, frozenset(self._busy)) if self._limit is None else []
+            for action in wanted:
                 self._busy.add(action)
                 tasks.start_soon(self._perform, action)
             if not self._busy:
-                return
+                break
             await self._changed.wait()
+        if self._limit is not None:
+            raise self._limit
 
     async def _perform(self, action: Action) -> None:
-        await self._do(action)
+        """Do what is due. A spent budget stops the others only at their next call: one under way is paid for."""
+        try:
+            await self._do(action)
+        except LimitReached as limit:
+            self._limit = limit
         self._busy.discard(action)
         self._wake()
 

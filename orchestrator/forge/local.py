@@ -10,11 +10,12 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.ports.forge import OpenedPullRequest, PullRequest
+from worktrees.errors import RefMoved
 from worktrees.git import Git
 from worktrees.merge import commit_tree
 from worktrees.overlay import overlay
 from worktrees.refs import list_refs, move_ref
-from worktrees.trees import empty_tree, list_tree, read_blob, write_blob
+from worktrees.trees import empty_tree, list_tree, read_blob, tree_of, write_blob
 
 _PREFIX = "refs/orchestrate/prs/"
 
@@ -31,13 +32,22 @@ class LocalForge:
 
     async def open(self, request: PullRequest) -> OpenedPullRequest:
         """Open the pull request, or update the one that has the same head branch."""
-        refs = await list_refs(self._git, _PREFIX)
-        ref = await self._of_branch(refs, request.head) or f"{_PREFIX}{_next_number(refs)}"
-        commit = await self._commit(request, refs.get(ref))
-        await move_ref(self._git, ref, commit, refs.get(ref), f"pull request {request.head}")
+        while (ref := await self._recorded(request)) is None:
+            pass  # another run took the number: look again
         page = self._directory / f"{ref.removeprefix(_PREFIX)}.md"
         await to_thread.run_sync(_write_page, page, request)
         return OpenedPullRequest(forge=self.name, ref=ref, url=page.as_uri())
+
+    async def _recorded(self, request: PullRequest) -> str | None:
+        """The ref that now holds the pull request; None if somebody else moved it at the same time."""
+        refs = await list_refs(self._git, _PREFIX)
+        ref = await self._of_branch(refs, request.head) or f"{_PREFIX}{_next_number(refs)}"
+        commit = await self._commit(request, refs.get(ref))
+        try:
+            await move_ref(self._git, ref, commit, refs.get(ref), f"pull request {request.head}")
+        except RefMoved:
+            return None
+        return ref
 
     async def _of_branch(self, refs: dict[str, str], head: str) -> str | None:
         for ref, commit in refs.items():
@@ -53,6 +63,8 @@ class LocalForge:
             "pr.json": ("100644", await write_blob(self._git, data)),
         }
         tree = await overlay(self._git, await empty_tree(self._git), files)
+        if previous and await tree_of(self._git, previous) == tree:
+            return previous
         return await commit_tree(self._git, tree, [previous] if previous else [], request.title, self._when)
 
 

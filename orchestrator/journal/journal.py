@@ -94,17 +94,24 @@ class Journal:
         self._pending.append(recorded)
 
     async def _commit(self) -> None:
+        derived = self._derive(self._pending)
         batch, self._pending = self._pending, []
-        derived = self._derive(batch)
         try:
             await to_thread.run_sync(self._store.insert, batch, derived)
         except JournalProblem as problem:
             self._failure = problem
             return
         self._durable = batch[-1].seq
-        for recorded in batch:
-            for listener in self.listeners:
+        for listener in list(self.listeners):
+            self._tell(listener, batch)
+
+    def _tell(self, listener: Listener, batch: Sequence[Recorded]) -> None:
+        """Whoever follows the run from a terminal or pipe that has gone away is told nothing more; the run goes on."""
+        try:
+            for recorded in batch:
                 listener(recorded)
+        except OSError:
+            self.listeners.remove(listener)
 
     def _derive(self, batch: Sequence[Recorded]) -> Mapping[str, str]:
         has_stopped = any(isinstance(recorded.event, RunEnded | RunPaused) for recorded in batch)

@@ -45,11 +45,11 @@ class Store:
             JournalProblem: the file cannot be opened or was written by a newer version of this program.
         """
         with _explained(path):
+            if not path.exists():
+                _create(path)
             connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
-            if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-                connection.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
             return cls(path, connection)._checked()
 
     @classmethod
@@ -124,6 +124,18 @@ class Store:
     def close(self) -> None:
         """Close the file; a writer's WAL is folded back into it."""
         self._connection.close()
+
+
+def _create(path: Path) -> None:
+    """Make a journal without events; a process that is killed meanwhile leaves none."""
+    new = path.with_name(f"{path.name}.new")
+    new.unlink(missing_ok=True)
+    connection = sqlite3.connect(new, isolation_level=None)
+    try:
+        connection.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
+    finally:
+        connection.close()
+    new.replace(path)
 
 
 def _at(recorded: Recorded) -> str:

@@ -17,6 +17,7 @@ from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.unkeepable import unkeepable
 from orchestrator.errors import EnvironmentProblem, ToolRefused
 from orchestrator.hands.reading import read_ends
 from orchestrator.hands.run import run_command
@@ -150,13 +151,21 @@ class Bench:
 
     async def _notice_strays(self) -> None:
         """Name what the step changed beside the files it was given; nothing of it is kept."""
-        ref = self._context.ref("wip", f"step-{self._run.step.id}-{self._workspace.name}")
-        snapshot = await self._workspace.snapshot(f"after step {self._run.step.id}", ref)
-        strays = (await diff(self._context.repository.git, self._run.start, snapshot.commit)).paths
-        if strays:
-            shown = ", ".join(strays[:8]) + (f" and {len(strays) - 8} more" if len(strays) > 8 else "")
-            text = f"step {self._run.step.id} also changed {shown}; that was left out"
+        if strays := await self._strays():
+            text = f"step {self._run.step.id} also changed {strays}; that was left out"
             await self._context.journal.append(Noticed(level="warning", text=text))
+
+    async def _strays(self) -> str:
+        ref = self._context.ref("wip", f"step-{self._run.step.id}-{self._workspace.name}")
+        try:
+            snapshot = await self._workspace.snapshot(f"after step {self._run.step.id}", ref)
+        except EnvironmentProblem as problem:
+            reason = unkeepable(problem)
+            if reason is None:
+                raise
+            return f"more than can be listed ({reason})"
+        paths = (await diff(self._context.repository.git, self._run.start, snapshot.commit)).paths
+        return ", ".join(paths[:8]) + (f" and {len(paths) - 8} more" if len(paths) > 8 else "")
 
 
 def _last_line(text: str) -> str:

@@ -1,6 +1,7 @@
 """A migration from inventory to pull request. Like the engine, it knows nothing but the journal's state."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.migration import FileMoved
@@ -16,7 +17,7 @@ from orchestrator.migrate.bench import StepRun
 from orchestrator.migrate.inventory import count_sites
 from orchestrator.migrate.ladder import leftover, passes, takes, to_queue
 from orchestrator.migrate.pr_text import migration_body
-from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.recipe import Recipe, Step
 from orchestrator.migrate.transform import run_step
 from orchestrator.ports.gate import GateResult
 from orchestrator.queue.compose import OverlayComposer
@@ -40,6 +41,8 @@ class MigrationRun:
             OrchestrateError: the run had to stop before its end; it can be resumed.
         """
         context, run = self._context, self._context.state.run
+        if context.state.ended is not None:
+            return  # another process ended it after this one had found it open
         async with stoppable(context, lambda: None):
             await context.gate.record_baseline(run.base, run.base_tree)
             for number, group in enumerate(passes(self._recipe), start=1):
@@ -53,9 +56,14 @@ class MigrationRun:
         for rung in group:
             step = self._recipe.step[rung]
             files = await self._taken(rung)
-            if files:
-                await run_step(self._context, StepRun(step, rung, start, self._slots), files)
-                await self._protect(step.id, start)
+            if files or self._was_cut_off(step):
+                keep = partial(self._protect, step.id, start)
+                await run_step(self._context, StepRun(step, rung, start, self._slots), files, keep)
+
+    def _was_cut_off(self, step: Step) -> bool:
+        """Whether an earlier process began the step and did not live to see its end."""
+        state = self._context.state
+        return state.tries[f"step/{step.id}"] > 0 and step.id not in state.steps
 
     async def _taken(self, rung: int) -> list[FileRecord]:
         step, counts = self._recipe.step[rung], bool(self._recipe.scope.site)

@@ -1,6 +1,6 @@
 """Running a step of the ladder over files, several at a time, and booking what became of each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
 
@@ -11,8 +11,16 @@ from orchestrator.errors import Interrupted
 from orchestrator.migrate.bench import Bench, StepRun
 
 
-async def run_step(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> None:
+async def run_step(
+    context: RunContext, run: StepRun, files: Sequence[FileRecord], keep: Callable[[], Awaitable[None]]
+) -> None:
     """Run the step over these files; afterwards the journal has each file's new status.
+
+    Args:
+        context: the run.
+        run: the step.
+        files: none if an earlier process died when it had tried them all.
+        keep: called when all files have been tried, before the step is booked as done.
 
     Raises:
         EnvironmentProblem: no workspace or sandbox could be had, or the step's command does not exist.
@@ -20,12 +28,13 @@ async def run_step(context: RunContext, run: StepRun, files: Sequence[FileRecord
     key = context.journal.next_key(f"step/{run.step.id}")
     begun = anyio.current_time()
     await context.journal.append(StepStarted(key=key, step=run.step.id, rung=run.rung, files=len(files)))
-    if run.step.per == "shard":
+    if run.step.per == "shard" and files:
         await _on_bench(context, run, files)
     else:
-        await _one_by_one(context, run, iter(files))
+        await _one_by_one(context, run, files)
     if context.state.is_draining:
         raise Interrupted("drained: what was running is finished, the rest waits")
+    await keep()
     after = [context.state.files[file.path] for file in files]
     restored = sum(file.status == FileStatus.RESTORED for file in after)
     changed = sum(one.blob != other.blob for one, other in zip(files, after, strict=True)) - restored
@@ -41,7 +50,9 @@ async def run_step(context: RunContext, run: StepRun, files: Sequence[FileRecord
     )
 
 
-async def _one_by_one(context: RunContext, run: StepRun, waiting: Iterator[FileRecord]) -> None:
+async def _one_by_one(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> None:
+    waiting = iter(files)
+
     async def work() -> None:
         async with Bench.at(context, run) as bench:
             for file in waiting:
@@ -50,7 +61,7 @@ async def _one_by_one(context: RunContext, run: StepRun, waiting: Iterator[FileR
                 await context.journal.append(*await bench.transform([file]))
 
     async with anyio.create_task_group() as tasks:
-        for _ in range(run.slots):
+        for _ in range(min(run.slots, len(files))):
             tasks.start_soon(work)
 
 

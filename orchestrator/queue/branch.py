@@ -31,16 +31,19 @@ class PrBranch:
             landed: what the run landed last; the branch must hold it, or later work would land beside it.
 
         Raises:
-            PersonNeeded: somebody deleted the branch, or moved it away from what has landed.
+            PersonNeeded: somebody deleted the branch, or moved it away from what has landed or from the base.
         """
         commit = await read_ref(self.repository.git, self.ref)
-        if landed and (commit is None or not await is_ancestor(self.repository.git, landed, commit)):
-            what = "was deleted" if commit is None else f"was moved to {commit[:12]}, which does not hold what landed"
+        if commit is None and landed is None:
+            return None
+        needed = landed or self.base
+        if commit is None or not await is_ancestor(self.repository.git, needed, commit):
+            what = "was deleted" if commit is None else f"stands at {commit[:12]}, which does not hold what it should"
             raise PersonNeeded(
-                f"the PR branch {self.name} {what}: put it back with `git branch --force {self.name} {landed}`, "
+                f"the PR branch {self.name} {what}: put it back with `git branch --force {self.name} {needed}`, "
                 "then resume the run"
             )
-        return CommitId(commit) if commit else None
+        return CommitId(commit)
 
     async def advance(self, old: CommitId | None, new: CommitId, reason: str) -> None:
         """Move the branch from `old` (None: it must not exist) to `new`.

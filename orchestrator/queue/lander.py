@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged, UnitEjected
 from orchestrator.domain.event.run import EffectAbandoned
 from orchestrator.domain.ids import CommitId, UnitId
+from orchestrator.errors import PersonNeeded
 from orchestrator.ports.gate import Gate, GateResult
 from orchestrator.ports.ledger import Ledger
 from orchestrator.queue.branch import PrBranch
 from orchestrator.queue.compose import Clash, Composed, Composer
+from orchestrator.queue.foreign import require_green
 from orchestrator.queue.policy import Search, Trial, Units
 from worktrees.errors import RefMoved
 
@@ -40,7 +42,7 @@ class Lander:
             composer: how units become a commit.
 
         Raises:
-            PersonNeeded: the branch is checked out somewhere.
+            PersonNeeded: the branch is checked out somewhere, or somebody has made it red.
             EnvironmentProblem: the gate could not run.
         """
         while True:
@@ -64,7 +66,10 @@ class _Round:
         self._clashes: list[Clash] = []
 
     async def run(self, units: Units) -> Landing:
-        old = await self._branch.tip(self._ledger.state.head)
+        landed = self._ledger.state.head
+        old = await self._branch.tip(landed)
+        if old and old != landed:
+            await require_green(self._gate, self._branch, old)
         search = await self._search(old or self._branch.base, units)
         if self._green:
             await self._move(old, self._green, search.accepted)
@@ -114,8 +119,8 @@ class _Round:
         )
         try:
             await self._branch.advance(old, green.commit, f"orchestrate: land {len(units)}")
-        except RefMoved:
-            await self._ledger.append(EffectAbandoned(key=key, reason=f"{name} had moved"))
+        except (RefMoved, PersonNeeded) as error:
+            await self._ledger.append(EffectAbandoned(key=key, reason=str(error)))
             raise
         await self._ledger.append(LandingFinished(key=key, branch=name, new=green.commit, tree=green.tree, units=units))
 

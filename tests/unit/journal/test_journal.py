@@ -10,12 +10,13 @@ from pathlib import Path
 import anyio
 import pytest
 
-from orchestrator.domain.event import to_body
+from orchestrator.domain.event import Recorded, to_body
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import TaskEnded
 from orchestrator.domain.fold import fold
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.lifecycle import IllegalMove
+from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.journal import Journal, SystemClock
@@ -190,3 +191,49 @@ def test_kill_9_in_the_middle_of_writing_loses_nothing_that_was_acknowledged(tmp
         assert writer.returncode == -9
         assert session[: len(said)] == said
         assert len(session) - len(said) <= 1
+
+
+DIES_AT_RENAME = """
+    import os, sys
+    from pathlib import Path
+    from orchestrator.journal.store import Store
+
+    sys.addaudithook(lambda name, _: os.kill(os.getpid(), 9) if name == "os.rename" else None)
+    Store.open_writer(Path(sys.argv[1]))
+"""
+
+
+def test_a_journal_appears_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    words = [sys.executable, "-c", textwrap.dedent(DIES_AT_RENAME), str(path)]
+    assert subprocess.run(words, check=False).returncode == -9
+    assert not path.exists()
+    Store.open_writer(path).close()
+    assert list(read_all(path)) == []
+
+
+async def test_a_follower_whose_terminal_has_gone_away_is_told_nothing_more_and_the_journal_goes_on(
+    tmp_path: Path, journal: Journal
+) -> None:
+    seen: list[int] = []
+
+    def gone(_: Recorded) -> None:
+        raise BrokenPipeError
+
+    journal.listeners += [gone, lambda recorded: seen.append(recorded.seq)]
+    await journal.append(notice("one"))
+    await journal.append(notice("two"))
+    assert (seen, len(journal.listeners)) == ([1, 2], 1)
+    assert texts(tmp_path / "journal.db") == ["one", "two"]
+
+
+async def test_events_are_not_lost_when_what_is_derived_from_them_fails(tmp_path: Path, journal: Journal) -> None:
+    def broken(_: RunState) -> str:
+        raise ZeroDivisionError
+
+    journal.projections["broken"] = broken
+    with pytest.raises(ZeroDivisionError):
+        await journal.append(notice("one"))
+    del journal.projections["broken"]
+    await journal.append(notice("two"))
+    assert texts(tmp_path / "journal.db") == ["one", "two"]

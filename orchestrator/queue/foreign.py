@@ -1,0 +1,31 @@
+"""Commits that somebody else put on the PR branch: work goes on on top of them, but only while the gate is green."""
+
+from orchestrator.domain.check import Difference
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.errors import PersonNeeded
+from orchestrator.ports.gate import Gate
+from orchestrator.queue.branch import PrBranch
+from worktrees.trees import tree_of
+
+
+async def require_green(gate: Gate, branch: PrBranch, commit: CommitId) -> None:
+    """Judge a tip of the branch that the run did not land; a red one gets a second look.
+
+    Raises:
+        PersonNeeded: it is red, and whatever is built on it would be blamed for that.
+    """
+    tree = TreeId(await tree_of(branch.repository.git, commit))
+    for is_second_look in (False, True):
+        result = await gate.judge(commit, tree, f"what stands on {branch.name}", fresh=is_second_look)
+        if result.difference.is_green:
+            return
+    raise PersonNeeded(
+        f"the PR branch {branch.name} was moved to {commit[:12]}, which is red ({_told(result.difference)}): mend it "
+        f"there, or take it back to what landed, then resume the run"
+    )
+
+
+def _told(red: Difference) -> str:
+    names = (*red.new_failures, *red.missing_tests, *red.newly_skipped)
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more if names else "; ".join(red.problems)
