@@ -83,10 +83,17 @@ def _first(brief: WorkBrief) -> str:
     )
 
 
+_GO_ON = (
+    "An earlier attempt ran out before it could finish. Your copy holds its files: look at `git status` and `git diff` "
+    "first, keep what is good and do the rest."
+)
+
+
 def _earlier(attempt: Attempt) -> str:
     if not attempt.feedback:
         return "This is the first attempt."
-    parts = [f"An earlier attempt did not land, and you begin afresh. What was found:\n{_evidence(attempt)}"]
+    how = _GO_ON if attempt.start else "An earlier attempt did not land, and you begin afresh."
+    parts = [f"{how} What was found:\n{_evidence(attempt)}"]
     if attempt.handoff:
         parts.append(f"What it reported:\n{fence('report', handoff_text(attempt.handoff))}")
     return "\n\n".join(parts)

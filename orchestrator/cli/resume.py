@@ -32,7 +32,7 @@ def command(run: str | None, **given: Any) -> None:  # noqa: ANN401
     """
     flags = settings_of(given["settings"])
     for key, path in (("state", "state.dir"), ("budget_usd", "budget.usd"), ("time_limit", "run.time_limit_s")):
-        if given[key]:
+        if given[key] not in (None, ""):
             nest(flags, path.split("."), given[key])
     if given["read_only"]:
         nest(flags, ("hands", "read_only"), [str(Path(d).expanduser().absolute()) for d in given["read_only"]])

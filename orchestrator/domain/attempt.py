@@ -16,10 +16,10 @@ class Exit(StrEnum):
     FINISHED = "finished"
     OUT_OF_TURNS = "out-of-turns"
     OUT_OF_CONTEXT = "out-of-context"
-    TIMED_OUT = "timed-out"
     STUCK = "stuck"
     MALFORMED = "malformed"
     REFUSED = "refused"
+    UNKEEPABLE = "unkeepable"
 
 
 class Attempt(Frozen):

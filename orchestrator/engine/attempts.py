@@ -61,24 +61,29 @@ async def _work(
         reason = unkeepable(problem)
         if reason is None:
             raise
-        return SessionResult(exit=Exit.REFUSED, detail=f"its work cannot be kept: {reason}")
+        return SessionResult(exit=Exit.UNKEEPABLE, detail=f"its work cannot be kept: {reason}")
     return result
 
 
 async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> Attempt:
     mode, feedback = _why_again(state)
     previous, candidate = state.attempt, state.candidate
-    is_revision = mode == "revise" and previous is not None and candidate is not None
+    is_kept = (mode == "revise" or _ran_out(state)) and previous is not None and candidate is not None
     return Attempt(
         task=state.spec.id,
         number=len(state.attempts) + 1,
         mode=mode,
-        base=previous.base if is_revision and previous else await context.head(),
+        base=previous.base if is_kept and previous else await context.head(),
         model=roles.worker.model(state.spec.variant),
-        start=candidate.commit if is_revision and candidate else None,
+        start=candidate.commit if is_kept and candidate else None,
         feedback=feedback,
         handoff=state.handoff if mode == "restart" else None,
     )
+
+
+def _ran_out(state: TaskState) -> bool:
+    """Whether the latest attempt only lacked room: the next one goes on from its files with a fresh conversation."""
+    return bool(state.ends) and state.ends[-1].exit in {Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT}
 
 
 def _why_again(state: TaskState) -> tuple[AttemptMode, tuple[str, ...]]:
@@ -131,9 +136,3 @@ async def _take_candidate(context: RunContext, attempt: Attempt, workspace: Work
             dropped=tuple(map(printable, snapshot.dropped)),
         )
     )
-
-
-def require_commands(context: RunContext) -> None:
-    """Raises EnvironmentProblem when this host has no sandbox, because then nothing could be judged."""
-    if context.hands.refusal:
-        raise EnvironmentProblem(context.hands.refusal)

@@ -128,8 +128,10 @@ class GoalRun:
             await end_run(self._context, "rejected", "no task could land")
             return
         root = self._context.state.tasks[ROOT]
-        said = root.handoff.summary if root.handoff else root.reason
-        await end_run(self._context, "nothing-changed", f"the planner submitted no task: {said}")
+        if root.handoff:
+            await end_run(self._context, "nothing-changed", f"the planner submitted no task: {root.handoff.summary}")
+        else:
+            await end_run(self._context, "failed", f"there is no plan: {root.reason}")
 
     async def _end(self, outcome: Outcome, reason: str) -> None:
         context = self._context

@@ -24,7 +24,7 @@ async def stoppable(context: RunContext, on_drain: Callable[[], None]) -> AsyncI
     try:
         async with anyio.create_task_group() as tasks:
             await tasks.start(_watch_signals, context, on_drain)
-            tasks.start_soon(_watch_clock, context.config.run.time_limit_s)
+            tasks.start_soon(_watch_clock, context.config.run.time_limit_s, context.state.wall_s)
             yield tasks
             tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:
@@ -46,7 +46,8 @@ async def _watch_signals(context: RunContext, on_drain: Callable[[], None], *, t
             on_drain()
 
 
-async def _watch_clock(limit_s: float) -> None:
+async def _watch_clock(limit_s: float, spent_s: float) -> None:
+    """The limit is one of the whole run: what earlier processes took of it is gone."""
     if limit_s > 0:
-        await anyio.sleep(limit_s)
+        await anyio.sleep(max(limit_s - spent_s, 0))
         raise LimitReached(f"the time limit of {limit_s:.0f} s is reached: resume with a larger one (--time-limit)")

@@ -13,7 +13,7 @@ def describe(policy: Policy, programs: Programs | None, commands: str) -> Mappin
     return {
         "tier": f"{int(policy.tier)} ({TIERS[policy.tier]})",
         "commands": commands,
-        "sandbox": _sandbox(programs, policy.uid),
+        "program": _sandbox(programs, policy.uid),
         "read-only": ", ".join(policy.read_only) or "nothing besides the system",
         "shared": ", ".join(policy.shared) or "nothing",
         "path": ":".join(policy.path),

@@ -18,11 +18,10 @@ from worktrees.errors import RefMoved
 
 @dataclass(frozen=True)
 class Landing:
-    """The end of one round: what landed, what was ejected, what has to wait for the next round."""
+    """The end of one round: what landed and what was ejected. The rest waits for the next round."""
 
     landed: Units
     ejected: tuple[UnitEjected, ...]
-    deferred: Units
 
 
 class Lander:
@@ -75,11 +74,7 @@ class _Round:
             await self._move(old, self._green, search.accepted)
         ejected = self._ejected(search.guilty)
         await self._ledger.append(*ejected)
-        return Landing(
-            landed=search.accepted,
-            ejected=ejected,
-            deferred=tuple(clash.unit for clash in self._clashes if not clash.with_head),
-        )
+        return Landing(landed=search.accepted, ejected=ejected)
 
     async def _search(self, head: CommitId, units: Units) -> Search:
         search = Search.over(units)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.event import Recorded
+from orchestrator.domain.event.work import ToolCalled
 from orchestrator.journal.store import read_all
 from tests.running.cli import COMMAND, environment, orchestrate
 from tests.running.killing import processes_about
@@ -66,7 +67,7 @@ class Run:
 
 
 def in_shell(recorded: Recorded) -> bool:
-    return recorded.event.kind == "tool.called"
+    return isinstance(recorded.event, ToolCalled) and recorded.event.name == "shell"
 
 
 def test_ctrl_c_once_finishes_what_runs_and_starts_nothing_new(tmp_path: Path) -> None:
@@ -102,13 +103,14 @@ def test_ctrl_c_twice_or_sigterm_stop_at_once_and_keep_everything(
     assert run.resume()["outcome"] == "done"
 
 
-def test_a_time_limit_stops_resumably(tmp_path: Path) -> None:
+def test_a_time_limit_is_one_of_the_whole_run_and_stops_resumably(tmp_path: Path) -> None:
     run = Run(tmp_path, sleep_s=4)
     process = run.begin("--time-limit", "3s")
     _, said = process.communicate(timeout=60)
     assert process.returncode == 5
     assert "the time limit of 3 s is reached" in said
-    assert run.resume("--time-limit", "2m")["outcome"] == "done"
+    assert orchestrate("resume", *run.where, cwd=tmp_path).code == 5, "nothing is left of the three seconds"
+    assert run.resume("--time-limit", "0")["outcome"] == "done"
 
 
 def test_a_run_that_is_being_worked_on_is_locked(tmp_path: Path) -> None:

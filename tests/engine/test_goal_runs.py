@@ -34,7 +34,6 @@ pytestmark = pytest.mark.sandbox
 
 GOOD = "    return a + b\n"
 BROKEN = "    return a - b\n"
-TRIPLE = "\n\ndef triple(a):\n    return 3 * a\n"
 
 
 @dataclass
@@ -330,6 +329,12 @@ async def test_a_planner_that_finds_nothing_to_do_is_never_green(bench: Bench) -
     assert "it is perfect already" in (ended.state.ended.reason if ended.state.ended else "")
 
 
+async def test_a_root_planner_that_gives_no_plan_ends_the_run_as_failed_and_not_as_nothing_to_do(bench: Bench) -> None:
+    ended = await bench.run(*[uses("planner", "root", "list")] * 4)
+    assert (ended.exit_code, ended.state.ended and ended.state.ended.outcome) == (4, "failed")
+    assert "there is no plan: its planner ended stuck" in (ended.state.ended.reason if ended.state.ended else "")
+
+
 async def test_sub_planners_are_planned_and_woken_to_the_allowed_depth(bench: Bench) -> None:
     branch = {"key": "down", "kind": "branch"}
     ended = await bench.run(
@@ -543,3 +548,22 @@ async def test_a_root_planner_that_gives_up_after_something_landed_ends_as_parti
     )
     assert (ended.exit_code, ended.state.ended and ended.state.ended.outcome) == (3, "partial")
     assert "gave up: its planner ended stuck" in (ended.state.ended.reason if ended.state.ended else "")
+
+
+async def test_an_attempt_that_ran_out_of_turns_is_followed_by_one_that_goes_on_from_its_files(bench: Bench) -> None:
+    items = (
+        plans("root", {"key": "one"}),
+        writes("one", "one.py", "x = 1\n"),
+        uses("worker", "one", "read", path="one.py"),
+        worker_ends("one"),
+        reviews("one"),
+        planner_ends(),
+        judges(),
+    )
+    model = {"model": write_script(bench.root / "script.json", items)}
+    roles = {"planner": model, "worker": model | {"max_turns": 2}, "judge": model}
+    ended = await bench.run(*items, roles=roles)
+    task = ended.state.tasks[TaskId("one")]
+    assert [attempt.mode for attempt in task.attempts] == ["fresh", "restart"]
+    assert task.attempts[1].start == task.candidates[0].commit
+    assert (ended.exit_code, status(ended, "one")) == (0, TaskStatus.MERGED)

@@ -219,7 +219,7 @@ async def test_the_environment_hash_is_stable_and_follows_policy_and_tool_chains
 async def test_the_policy_is_described_in_words(hands: LocalHands) -> None:
     assert hands.described["tier"] == "1 (commands without network)"
     assert hands.described["commands"].startswith("run, ")
-    assert hands.described["sandbox"].startswith("bubblewrap ")
+    assert hands.described["program"].startswith("bubblewrap ")
     assert hands.described["self-test"].startswith("passed")
     assert all(isinstance(text, str) and text for text in hands.described.values())
 
