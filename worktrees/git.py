@@ -16,7 +16,8 @@ from anyio.abc import ByteReceiveStream, Process
 from worktrees.environment import Setting, environment
 from worktrees.errors import GitError
 
-_IN_PLACE = frozenset({"grep"})  # searches the directory it stands in; with GIT_DIR given that is all it does there
+_IN_PLACE = frozenset({"grep", "hash-object", "cat-file"})
+"""They search or look for attributes where they stand; with GIT_DIR given that is all they do there."""
 _LONG = frozenset({"read-tree", "checkout-index", "update-index", "grep"})
 _WITHOUT_PROGRAMS = frozenset({"diff", "diff-tree", "diff-index", "diff-files", "log", "show", "format-patch"})
 _PAUSES_S = (0.02, 0.05, 0.15, 0.4)

@@ -10,6 +10,7 @@ from worktrees.environment import Setting
 from worktrees.errors import GitError, NoCommit, NotARepository
 from worktrees.git import Git
 from worktrees.merge import AUTHOR
+from worktrees.names import printable
 
 _BRANCH = "refs/heads/"
 
@@ -69,14 +70,15 @@ class Repository:
         return found.text
 
     def dirty(self) -> tuple[str, ...]:
-        """The paths that are changed or untracked in the user's checkout, sorted; ignored files and submodules aside.
+        """The paths that are changed or untracked in the user's checkout, sorted, in printable form.
 
-        Files that a filter of the user's converts may be named although they are unchanged: filters are not run.
+        Ignored files and submodules are left out. Files that a filter of the user's converts may be named although
+        they are unchanged: filters are not run.
         """
         status = self.checkout_git.run_sync(
             "status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=all", "--no-renames"
         )
-        return tuple(sorted({entry[3:] for entry in status.text.split("\0") if entry}))
+        return tuple(sorted({printable(entry[3:]) for entry in status.text.split("\0") if entry}))
 
     def checked_out(self) -> Mapping[str, Path]:
         """Each branch that some checkout of the repository has checked out, and where."""

@@ -50,18 +50,23 @@ async def read_blobs(git: Git, oids: Sequence[str]) -> dict[str, bytes]:
     return contents
 
 
-async def read_blob(git: Git, oid: str) -> bytes:
+async def read_blob(git: Git, oid: str, path: str = "") -> bytes:
     """The content of one blob, which may be named as `<tree>:<path>` too.
+
+    With `path` it is what a checkout has at that place: the `.gitattributes` of the git's work tree may ask for other
+    line ends or another encoding.
 
     Raises:
         GitError: it does not exist or is no blob.
     """
-    return (await git.run("cat-file", "blob", oid)).stdout
+    how = ("--filters", f"--path={path}") if path else ("blob",)
+    return (await git.run("cat-file", *how, oid)).stdout
 
 
-async def write_blob(git: Git, content: bytes) -> str:
-    """Store a content byte for byte; gives its id."""
-    return await git.text("hash-object", "-w", "--stdin", stdin=content)
+async def write_blob(git: Git, content: bytes, path: str = "") -> str:
+    """Store a content byte for byte, or with `path` as git would store what a checkout has there; gives its id."""
+    how = (f"--path={path}",) if path else ()
+    return await git.text("hash-object", "-w", "--stdin", *how, stdin=content)
 
 
 async def empty_tree(git: Git) -> str:

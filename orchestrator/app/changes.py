@@ -28,6 +28,8 @@ async def _ends(git: Git, state: RunState, name: str | None, attempt: int | None
     if name is None:
         return state.run.base, state.head or state.run.base
     if state.run.mode == "migration":
+        if attempt is not None:
+            raise UsageProblem(f"{name} is a file of a migration, which has no attempts: leave out --attempt")
         file = find_file(state, name)
         change = {file.path: (file.mode, file.blob or file.tried or file.base)}
         return state.run.base_tree, await overlay(git, state.run.base_tree, change)

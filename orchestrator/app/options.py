@@ -13,6 +13,7 @@ from orchestrator.journal.runs import StateDirectory
 from orchestrator.llm.retry import RetryPolicy
 from orchestrator.migrate.recipe import RecipeEnv
 from worktrees.errors import GitError
+from worktrees.names import printable
 from worktrees.repository import Repository
 
 _SCRIPTED = "scripted:"
@@ -55,7 +56,7 @@ def look_around(options: Options) -> Surroundings:
         flags["hands"] = hands | {"read_only": [str(Path(d).expanduser().absolute()) for d in options.read_only]}
     loaded = load(repository.root, flags, trust_project=options.trust_project)
     config = with_absolute_scripts(loaded.config)
-    state = StateDirectory.locate(repository.root, config.state.dir)
+    state = state_directory(repository, config.state.dir)
     return Surroundings(repository, Loaded(config, loaded.origins, loaded.layers), state)
 
 
@@ -66,9 +67,29 @@ def open_repository(path: Path) -> Repository:
         UsageProblem: there is none that can be worked on.
     """
     try:
-        return Repository.open(path)
+        repository = Repository.open(path)
+        str(repository.root).encode()
     except GitError as error:
         raise UsageProblem(str(error)) from error
+    except UnicodeEncodeError as error:
+        name = printable(str(repository.root))
+        raise UsageProblem(f"the path {name} is not UTF-8, so it cannot be recorded: rename the directory") from error
+    return repository
+
+
+def state_directory(repository: Repository, configured: str) -> StateDirectory:
+    """Where the runs of a repository lie; `configured` is empty for the usual place.
+
+    Raises:
+        UsageProblem: it would lie inside the checkout, which is never touched.
+    """
+    state = StateDirectory.locate(repository.root, configured)
+    if state.path.is_relative_to(repository.root):
+        raise UsageProblem(
+            f"the state directory {state.path} would lie inside the checkout {repository.root}, where git and tests "
+            "would find it: name another place with --state DIR or dir under [state]"
+        )
+    return state
 
 
 def with_absolute_scripts(config: Config) -> Config:

@@ -6,9 +6,16 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from orchestrator.app.options import Options, Surroundings, look_around, open_repository, with_absolute_scripts
+from orchestrator.app.options import (
+    Options,
+    Surroundings,
+    look_around,
+    open_repository,
+    state_directory,
+    with_absolute_scripts,
+)
 from orchestrator.app.wiring import Watcher, Wiring, open_run
-from orchestrator.config.layers import merged
+from orchestrator.config.layers import load, merged
 from orchestrator.config.model import Config
 from orchestrator.domain.event.run import RunPaused
 from orchestrator.domain.fold import fold
@@ -20,7 +27,7 @@ from orchestrator.engine.recover import recover
 from orchestrator.engine.run import GoalRun
 from orchestrator.errors import EnvironmentProblem, JournalProblem, OrchestrateError, UsageProblem, as_ours
 from orchestrator.journal.journal import SystemClock
-from orchestrator.journal.runs import RunDirectory, StateDirectory
+from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.store import read_all
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.drive import MigrationRun
@@ -86,8 +93,8 @@ async def resume(options: Options, wanted: str | None, watcher: Watcher | None =
         OrchestrateError: there is no such run, or another process works on it.
     """
     repository = await to_thread.run_sync(open_repository, options.repository)
-    place = options.flags.get("state", {}).get("dir", "")
-    directory = StateDirectory.locate(repository.root, place).find(wanted)
+    where = state_directory(repository, load(None, {"state": options.flags.get("state", {})}).config.state.dir)
+    directory = where.find(wanted)
     state = await to_thread.run_sync(lambda: fold(read_all(directory.journal)))
     if state.started is None:
         raise UsageProblem(f"run {directory.run} stopped before its first event: start it anew")
@@ -99,7 +106,7 @@ async def resume(options: Options, wanted: str | None, watcher: Watcher | None =
         Wiring(
             repository=repository,
             config=config,
-            state=StateDirectory.locate(repository.root, place),
+            state=where,
             directory=directory,
             checks=recipe.checks() if recipe else config.gate.checks(),
             env=recipe.env if recipe else None,

@@ -15,7 +15,11 @@ from orchestrator.errors import UsageProblem
 
 @click.group("config")
 def command() -> None:
-    """Show the configuration."""
+    """Show the configuration.
+
+    \b
+    orchestrate config show --origin
+    """
 
 
 @command.command("show")

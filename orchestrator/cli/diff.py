@@ -1,5 +1,6 @@
 """`orchestrate diff`."""
 
+import sys
 from pathlib import Path
 
 import anyio
@@ -9,6 +10,7 @@ from orchestrator.app.changes import change_text
 from orchestrator.cli.finding import state_directory
 from orchestrator.cli.options import in_repository
 from orchestrator.cli.reading import read_state
+from orchestrator.domain.excerpt import visible
 
 
 @click.command("diff")
@@ -27,4 +29,6 @@ def command(run: str | None, task: str | None, attempt: int | None, stat: bool, 
     """
     directory = state_directory(repo, state).find(run)
     text = anyio.run(change_text, repo, read_state(directory), task, attempt, stat)
+    if sys.stdout.isatty():  # into a file or pipe it goes as it is, so that it can be applied
+        text = visible(text)
     click.echo(text, nl=not text.endswith("\n"))

@@ -9,7 +9,7 @@ import click
 from orchestrator.app.doctor import Finding, examine
 from orchestrator.app.options import Options
 from orchestrator.cli.options import as_json, configured, in_repository, settings_of
-from orchestrator.cli.output import print_object
+from orchestrator.cli.output import print_lines, print_object
 from orchestrator.cli.running import exit_with
 from orchestrator.config.values import nest
 
@@ -25,6 +25,10 @@ def command(
     """Check what a run needs: git, repository, disk, sandbox (a real escape self-test), gate, models.
 
     Leaves with 7 if something has to be mended first.
+
+    \b
+    orchestrate doctor
+    orchestrate doctor --repo ../click --read-only ~/tools --set roles.worker.model=openai/gpt-5-mini
     """
     flags: dict[str, Any] = settings_of(settings)
     if state:
@@ -46,5 +50,5 @@ async def _examine(options: Options, is_silent: bool) -> list[Finding]:
         findings.append(finding)
         if not is_silent:
             mark = "ok  " if finding.is_ok else "warn" if finding.is_warning else "FAIL"
-            click.echo(f"{mark}  {finding.name:18} {finding.detail}")
+            print_lines([f"{mark}  {finding.name:18} {finding.detail}"])
     return findings

@@ -1,29 +1,41 @@
-"""Finding runs for the verbs that only read: without a git library, a subprocess or the configuration."""
+"""Finding runs for the verbs that only read: without a git library, a subprocess or (if need be) the configuration."""
 
 import fcntl
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.runs import RunDirectory, StateDirectory
+from worktrees.discover import find_checkout
+from worktrees.errors import GitError
 
 
 def top_of(path: Path) -> Path:
-    """The top of the checkout that `path` lies in: the nearest directory upwards that holds `.git`.
+    """The top of the checkout that `path` lies in.
 
     Raises:
         UsageProblem: there is none.
     """
-    start = path.resolve()
-    for directory in (start, *start.parents):
-        if (directory / ".git").exists():
-            return directory
-    raise UsageProblem(f"{path} is not inside a git repository: go to one, or name it with --repo DIR")
+    try:
+        return find_checkout(path).root
+    except GitError as error:
+        raise UsageProblem(str(error)) from error
 
 
 def state_directory(repository: Path, state: str) -> StateDirectory:
     """Where the runs of a repository lie; `state` is what --state said."""
-    return StateDirectory.locate(top_of(repository), state or os.environ.get("ORCHESTRATE__STATE__DIR", ""))
+    return StateDirectory.locate(top_of(repository), state or _configured(os.environ))
+
+
+def _configured(environ: Mapping[str, str]) -> str:
+    """What the environment or the user's own file says; the configuration is only loaded where there is such a file."""
+    base = Path(environ.get("XDG_CONFIG_HOME") or Path(environ.get("HOME", "/"), ".config"))
+    if not (base / "orchestrate" / "config.toml").exists():
+        return environ.get("ORCHESTRATE__STATE__DIR", "")
+    from orchestrator.config.layers import load
+
+    return load(None, environ=environ).config.state.dir
 
 
 def is_live(directory: RunDirectory) -> bool:

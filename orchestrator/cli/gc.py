@@ -10,7 +10,7 @@ import click
 from orchestrator.app.gc import collect
 from orchestrator.app.options import Options
 from orchestrator.cli.options import as_json, in_repository
-from orchestrator.cli.output import print_object
+from orchestrator.cli.output import print_lines, print_object
 from orchestrator.config.values import nest
 
 
@@ -34,6 +34,5 @@ def command(runs: tuple[str, ...], dry_run: bool, repo: Path, state: str, as_jso
         print_object({"schema": "orchestrate.gc/1", "dry_run": dry_run} | vars(gone))
         return
     verb = "would remove" if dry_run else "removed"
-    click.echo(f"{verb} {len(gone.workspaces)} workspaces, {len(gone.runs)} runs, {len(gone.refs)} refs")
-    for name in (*gone.workspaces, *gone.runs):
-        click.echo(f"  {name}")
+    names = [f"  {name}" for name in (*gone.workspaces, *gone.runs)]
+    print_lines([f"{verb} {len(gone.workspaces)} workspaces, {len(gone.runs)} runs, {len(gone.refs)} refs", *names])

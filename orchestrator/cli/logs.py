@@ -9,8 +9,10 @@ import click
 
 from orchestrator.cli.finding import is_live, state_directory
 from orchestrator.cli.options import as_json, in_repository
+from orchestrator.cli.output import as_text
 from orchestrator.cli.reading import opened
 from orchestrator.domain.event import Recorded, to_body
+from orchestrator.errors import UsageProblem
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.store import Store
 from orchestrator.report.lines import DETAIL, line
@@ -28,7 +30,9 @@ _POLL_S = 0.2
 def command(
     run: str | None, task: str | None, follow: bool, everything: bool, repo: Path, state: str, as_json: bool
 ) -> None:
-    """Print the events of RUN, or only those of TASK, one a line (--json: one JSON object a line).
+    """Print the events of RUN, or only those of TASK (in a migration: of a file), one a line.
+
+    With --json each line is one JSON object.
 
     \b
     orchestrate logs
@@ -36,14 +40,24 @@ def command(
     orchestrate logs --follow
     """
     directory = state_directory(repo, state).find(run)
+    is_known = task is None
     with opened(directory) as store:
         for recorded in _events(store, directory, follow):
-            if task is not None and recorded.event.task != task:
+            if task is not None and not _concerns(recorded, task):
                 continue
+            is_known = True
             if as_json:
                 click.echo(_json_line(recorded))
             elif everything or recorded.event.kind not in DETAIL:
                 click.echo(line(recorded))
+    if not is_known:
+        raise UsageProblem(f"nothing that happened in run {directory.run} is about {task!r}: see orchestrate status")
+
+
+def _concerns(recorded: Recorded, name: str) -> bool:
+    """Whether an event is about this task, or in a migration about this file."""
+    event = recorded.event
+    return name in (event.task, getattr(event, "path", None), getattr(event, "unit", None))
 
 
 def _events(store: Store, directory: RunDirectory, follow: bool) -> Iterator[Recorded]:
@@ -61,4 +75,4 @@ def _events(store: Store, directory: RunDirectory, follow: bool) -> Iterator[Rec
 def _json_line(recorded: Recorded) -> str:
     event = recorded.event
     head = {"seq": recorded.seq, "at": recorded.at.isoformat(), "kind": event.kind, "v": event.v}
-    return json.dumps(head | json.loads(to_body(event)), ensure_ascii=False)
+    return as_text(head | json.loads(to_body(event)))

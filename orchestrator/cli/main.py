@@ -9,6 +9,7 @@ import click
 
 from orchestrator import __version__
 from orchestrator.errors import OrchestrateError
+from worktrees.errors import GitError
 
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # finding plugins costs more than most verbs do
 
@@ -72,9 +73,18 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         sys.exit(130)
-    except OrchestrateError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(error.exit_code)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except (OrchestrateError, GitError, OSError) as error:
+        _fail(error)
+
+
+def _fail(error: Exception) -> NoReturn:
+    from orchestrator.cli.output import say, told
+
+    problem = told(error)
+    if problem is None:
+        raise error
+    say(f"error: {problem}")
+    sys.exit(problem.exit_code)

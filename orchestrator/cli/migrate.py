@@ -12,11 +12,11 @@ from orchestrator.app.options import Options
 from orchestrator.app.verbs import Ended, migrate
 from orchestrator.cli import resume, status
 from orchestrator.cli.options import as_json, configured, in_repository, running, settings_of
-from orchestrator.cli.output import print_object
+from orchestrator.cli.output import print_lines, print_object
 from orchestrator.cli.progress import Watching
 from orchestrator.cli.running import carry_out, exit_with, whereabouts
 from orchestrator.config.values import nest
-from orchestrator.migrate.recipe import Recipe, load_recipe
+from orchestrator.migrate.recipe import load_recipe
 
 _RECIPE = click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
 
@@ -48,13 +48,12 @@ def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
     Exit codes: 0 every changed file landed, 3 some did, 4 none did or nothing changed, 2 wrong recipe or nothing in
     scope, 5 limit reached, 6 waits for you, 7 environment, 8 locked, 130/143 stopped after a checkpoint.
     """
-    loaded = load_recipe(recipe)
     where = whereabouts(given["repo"], given["state"])
-    exit_with(carry_out(partial(_run, _options(given), loaded), given["as_json"], where))
+    exit_with(carry_out(partial(_run, _options(given), recipe), given["as_json"], where))
 
 
-async def _run(options: Options, recipe: Recipe, watcher: Watching) -> Ended:
-    return await migrate(options, recipe, watcher)
+async def _run(options: Options, recipe: Path, watcher: Watching) -> Ended:
+    return await migrate(options, load_recipe(recipe), watcher)
 
 
 @command.command("plan")
@@ -63,13 +62,18 @@ async def _run(options: Options, recipe: Recipe, watcher: Watching) -> Ended:
 @configured
 @as_json
 def plan(recipe: Path, **given: Any) -> None:  # noqa: ANN401
-    """Show what RECIPE has in scope: files, sites, steps, checks. Changes nothing."""
+    """Show what RECIPE has in scope: files, sites, steps, checks. Changes nothing.
+
+    \b
+    orchestrate migrate plan recipes/pyupgrade.toml
+    orchestrate migrate plan flynt.toml --repo ../click --json
+    """
     loaded = load_recipe(recipe)
     found = anyio.run(inventory, _options(given), loaded)
     if given["as_json"]:
         print_object(found.as_object())
     else:
-        click.echo("\n".join(found.lines()))
+        print_lines(found.lines())
 
 
 command.add_command(status.command, "status")

@@ -1,17 +1,51 @@
-"""What goes to standard output and what to standard error."""
+"""What goes to standard output and what to standard error. Nothing that is printed can steer a terminal."""
 
 import json
+import re
 import sys
+import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
+from orchestrator.domain.plain import strip_controls
+from orchestrator.errors import EnvironmentProblem, OrchestrateError, as_ours
+
+_UNUSUAL = re.compile(r"[^\n -~]")
+
 
 def print_object(value: Any) -> None:  # noqa: ANN401
     """One JSON object on standard output."""
-    click.echo(json.dumps(value, ensure_ascii=False, indent=1 if sys.stdout.isatty() else None))
+    click.echo(as_text(value, indent=1 if sys.stdout.isatty() else None))
+
+
+def as_text(value: Any, indent: int | None = None) -> str:  # noqa: ANN401
+    """As JSON in which what cannot be seen is escaped."""
+    return _UNUSUAL.sub(_escaped, json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    if unicodedata.category(match[0]) not in {"Cc", "Cf", "Cs"}:
+        return match[0]
+    units = match[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines for a person, on standard output."""
+    click.echo("\n".join(strip_controls(line) for line in lines))
 
 
 def say(text: str) -> None:
     """A line for a person, on standard error."""
-    click.echo(text, err=True)
+    click.echo(strip_controls(text), err=True)
+
+
+def told(error: Exception) -> OrchestrateError | None:
+    """An error as the user is to see it; None for one that nobody foresaw."""
+    ours = as_ours(error)
+    if ours is None and isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return EnvironmentProblem(f"{place}{error.strerror or error}")
+    return ours

@@ -11,10 +11,9 @@ import click
 from orchestrator.app.options import Options
 from orchestrator.app.planning import plan_goal
 from orchestrator.cli.options import as_json, configured, in_repository, models_of, settings_of
-from orchestrator.cli.output import print_object
+from orchestrator.cli.output import print_lines, print_object
 from orchestrator.config.values import nest
 from orchestrator.domain.handoff import Handoff
-from orchestrator.domain.plain import strip_controls
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.task import TaskDraft
 
@@ -52,22 +51,22 @@ def print_plan(options: Options, goal: str, as_json: bool) -> None:
     if as_json:
         print_object({"schema": "orchestrate.plan/1", "goal": goal} | plan.model_dump(mode="json"))
     else:
-        click.echo("\n".join(_lines(plan)))
+        print_lines(_lines(plan))
 
 
 def _lines(plan: Plan | Handoff) -> Iterator[str]:
     if isinstance(plan, Handoff):
-        yield f"nothing to do: {strip_controls(plan.summary)}"
+        yield f"nothing to do: {plan.summary}"
         return
-    yield strip_controls(plan.rationale)
+    yield plan.rationale
     for draft in plan.tasks:
         yield from _draft_lines(draft)
 
 
 def _draft_lines(draft: TaskDraft) -> Iterator[str]:
     after = f"  after {', '.join(draft.depends_on)}" if draft.depends_on else ""
-    yield f"\n{draft.key} ({draft.kind}){after}  {strip_controls(draft.title)}"
-    yield f"  {strip_controls(draft.outcome)}"
-    yield from (f"  - {strip_controls(point)}" for point in draft.acceptance)
+    yield f"\n{draft.key} ({draft.kind}){after}  {draft.title}"
+    yield f"  {draft.outcome}"
+    yield from (f"  - {point}" for point in draft.acceptance)
     if draft.paths:
         yield f"  paths: {', '.join(draft.paths)}"

@@ -8,11 +8,12 @@ import anyio
 import click
 
 from orchestrator.app.verbs import Ended
-from orchestrator.cli.output import print_object, say
+from orchestrator.cli.output import print_object, say, told
 from orchestrator.cli.progress import Watching, watching
 from orchestrator.errors import OrchestrateError
 from orchestrator.report.result import failure_object, run_result
 from orchestrator.report.summary import summary
+from worktrees.errors import GitError
 
 
 def carry_out(work: Callable[[Watching], Awaitable[Ended]], as_json: bool, where: str) -> int:
@@ -24,9 +25,10 @@ def carry_out(work: Callable[[Watching], Awaitable[Ended]], as_json: bool, where
     try:
         with watching() as watcher:
             ended = anyio.run(work, watcher)
-    except OrchestrateError as error:
-        if as_json:
-            print_object(failure_object(str(error), error.exit_code))
+    except (OrchestrateError, GitError, OSError) as error:
+        problem = told(error)
+        if as_json and problem:
+            print_object(failure_object(str(problem), problem.exit_code))
         raise
     say("")
     for text in summary(ended.state, where):

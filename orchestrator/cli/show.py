@@ -6,7 +6,7 @@ import click
 
 from orchestrator.cli.finding import state_directory
 from orchestrator.cli.options import as_json, in_repository
-from orchestrator.cli.output import print_object
+from orchestrator.cli.output import print_lines, print_object
 from orchestrator.cli.reading import read_state
 from orchestrator.journal.blobs import Blobs
 from orchestrator.report.task import file_object, file_text, find_file, find_task, task_object, task_text
@@ -37,4 +37,4 @@ def command(run: str, task: str, repo: Path, state: str, as_json: bool) -> None:
     if isinstance(output, dict):
         print_object(output)
     else:
-        click.echo("\n".join(output))
+        print_lines(output)

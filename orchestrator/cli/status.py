@@ -8,7 +8,7 @@ import click
 
 from orchestrator.cli.finding import is_live, state_directory
 from orchestrator.cli.options import as_json, in_repository
-from orchestrator.cli.output import print_object
+from orchestrator.cli.output import print_lines, print_object
 from orchestrator.journal.projection import read_projection
 from orchestrator.journal.runs import RunDirectory
 
@@ -32,7 +32,7 @@ def command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
         return
     from orchestrator.report.status_text import status_text
 
-    click.echo("\n".join(status_text(status)))
+    print_lines(status_text(status))
 
 
 def _status(directory: RunDirectory) -> dict[str, Any]:

@@ -15,6 +15,19 @@ def inert(text: str, limit: int = 2_000) -> str:
     return _MENTION.sub("\\1\u200b", text)
 
 
+def one_line(text: str, limit: int = 2_000) -> str:
+    """The words of a text in one line without control characters, for titles and list entries."""
+    return " ".join(strip_controls(text).split())[:limit]
+
+
+def code_span(text: str) -> str:
+    """A Markdown code span of one line that nothing in the text can end; not for a table's cell."""
+    text = " ".join(strip_controls(text).split("\n"))
+    fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
+    pad = " " if "`" in text else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
 def strip_controls(text: str) -> str:
     """The text without control and bidirectional formatting characters, except line feeds and tabs."""
     return "".join(char for char in text if char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cf", "Cs"})

@@ -1,6 +1,7 @@
 """The end of a run: the pull request, and the one event that says how it went."""
 
 from orchestrator.domain.event.run import Outcome, PrOpened, PrOpening, RunEnded
+from orchestrator.domain.plain import one_line
 from orchestrator.engine.context import RunContext
 from orchestrator.ports.forge import PullRequest
 
@@ -20,7 +21,15 @@ async def open_pull_request(context: RunContext, title: str, body: str) -> None:
     key = context.journal.next_key(f"pr/{run.branch}/{head}")
     await context.journal.append(PrOpening(key=key, forge=context.forge.name, head=head))
     opened = await context.forge.open(
-        PullRequest(run=run.run, title=title, body=body, head=run.branch, commit=head, base=run.base, target=run.target)
+        PullRequest(
+            run=run.run,
+            title=one_line(title, 200),
+            body=body,
+            head=run.branch,
+            commit=head,
+            base=run.base,
+            target=run.target,
+        )
     )
     await context.journal.append(PrOpened(key=key, forge=opened.forge, ref=opened.ref, url=opened.url))
 

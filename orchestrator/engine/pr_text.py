@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from orchestrator.domain.check import Receipt
-from orchestrator.domain.plain import inert
+from orchestrator.domain.plain import code_span, inert, one_line
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.domain.task import TaskStatus
 
@@ -19,7 +19,9 @@ def goal_body(state: RunState, reason: str) -> str:
             inert(state.run.goal),
             inert(reason),
             _section("Landed", (_landed(task) for task in landed)),
-            _section("Not landed", (f"`{task.spec.id}`: {task.status} – {inert(task.reason)}" for task in rest)),
+            _section(
+                "Not landed", (f"`{task.spec.id}`: {task.status} – {inert(one_line(task.reason))}" for task in rest)
+            ),
             evidence(state),
             cost(state),
         )
@@ -30,7 +32,7 @@ def goal_body(state: RunState, reason: str) -> str:
 def _landed(task: TaskState) -> str:
     attempts = len(task.attempts)
     tries = "" if attempts == 1 else f" ({attempts} attempts)"
-    return f"`{task.spec.id}` {inert(task.spec.title)}{tries}"
+    return f"`{task.spec.id}` {inert(one_line(task.spec.title))}{tries}"
 
 
 def _section(title: str, items: Iterable[str]) -> str:
@@ -43,8 +45,13 @@ def evidence(state: RunState) -> str:
     rows = []
     after = {receipt.check: receipt for receipt in head_receipts(state)}
     for check, before in state.baseline_receipts().items():
-        rows.append(f"| `{before.command}` | {_counts(before)} | {_counts(after.get(check))} |")
+        rows.append(f"| {_cell(before.command)} | {_counts(before)} | {_counts(after.get(check))} |")
     return "\n".join(("### Evidence", "", "| check | on the base | on this branch |", "|---|---|---|", *rows))
+
+
+def _cell(command: str) -> str:
+    """A command in a table's cell, where a pipe would begin the next one."""
+    return code_span(command).replace("|", "\\|")
 
 
 def head_receipts(state: RunState) -> tuple[Receipt, ...]:

@@ -74,9 +74,10 @@ def _next_number(refs: dict[str, str]) -> int:
 
 
 def _page(request: PullRequest) -> str:
+    target = f" → `{request.target}`" if request.target else ""
     return (
-        f"# {request.title}\n\n`{request.head}` ({request.commit[:12]}) → `{request.target}`, "
-        f"from base {request.base[:12]}\n\n{request.body}\n"
+        f"# {request.title}\n\n`{request.head}` ({request.commit[:12]}){target}, from base {request.base[:12]}\n\n"
+        f"{request.body}\n"
     )
 
 

@@ -15,13 +15,14 @@ def compare(
 ) -> Difference:
     """Compare a tree's outcomes with those of the base; None stands for a check that tells only its exit code.
 
-    With outcomes on both sides the exit code counts only if it tells of a crash. Every test of the base must still be
-    there, whatever became of it; what names no test, such as a module that could not be imported, may go.
+    With outcomes on both sides the exit code counts if it tells of a crash, or of something red that is no test: a
+    linter after the tests, a coverage threshold. Every test of the base must still be there, whatever became of it;
+    what names no test, such as a module that could not be imported, may go.
     """
     if baseline is None or outcomes is None:
         problems = tuple(_exit_problems(baseline, baseline_exit, outcomes, exit_code))
     else:
-        problems = tuple(_run_problems(outcomes, exit_code))
+        problems = (*_run_problems(outcomes, exit_code), *_beside(baseline, baseline_exit, outcomes, exit_code))
     before, now = baseline or {}, outcomes or {}
     gone = () if outcomes is None else before.keys() - outcomes.keys()
     return Difference(
@@ -52,6 +53,19 @@ def _run_problems(outcomes: Outcomes, exit_code: int | None) -> Iterator[str]:
         yield "did not exit by itself, so outcomes may be missing"
     elif exit_code < 0 or exit_code >= _CRASHED_FROM:
         yield f"exit code {exit_code} tells of a crash, so outcomes may be missing"
+
+
+def _beside(baseline: Outcomes, baseline_exit: int | None, outcomes: Outcomes, exit_code: int | None) -> Iterator[str]:
+    """Why an exit code is bad news although no test is: the base did not exit like that, and no test explains it."""
+    if exit_code in {None, 0, baseline_exit} or not 0 < (exit_code or 0) < _CRASHED_FROM:
+        return
+    red = {test for test, outcome in outcomes.items() if outcome.is_red}
+    unexpected = {test for test, outcome in outcomes.items() if outcome == TestOutcome.XPASSED}
+    if baseline_exit == 0:  # what was red or passed unexpectedly on the base did not make it exit with an error
+        red = {test for test in red if not _was_red(baseline, test)}
+        unexpected = {test for test in unexpected if baseline.get(test) != TestOutcome.XPASSED}
+    if not red and not unexpected:
+        yield f"exits with {exit_code} although no test explains it; the base exits with {_code(baseline_exit)}"
 
 
 def _exit_problems(

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from orchestrator.domain.check import CheckSpec, Difference, Receipt, ReceiptStatus, TestOutcome
-from orchestrator.domain.event.run import BaselineRecorded
+from orchestrator.domain.event.run import BaselineRecorded, Noticed
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.judge.checks import CheckRunner, check_name
@@ -45,8 +45,9 @@ class HarnessGate:
         receipts = [await self._receipt(spec, commit, tree, "baseline", fresh=False) for spec in self._checks]
         for spec, receipt in zip(self._checks, receipts, strict=True):
             if problem := _baseline_problem(spec, receipt):
-                raise EnvironmentProblem(f"{problem}\n\nIt printed:\n{_tail(receipt.output.head)}")
-        await self._ledger.append(BaselineRecorded(receipts=tuple(receipt.key for receipt in receipts)))
+                raise EnvironmentProblem(f"{problem}\n\n{_printed(receipt.output.head)}")
+        doubts = [Noticed(level="warning", text=_doubt(receipt)) for receipt in receipts if receipt.problem]
+        await self._ledger.append(BaselineRecorded(receipts=tuple(receipt.key for receipt in receipts)), *doubts)
         return receipts
 
     async def judge(self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False) -> GateResult:
@@ -56,7 +57,7 @@ class HarnessGate:
         for spec in self._checks:
             receipt = await self._receipt(spec, commit, tree, purpose, fresh)
             keys.append(receipt.key)
-            total += await self._difference(baseline[check_name(spec)], receipt)
+            total += await self._difference(spec, baseline[check_name(spec)], receipt)
             if not total.is_green:
                 break
         return GateResult(
@@ -80,9 +81,9 @@ class HarnessGate:
         receipts = reversed(self._ledger.state.receipts.values())
         return next((r for r in receipts if (r.check, r.tree, r.environment) == wanted), None)
 
-    async def _difference(self, baseline: Receipt, receipt: Receipt) -> Difference:
-        if receipt.status != ReceiptStatus.COMPLETED:
-            return Difference(problems=(f"{receipt.check}: {receipt.status} after {receipt.seconds:.0f} s",))
+    async def _difference(self, spec: CheckSpec, baseline: Receipt, receipt: Receipt) -> Difference:
+        if broken_off := _broken_off(spec, receipt):
+            return Difference(problems=(f"the check `{spec.id}` {broken_off}",))
         difference = compare(
             await self.outcomes(baseline), baseline.exit_code, await self.outcomes(receipt), receipt.exit_code
         )
@@ -105,15 +106,8 @@ class HarnessGate:
 def _baseline_problem(spec: CheckSpec, receipt: Receipt) -> str:
     """Why the receipt of the base cannot be compared with, in the words of somebody who has to mend it."""
     what = f"the gate command `{spec.run}`"
-    match receipt.status:
-        case ReceiptStatus.NOT_STARTED:
-            return f"{what} could not be started"
-        case ReceiptStatus.TIMED_OUT:
-            return f"{what} did not end within {spec.timeout_s:.0f} s, before anything changed: raise timeout_s"
-        case ReceiptStatus.OUTPUT_LIMIT:
-            return f"{what} printed more than [hands] output_mb allows: make it quieter or raise the limit"
-        case ReceiptStatus.KILLED:
-            return f"{what} was killed on the base, before anything changed"
+    if broken_off := _broken_off(spec, receipt):
+        return f"on the base, before anything changed, {what} {broken_off}{_MENDED_BY.get(receipt.status, '')}"
     if receipt.counts.total == 0 and receipt.exit_code == 127:  # what a shell says of a command it does not know
         return (
             f"{what} was not found in the sandbox: install it into the project's environment, or bind where it lies "
@@ -129,5 +123,30 @@ def _baseline_problem(spec: CheckSpec, receipt: Receipt) -> str:
     return ""
 
 
-def _tail(text: str, lines: int = 15) -> str:
-    return "\n".join(f"  {line}" for line in text.splitlines()[-lines:])
+def _broken_off(spec: CheckSpec, receipt: Receipt) -> str:
+    """How a check ended without having said anything of the tree; empty if it ran to its end."""
+    match receipt.status:
+        case ReceiptStatus.NOT_STARTED:
+            return "could not be started"
+        case ReceiptStatus.TIMED_OUT:
+            return f"did not end within {spec.timeout_s:g} s"
+        case ReceiptStatus.OUTPUT_LIMIT:
+            return "printed more than [hands] output_mb allows"
+        case ReceiptStatus.KILLED:
+            return f"was killed after {receipt.seconds:.0f} s"
+    return ""
+
+
+_MENDED_BY = {
+    ReceiptStatus.TIMED_OUT: ": raise timeout_s",
+    ReceiptStatus.OUTPUT_LIMIT: ": make it quieter or raise the limit",
+}
+
+
+def _doubt(receipt: Receipt) -> str:
+    return f"the report of `{receipt.command}` on the base is not whole, so a loss may go unseen: {receipt.problem}"
+
+
+def _printed(text: str, lines: int = 15) -> str:
+    shown = "\n".join(f"  {line}" for line in text.splitlines()[-lines:])
+    return f"It printed:\n{shown}" if shown.strip() else "It printed nothing."

@@ -69,11 +69,11 @@ def red_reasons(evidence: Evidence) -> tuple[str, ...]:
     """What is red, most telling first, each line bounded."""
     difference = evidence.difference or Difference()
     lines = [
-        *(_listed("tests that passed on the base fail now", difference.new_failures)),
-        *(_listed("tests of the base are missing now", difference.missing_tests)),
-        *(_listed("tests of the base are skipped now", difference.newly_skipped)),
+        *(_listed("tests that fail now and did not on the base", difference.new_failures)),
+        *(_listed("tests of the base that are missing now", difference.missing_tests)),
+        *(_listed("tests of the base that are skipped now", difference.newly_skipped)),
         *difference.problems,
-        *(_listed("checks of the task fail", evidence.failed_checks)),
+        *(_listed("checks of the task that fail", evidence.failed_checks)),
     ]
     if evidence.excerpt:
         lines.append(f"The check printed:\n{evidence.excerpt}")
@@ -84,4 +84,4 @@ def _listed(what: str, names: tuple[str, ...], shown: int = 12) -> tuple[str, ..
     if not names:
         return ()
     more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return (f"{len(names)} {what}: {', '.join(names[:shown])}{more}",)
+    return (f"{what} ({len(names)}): {', '.join(names[:shown])}{more}",)

@@ -5,8 +5,8 @@ files that are not in the same call. So what becomes of a file depends on nothin
 """
 
 import shlex
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -26,6 +26,7 @@ from orchestrator.migrate.parsing import NODE_SUFFIXES, node_check, parse_error
 from orchestrator.migrate.recipe import Step
 from orchestrator.ports.hands import Command, CommandResult, Ending, Workspace
 from worktrees.diff import diff
+from worktrees.names import printable
 from worktrees.trees import read_blob, write_blob
 
 _FILE_BYTES = 64 * 1024 * 1024
@@ -50,6 +51,8 @@ class Bench:
         self._context = context
         self._run = run
         self._workspace = workspace
+        self._git = context.repository.git.at(work_tree=workspace.root)  # whose attributes say how files are stored
+        self._beside: set[str] = set()
 
     @classmethod
     @asynccontextmanager
@@ -68,16 +71,15 @@ class Bench:
         originals = {file.path: await self._workspace.read(file.path, _FILE_BYTES) for file in files}
         for file in files:
             if file.blob not in (None, file.base):
-                await self._workspace.write(file.path, await read_blob(self._context.repository.git, file.blob))
+                await self._workspace.write(file.path, await read_blob(self._git, file.blob, file.path))
         result = await run_command(self._workspace, self._command(files))
         failure = await self._failure(result)
         moved = [await self._moved(file, originals[file.path], failure, result.seconds) for file in files]
-        for path, content in originals.items():
-            await self._workspace.write(path, content)
+        await self._put_back(originals)
         return moved
 
     def _command(self, files: Sequence[FileRecord]) -> Command:
-        names = " ".join(shlex.quote(file.path) for file in files)
+        names = " ".join(shlex.quote(_no_option(file.path)) for file in files)
         return Command(line=self._run.step.run.replace("{files}", names), timeout_s=self._run.step.timeout_s)
 
     async def _failure(self, result: CommandResult) -> tuple[str, str] | None:
@@ -110,7 +112,7 @@ class Bench:
         except ToolRefused as refusal:
             reason = f"step {self._run.step.id} left no readable file: {refusal}"
             return FileMoved(**told, status=FileStatus.RESTORED, reason=reason, signature="the file is gone")
-        blob = await write_blob(self._context.repository.git, content)
+        blob = await write_blob(self._git, content, file.path)
         is_changed = blob != (file.blob or file.base)
         problem = failure or await self._parse_problem(file, original, content)
         if problem is not None:
@@ -149,13 +151,18 @@ class Bench:
         lines = (await to_thread.run_sync(read_ends, result.log)).splitlines()
         return next((line for line in lines if "Error" in line), "node refuses it")
 
-    async def _notice_strays(self) -> None:
-        """Name what the step changed beside the files it was given; nothing of it is kept."""
-        if strays := await self._strays():
-            text = f"step {self._run.step.id} also changed {strays}; that was left out"
-            await self._context.journal.append(Noticed(level="warning", text=text))
+    async def _put_back(self, originals: Mapping[str, bytes]) -> None:
+        """Undo everything the step did, so that its next call finds what this one found."""
+        for path, content in originals.items():
+            with suppress(ToolRefused):  # something else than a file stands there now
+                await self._workspace.write(path, content)
+        strays = await self._strays()
+        if strays is not None:
+            self._beside |= strays - originals.keys()
+            await self._workspace.restore(await self._context.tree(self._run.start))
 
-    async def _strays(self) -> str:
+    async def _strays(self) -> set[str] | None:
+        """What differs from the step's start; None if nothing does."""
         ref = self._context.ref("wip", f"step-{self._run.step.id}-{self._workspace.name}")
         try:
             snapshot = await self._workspace.snapshot(f"after step {self._run.step.id}", ref)
@@ -163,9 +170,22 @@ class Bench:
             reason = unkeepable(problem)
             if reason is None:
                 raise
-            return f"more than can be listed ({reason})"
-        paths = (await diff(self._context.repository.git, self._run.start, snapshot.commit)).paths
-        return ", ".join(paths[:8]) + (f" and {len(paths) - 8} more" if len(paths) > 8 else "")
+            return {f"more than can be listed ({reason})"}
+        found = await diff(self._context.repository.git, self._run.start, snapshot.commit)
+        return set(map(printable, found.paths)) if found.files else None
+
+    async def _notice_strays(self) -> None:
+        """Name what the step changed beside the files it was given; nothing of it is kept."""
+        if self._beside:
+            first, more = sorted(self._beside)[:8], len(self._beside) - 8
+            shown = ", ".join(first) + (f" and {more} more" if more > 0 else "")
+            text = f"step {self._run.step.id} also changed {shown}; that was left out"
+            await self._context.journal.append(Noticed(level="warning", text=text))
+
+
+def _no_option(path: str) -> str:
+    """The path in a form that no command takes for an option."""
+    return f"./{path}" if path.startswith("-") else path
 
 
 def _last_line(text: str) -> str:

@@ -8,6 +8,7 @@ from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import Outcome
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
 from orchestrator.domain.migration import FileRecord, FileStatus
+from orchestrator.domain.plain import one_line
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.finish import end_run, open_pull_request
 from orchestrator.engine.stopping import stoppable
@@ -108,7 +109,7 @@ class MigrationRun:
             "Orchestrate-Run": self._context.state.run.run,
         }
         lines = "\n".join(f"{name}: {value}" for name, value in trailers.items())
-        return f"{self._recipe.title} ({len(units)} files)\n\n{lines}\n"
+        return f"{one_line(self._recipe.title, 200)} ({len(units)} files)\n\n{lines}\n"
 
     async def _mark_landed(self) -> None:
         landed = self._context.state.landed_units
@@ -163,7 +164,7 @@ def _why(lost: Sequence[str], problems: Sequence[str]) -> str:
     if not lost:
         return "; ".join(problems) or "the gate is red with it"
     shown = ", ".join(lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
-    return f"breaks {len(lost)} tests: {shown}"
+    return f"breaks {len(lost)} test{'s' * (len(lost) != 1)}: {shown}"
 
 
 def _outcome(files: Sequence[FileRecord]) -> tuple[Outcome, str]:

@@ -8,7 +8,8 @@ from pathspec import GitIgnoreSpec
 from orchestrator.domain.event.migration import FilesFound, FoundFile
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
-from orchestrator.errors import UsageProblem
+from orchestrator.errors import ToolRefused, UsageProblem
+from orchestrator.hands.files import tidy
 from orchestrator.migrate.recipe import Recipe, Scope
 from worktrees.git import Git
 from worktrees.names import printable
@@ -42,8 +43,11 @@ def _objection(entry: Entry, max_file_kb: int) -> str:
         return f"it is larger than max_file_kb = {max_file_kb}"
     try:
         entry.path.encode()
+        tidy(entry.path)
     except UnicodeEncodeError:
         return "its name is not UTF-8"
+    except ToolRefused as refusal:
+        return str(refusal).rstrip(".")
     return ""
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.domain.plain import inert
+from orchestrator.domain.plain import code_span, inert, one_line
 from orchestrator.domain.state import RunState
 from orchestrator.engine.pr_text import cost, evidence
 from orchestrator.migrate.recipe import Recipe
@@ -16,7 +16,7 @@ def migration_body(state: RunState, recipe: Recipe, reason: str) -> str:
     """The body, as Markdown: what landed, what did not and why, the evidence, the cost."""
     landed = [file for file in state.files.values() if file.status == FileStatus.MERGED]
     rejected = [file for file in state.files.values() if file.status == FileStatus.REJECTED]
-    steps = "\n".join(f"- `{step.id}`: `{step.run}` (per {step.per})" for step in recipe.step)
+    steps = "\n".join(f"- `{step.id}`: {code_span(step.run)} (per {step.per})" for step in recipe.step)
     unchanged = [file for file in state.files.values() if file.status == FileStatus.UNCHANGED]
     parts = [
         inert(recipe.migration.description),
@@ -32,13 +32,13 @@ def migration_body(state: RunState, recipe: Recipe, reason: str) -> str:
 
 
 def _files(title: str, files: Iterable[FileRecord]) -> str:
-    return _list(title, [f"`{file.path}`" for file in files])
+    return _list(title, [code_span(file.path) for file in files])
 
 
 def _reasons(title: str, files: list[FileRecord]) -> str:
-    table = _list(title, [f"`{file.path}`: {inert(file.reason)}" for file in files])
+    table = _list(title, [f"{code_span(file.path)}: {inert(one_line(file.reason))}" for file in files])
     alike = [(sign, count) for sign, count in Counter(f.signature for f in files).most_common() if count > 1 and sign]
-    groups = _list(f"{title}, reasons alike", [f"{count} files: {inert(sign)}" for sign, count in alike])
+    groups = _list(f"{title}, reasons alike", [f"{count} files: {inert(one_line(sign))}" for sign, count in alike])
     return "\n\n".join(part for part in (table, groups) if part)
 
 

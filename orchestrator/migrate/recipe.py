@@ -16,6 +16,7 @@ from orchestrator.errors import UsageProblem
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 Seconds = Annotated[float, Field(gt=0)]
+Words = Annotated[str, Field(pattern=r"\S")]
 
 
 class Migration(Frozen):
@@ -48,7 +49,7 @@ class Scope(Frozen):
 
     include: Annotated[tuple[str, ...], Field(min_length=1)]
     exclude: tuple[str, ...] = ()
-    max_file_kb: Annotated[int, Field(ge=1)] = 512
+    max_file_kb: Annotated[int, Field(ge=1, le=64 * 1024)] = 512
     site: tuple[Site, ...] = ()
 
 
@@ -89,7 +90,7 @@ class VerifyCheck(Frozen):
     """`[[verify.check]]`: a command that the union of all changes must pass."""
 
     id: Name
-    run: str
+    run: Words
     level: Literal["queue"] = "queue"
     report: ReportFormat | None = None
     timeout_s: Seconds = 1_800.0

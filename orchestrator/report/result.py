@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.domain.check import Receipt, TestCounts
+from orchestrator.domain.event.landing import TrialJudged
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
@@ -85,7 +86,8 @@ def _files(state: RunState) -> dict[str, Any]:
         for path in task.candidate.paths
         if path not in landed
     ]
-    return {"changed": len(landed) + len(rejected), "landed": sorted(landed), "rejected": rejected}
+    changed = landed | {file["path"] for file in rejected}
+    return {"changed": len(changed), "landed": sorted(landed), "rejected": rejected}
 
 
 def _with_reasons(files: Iterable[FileRecord], status: FileStatus) -> list[dict[str, str]]:
@@ -94,7 +96,7 @@ def _with_reasons(files: Iterable[FileRecord], status: FileStatus) -> list[dict[
 
 def _gate(state: RunState) -> dict[str, Any]:
     baseline = list(state.baseline_receipts().values())
-    last = next((trial for trial in reversed(state.trials) if trial.tree == _head_tree(state)), None)
+    last = head_trial(state)
     red = next((trial for trial in state.trials if not trial.difference.is_green), None)
     return {
         "command": " && ".join(receipt.command for receipt in baseline),
@@ -112,12 +114,16 @@ def _gate(state: RunState) -> dict[str, Any]:
     }
 
 
-def _head_tree(state: RunState) -> str:
-    return state.landings[-1].tree if state.landings else ""
+def head_trial(state: RunState) -> TrialJudged | None:
+    """The newest judgement on the tree that landed last; None if nothing landed."""
+    tree = state.landings[-1].tree if state.landings else ""
+    return next((trial for trial in reversed(state.trials) if trial.tree == tree), None)
 
 
-def _counts(receipts: list[Receipt] | tuple[Receipt, ...]) -> dict[str, int]:
-    return sum((receipt.counts for receipt in receipts), TestCounts()).model_dump()
+def _counts(receipts: Iterable[Receipt]) -> dict[str, int] | None:
+    """All tests together; None where checks tell only their exit codes, which is not the same as no tests."""
+    counted = [receipt.counts for receipt in receipts if receipt.tests is not None]
+    return sum(counted, TestCounts()).model_dump() if counted else None
 
 
 def _spent(state: RunState) -> dict[str, Any]:

@@ -6,8 +6,10 @@ from orchestrator.domain.migration import FileStatus
 from orchestrator.domain.plain import strip_controls
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
+from orchestrator.report.result import head_trial
 
 _SHOWN = 20
+_LINE_CHARS = 300
 
 
 def summary(state: RunState, where: str = "") -> Iterator[str]:
@@ -33,17 +35,19 @@ def summary(state: RunState, where: str = "") -> Iterator[str]:
 def _migration(state: RunState) -> Iterator[str]:
     landed = sum(file.status == FileStatus.MERGED for file in state.files.values())
     rejected = [file for file in state.files.values() if file.status == FileStatus.REJECTED]
-    unchanged = sum(file.status == FileStatus.UNCHANGED for file in state.files.values())
-    left = f", {unchanged} no step could change" if unchanged else ""
+    unchanged = [file for file in state.files.values() if file.status == FileStatus.UNCHANGED]
+    left = f", {len(unchanged)} no step could change" if unchanged else ""
     yield f"{len(state.files)} files in scope: {landed} landed, {len(rejected)} rejected{left}"
     red = next((trial for trial in state.trials if not trial.difference.is_green), None)
     if red is not None and len(red.units) > 1:
         lost = len(red.difference.new_failures) + len(red.difference.missing_tests)
-        yield f"all {len(red.units)} changes together would have broken {lost} tests"
-    for file in rejected[:_SHOWN]:
-        yield f"  ✗ {strip_controls(file.path)}: {strip_controls(file.reason)}"
-    if len(rejected) > _SHOWN:
-        yield f"  … and {len(rejected) - _SHOWN} more: see orchestrate status"
+        broken = f"broken {lost} tests" if lost else "turned the gate red"
+        yield f"all {len(red.units)} changes together would have {broken}"
+    rest = [*(("✗", file) for file in rejected), *(("·", file) for file in unchanged)]
+    for mark, file in rest[:_SHOWN]:
+        yield f"  {mark} {strip_controls(file.path)}: {_line(file.reason)}"
+    if len(rest) > _SHOWN:
+        yield f"  … and {len(rest) - _SHOWN} more: see orchestrate status"
 
 
 def _tasks(state: RunState) -> Iterator[str]:
@@ -53,8 +57,14 @@ def _tasks(state: RunState) -> Iterator[str]:
     for task in leaves[:_SHOWN]:
         tries = f" ({len(task.attempts)} attempts)" if len(task.attempts) > 1 else ""
         mark = "✓" if task.status == TaskStatus.MERGED else "✗" if task.status.is_terminal else "·"
-        reason = f": {strip_controls(task.reason)}" if task.reason else ""
+        reason = f": {_line(task.reason)}" if task.reason else ""
         yield f"  {mark} {task.spec.id}  {task.status}{tries}{reason}"
+
+
+def _line(text: str) -> str:
+    """A reason in one line; `show` and `status --json` have all of it."""
+    line = " ".join(strip_controls(text).split())
+    return line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]}…"
 
 
 def _tests(state: RunState) -> str:
@@ -67,4 +77,8 @@ def _tests(state: RunState) -> str:
     total = sum((counts for counts in counted[1:]), counted[0])
     red = total.failed + total.errors
     already = f", {red} of them red before anything changed" if red else ""
-    return f"baseline: {total.total} tests{already}; new failing tests on the branch: none"
+    landed = head_trial(state)
+    if landed is None:
+        return f"baseline: {total.total} tests{already}"
+    lost = len(landed.difference.new_failures) + len(landed.difference.missing_tests)
+    return f"baseline: {total.total} tests{already}; new failing tests on the branch: {lost or 'none'}"

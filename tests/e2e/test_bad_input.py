@@ -170,11 +170,46 @@ def test_runs_that_do_not_exist(repo: Path) -> None:
     migrate(repo, RECIPE)
     refused(orchestrate("status", "ghost", *where, cwd=repo), 2, "'ghost' is no run of this repository")
     refused(orchestrate("show", "latest", "ghost.py", *where, cwd=repo), 2, "does not cover 'ghost.py'")
+    refused(
+        orchestrate("logs", "latest", "ghost.py", *where, cwd=repo), 2, "nothing that happened in run", "'ghost.py'"
+    )
+    refused(orchestrate("diff", "latest", "calc.py", "--attempt", "2", *where, cwd=repo), 2, "has no attempts")
+    assert "calc.py transformed" in orchestrate("logs", "latest", "calc.py", *where, cwd=repo).out
 
 
 def test_a_project_file_that_wants_more_than_it_may_have(repo: Path) -> None:
     (repo / "orchestrate.toml").write_text('[hands]\nread_only = ["/etc"]\n')
     refused(migrate(repo, RECIPE), 2, "orchestrate.toml:2: hands.read_only may not be set", "--trust-project")
+
+
+def test_a_linter_behind_the_tests_counts_although_all_tests_pass(repo: Path) -> None:
+    gate = "python3 -m unittest -v && ! grep -q 'b + a' calc.py"
+    done = migrate(repo, RECIPE.replace('"python3 -m unittest -v"', f'"{gate}"'), "--json")
+    assert (done.code, done.json["outcome"], done.json["files"]["landed"]) == (4, "rejected", [])
+    assert done.json["files"]["rejected"][0]["reason"].startswith("exits with 1 although no test explains it")
+
+
+def test_a_gate_that_floods_with_the_change_says_so_and_nothing_lands(repo: Path) -> None:
+    gate = "if grep -q 'b + a' calc.py; then yes; fi; python3 -m unittest -v"
+    done = migrate(
+        repo, RECIPE.replace('"python3 -m unittest -v"', f'"{gate}"'), "--set", "hands.output_mb=1", "--json"
+    )
+    assert (done.code, done.json["files"]["landed"]) == (4, [])
+    told = "the check `tests` printed more than [hands] output_mb allows"
+    assert done.json["files"]["rejected"][0]["reason"] == told
+
+
+def test_a_state_directory_inside_the_checkout(repo: Path) -> None:
+    words = ("migrate", "run", "recipe.toml", "--repo", str(repo), "--state", str(repo / "state"))
+    (repo.parent / "recipe.toml").write_text(RECIPE)
+    refused(orchestrate(*words, cwd=repo.parent), 2, "would lie inside the checkout", "--state DIR")
+    assert git(repo, "status", "--porcelain") == ""
+
+
+def test_a_recipe_that_is_wrong_is_one_json_object_too(repo: Path) -> None:
+    done = migrate(repo, "schema = 1\n", "--json")
+    refused(done, 2, "scope is missing")
+    assert (done.json["outcome"], done.json["exit"]) == ("not-started", 2)
 
 
 def test_odd_files_survive_byte_for_byte_around_the_change(tmp_path: Path) -> None:

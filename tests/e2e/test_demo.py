@@ -121,7 +121,7 @@ def test_logs_tell_the_story_in_order(ask: Verb) -> None:
     story = [
         "baseline recorded",
         "planned 3 tasks: discounts, invoice, reporting",
-        "verdict on attempt 1: revise 2 tests that passed on the base fail now",
+        "verdict on attempt 1: revise tests that fail now and did not on the base (2)",
         "verdict on attempt 2: merge",
         "iteration 1: done",
         "ended done",

@@ -116,7 +116,7 @@ async def test_a_red_candidate_is_revised_with_the_evidence_in_the_same_conversa
     task = ended.state.tasks[TaskId("sum")]
     assert [attempt.mode for attempt in task.attempts] == ["fresh", "revise"]
     told = task.attempts[1].feedback
-    assert told[0].startswith("2 tests that passed on the base fail now: test_calc.CalcTest.test_add, ")
+    assert told[0].startswith("tests that fail now and did not on the base (2): test_calc.CalcTest.test_add, ")
     assert "AssertionError: -1 != 3" in told[1]
     assert task.attempts[1].start == task.candidates[0].commit
     assert ended.exit_code == 0
@@ -201,7 +201,7 @@ async def test_a_commands_claim_is_not_believed_and_its_own_check_must_pass(benc
         judges(),
     )
     task = ended.state.tasks[TaskId("sum")]
-    assert "checks of the task fail: `test -e proof` exits 1" in task.verdicts[0].verdict.reasons[0]
+    assert "checks of the task that fail (1): `test -e proof` exits 1" in task.verdicts[0].verdict.reasons[0]
     assert status(ended, "sum") == TaskStatus.MERGED
 
 
@@ -321,6 +321,24 @@ async def test_a_goal_that_is_not_reached_ends_as_partial_with_a_pull_request(be
     page = git(bench.repository, "show", f"{ended.state.pr.ref}:PR.md")
     assert "@everyone" not in page
     assert "more @\u200beveryone &lt;b>" in page
+
+
+async def test_titles_from_models_cannot_steer_the_terminal_of_who_reads_git_log_or_the_pull_request(
+    bench: Bench,
+) -> None:
+    ended = await bench.run(
+        plans("root", {"key": "a", "title": "A\x1b]0;owned\x07 \u202ework\n\nSigned-off-by: you"}),
+        writes("a", "a.txt", "a\n"),
+        worker_ends("a"),
+        reviews("a"),
+        planner_ends(),
+        judges(),
+    )
+    assert ended.state.pr is not None
+    subjects = git(bench.repository, "log", "--format=%B", f"main..{ended.state.run.branch}")
+    page = git(bench.repository, "show", f"{ended.state.pr.ref}:PR.md")
+    assert "A]0;owned work Signed-off-by: you\n" in subjects
+    assert [char for char in subjects + page if char in "\x1b\x07\u202e"] == []
 
 
 async def test_a_planner_that_finds_nothing_to_do_is_never_green(bench: Bench) -> None:

@@ -36,9 +36,9 @@ def parse_report(
     """
     if kind == ReportFormat.EXIT_CODE:
         return ParsedReport()
-    if kind == ReportFormat.JUNIT or (kind == ReportFormat.AUTO and report is not None):
-        return _explained(_junit(report), exit_code)
     text, problem = _text(output)
+    if kind == ReportFormat.JUNIT or (kind == ReportFormat.AUTO and report is not None):
+        return _explained(_junit(report, text), exit_code)
     if kind == ReportFormat.AUTO:
         found = next((evident for looks_like, evident in _DETECTORS if looks_like(text)), None)
         if found is None:
@@ -49,10 +49,18 @@ def parse_report(
     return _explained(ParsedReport(outcomes=parsed.outcomes, problem=problems), exit_code)
 
 
-def _junit(report: bytes | None) -> ParsedReport:
+def _junit(report: bytes | None, text: str) -> ParsedReport:
     if report is None:
         return ParsedReport(outcomes={}, problem="no JUnit report was written")
-    return junit.parse(report)
+    parsed = junit.parse(report)
+    runs = pytest_text.runs(text)
+    if parsed.problem or len(runs) < 2 or sum(runs) <= len(parsed.outcomes or ()):
+        return parsed
+    problem = (
+        f"{len(runs)} runs of pytest wrote the same report, and only the last one's {len(parsed.outcomes or ())} of "
+        f"{sum(runs)} tests are in it: let one run do all, or make each run a check of its own"
+    )
+    return parsed.model_copy(update={"problem": problem})
 
 
 def _text(output: Path | bytes) -> tuple[str, str]:

@@ -51,6 +51,13 @@ def parse(text: str) -> ParsedReport:
     return ParsedReport(outcomes=tally.outcomes, problem=_problem(listed, counted, titles, ends))
 
 
+def runs(text: str) -> list[int]:
+    """How many tests each run of pytest counts in its last line as passed, failed or expected to fail."""
+    found = filter(None, map(_END.match, lines_of(text)))
+    counted = [_counts(match[1]) for match in found]
+    return [total for counts in counted if (total := sum(counts.values()) - counts.get(TestOutcome.ERROR, 0))]
+
+
 def _summary_line(line: str) -> tuple[str, TestOutcome] | None:
     match = _SUBTEST.match(line) or _LINE.match(line)
     if match is None or match[1] == "SKIPPED":

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.plain import inert, strip_controls
+from orchestrator.domain.plain import code_span, inert, one_line, strip_controls
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,16 @@ def test_plain_words_stay_as_they_are() -> None:
 def test_no_control_or_formatting_character_survives(text: str) -> None:
     left = {unicodedata.category(char) for char in strip_controls(text) if char not in "\n\t"}
     assert not left & {"Cc", "Cf", "Cs"}
+
+
+@given(st.text())
+def test_a_title_is_one_line(text: str) -> None:
+    assert len(one_line(text).splitlines()) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [("plain", "`plain`"), ("a `b` c", "`` a `b` c ``"), ("``", "``` `` ```"), ("two\nlines\x1b[0m", "`two lines[0m`")],
+)
+def test_a_code_span_is_one_line_that_its_text_cannot_end(text: str, span: str) -> None:
+    assert code_span(text) == span

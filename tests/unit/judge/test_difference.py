@@ -66,9 +66,42 @@ def test_everything_is_sorted() -> None:
     )
 
 
-@pytest.mark.parametrize("exit_code", [0, 1, 2, 5, 127])
-def test_the_exit_code_says_nothing_where_outcomes_are_known(exit_code: int) -> None:
-    assert compare({"a": P}, 0, {"a": P}, exit_code) == Difference()
+@pytest.mark.parametrize(
+    ("before", "base_exit", "after", "exit_code"),
+    [
+        ({"a": P}, 0, {"a": P}, 0),
+        ({"a": P}, 1, {"a": P}, 1),  # as bad as before: a threshold that the base does not reach either
+        ({"a": F}, 1, {"a": P}, 1),  # behind the failure something else was red already
+        ({"a": F, "b": P}, 1, {"a": F, "b": P}, 2),
+        ({"a": F, "b": P}, 2, {"a": F, "b": P}, 0),
+        ({"a": XF, "b": P}, 0, {"a": XP, "b": P}, 1),  # unittest fails on an unexpected success
+    ],
+)
+def test_an_exit_code_that_tests_or_the_base_explain_says_nothing(
+    before: dict[str, Outcome], base_exit: int, after: dict[str, Outcome], exit_code: int
+) -> None:
+    assert compare(before, base_exit, after, exit_code).is_green
+
+
+@pytest.mark.parametrize(
+    ("before", "base_exit", "after", "exit_code"),
+    [
+        ({"a": P}, 0, {"a": P}, 1),  # `tests && linter`: the linter is red now
+        ({"a": P}, 0, {"a": P}, 127),
+        ({"a": F}, 1, {"a": P}, 2),
+        ({"a": F, "b": P}, 0, {"a": F, "b": P}, 1),  # `tests; linter`: the base exited with 0 in spite of `a`
+        ({"a": XP, "b": P}, 0, {"a": XP, "b": P}, 1),
+    ],
+)
+def test_an_exit_code_that_no_test_explains_is_red(
+    before: dict[str, Outcome], base_exit: int, after: dict[str, Outcome], exit_code: int
+) -> None:
+    problem = f"exits with {exit_code} although no test explains it; the base exits with {base_exit}"
+    assert compare(before, base_exit, after, exit_code).problems == (problem,)
+
+
+def test_tests_that_fail_newly_are_reason_enough_for_an_exit_code() -> None:
+    assert compare({"a": P}, 0, {"a": F}, 1) == Difference(new_failures=("a",))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +190,7 @@ def test_a_removed_test_is_never_green(
 
 
 @settings(deadline=None)
-@given(RUN, st.sets(st.text("abc ", min_size=1, max_size=3)), EXITS)
+@given(RUN, st.sets(st.text("abc ", min_size=1, max_size=3)), st.sampled_from([0, 1]))
 def test_fixed_and_new_green_tests_never_make_it_red(
     baseline: dict[str, Outcome], new: set[str], exit_code: int
 ) -> None:

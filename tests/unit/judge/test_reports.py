@@ -37,3 +37,20 @@ def test_real_report(folder: Path) -> None:
 def test_real_report_found_without_being_told_its_format(folder: Path) -> None:
     is_found = expected(folder).get("auto", True)
     assert parsed(folder, ReportFormat.AUTO).outcomes == (outcomes(folder) if is_found else None)
+
+
+REPORT = b'<testsuite><testcase classname="b" name="test_b"/></testsuite>'
+ONE = b"=== 1 passed in 0.01s ===\n"
+
+
+def test_a_report_that_a_second_run_of_pytest_overwrote_is_told() -> None:
+    told = parse_report(ReportFormat.AUTO, b"=== 3 passed, 1 skipped in 0.02s ===\n" + ONE, REPORT)
+    assert told.outcomes == {"b::test_b": Outcome.PASSED}
+    assert told.problem.startswith(
+        "2 runs of pytest wrote the same report, and only the last one's 1 of 4 tests are in"
+    )
+
+
+@pytest.mark.parametrize("output", [b"", ONE, b"no tests ran in 0.01s\n" + ONE, b"=== 1 error in 0.01s ===\n" + ONE])
+def test_a_report_that_holds_all_that_pytest_counted_is_whole(output: bytes) -> None:
+    assert parse_report(ReportFormat.JUNIT, output, REPORT).problem == ""

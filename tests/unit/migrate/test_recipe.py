@@ -61,6 +61,8 @@ def test_a_minimal_recipe_has_sensible_defaults() -> None:
         (changed(step=[{"id": "a", "run": "{files}"}] * 2), "same id"),
         (changed(step=[{"id": "a", "run": "{files}", "per": "repo"}]), "'file' or 'shard'"),
         (changed(verify={"check": []}), "verify.check"),
+        (changed(verify={"check": [{"id": "t", "run": " "}]}), "verify.check[0].run"),
+        (changed(scope={"include": ["*"], "max_file_kb": 10**6}), "less than or equal to 65536"),
         (changed(scope={"include": ["*"], "site": [{"id": "s", "pattern": "("}]}), "no regular expression"),
     ],
 )

@@ -26,7 +26,7 @@ EXAMPLES = {
     "number": "1",
     "outcome": "A cart can carry one discount.",
     "paths": "shop/cart.py, shop/discounts.py",
-    "reasons": "<evidence-0>\n2 tests that passed on the base fail now: test_cart.CartTest.test_total\n</evidence-0>",
+    "reasons": "<evidence-0>\ntests that fail now and did not on the base (1): test_cart.test_total\n</evidence-0>",
     "reports": "discounts (Discounts on a cart): merged",
     "slice": "Everything about discounts.",
     "task": "discounts",

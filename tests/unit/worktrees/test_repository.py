@@ -71,7 +71,7 @@ def test_changed_and_untracked_files_are_dirty_but_not_ignored_ones(project: Pro
     project.write({"src/app.py": "changed\n", "new dir/näme\n.txt": "x", "noise.log": "x"})
     project.git("rm", "-q", "--cached", "README.md")
 
-    assert repository.dirty() == ("README.md", "new dir/näme\n.txt", "src/app.py")
+    assert repository.dirty() == ("README.md", "new dir/näme\\n.txt", "src/app.py")
 
 
 def test_reading_changes_nothing_in_the_users_checkout(project: Project) -> None:
@@ -188,3 +188,9 @@ def test_gitpython_is_not_imported_before_it_is_needed(project: Project) -> None
         "print('git' in sys.modules)\n"
     )
     assert python(code, str(project.root)).communicate()[0].split() == ["False", "True"]
+
+
+def test_odd_names_of_changed_files_are_given_in_printable_form(project: Project, repository: Repository) -> None:
+    project.write({"bad\udcff.txt": "x", "red\x1b[31m.txt": "x", "new\nline": "x"})
+
+    assert repository.dirty() == ("bad\\udcff.txt", "new\\nline", "red\\x1b[31m.txt")

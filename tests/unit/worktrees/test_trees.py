@@ -53,6 +53,28 @@ async def test_a_listing_can_be_limited_to_paths(git: Git) -> None:
     assert paths == ["README.md", "src/deep/er/mod.py"]
 
 
+async def test_with_a_path_blobs_are_written_and_read_as_a_checkout_has_them(project: Project, git: Git) -> None:
+    project.commit({".gitattributes": "*.txt text eol=crlf\nsub/*.txt -text\n"})
+    inside = git.at(work_tree=project.root)
+    raw, stored = await write_blob(git, b"a\r\nb\r\n"), await write_blob(inside, b"a\r\nb\r\n", "x.txt")
+
+    assert await read_blobs(git, [stored]) == {stored: b"a\nb\n"}
+    assert await read_blob(inside, stored, "x.txt") == b"a\r\nb\r\n"
+    assert await read_blob(inside, stored) == await read_blob(inside, stored, "x.py") == b"a\nb\n"
+    assert await write_blob(inside, b"a\r\nb\r\n", "sub/x.txt") == raw
+
+
+async def test_no_filter_runs_for_a_blob_with_a_path(project: Project, tmp_path: Path) -> None:
+    project.git("config", "filter.evil.clean", f"touch {tmp_path}/ran; cat")
+    project.git("config", "filter.evil.smudge", f"touch {tmp_path}/ran; cat")
+    project.git("config", "filter.evil.required", "true")
+    (project.root / ".gitattributes").write_text("* filter=evil\n")
+    inside = Repository.open(project.root).git.at(work_tree=project.root)
+
+    assert await read_blob(inside, await write_blob(inside, b"x", "x.txt"), "x.txt") == b"x"
+    assert not (tmp_path / "ran").exists()
+
+
 async def test_blobs_are_written_and_read_byte_for_byte(git: Git) -> None:
     contents = [b"", b"\n", b"a\r\nb", bytes(range(256)) * 300, b"missing\n", b"x" * 2_000_000]
     oids = [await write_blob(git, content) for content in contents]

@@ -1,0 +1,53 @@
+"""Verbs that only read look for runs where those that work put them."""
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.app.options import Options, look_around
+from orchestrator.cli.finding import state_directory, top_of
+from orchestrator.errors import UsageProblem
+from tests.running.projects import calculator, git
+
+
+@pytest.fixture
+def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "ORCHESTRATE__STATE__DIR"):
+        monkeypatch.delenv(name, raising=False)
+    return calculator(tmp_path / "repo")
+
+
+@pytest.mark.parametrize("where", ["usual", "user", "environment"])
+def test_runs_are_looked_for_where_the_configuration_puts_them(
+    repo: Path, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = repo.parent
+    if where == "user":
+        (home / ".config" / "orchestrate").mkdir(parents=True)
+        (home / ".config" / "orchestrate" / "config.toml").write_text(f'[state]\ndir = "{home}/mine"\n')
+    if where == "environment":
+        monkeypatch.setenv("ORCHESTRATE__STATE__DIR", f"{home}/other")
+    place = {"usual": home / ".local" / "state" / "orchestrate", "user": home / "mine", "environment": home / "other"}
+    found = state_directory(repo, "")
+    assert found.path.parent == place[where]
+    assert found == look_around(Options(repo)).state
+
+
+def test_a_linked_worktree_and_a_subdirectory_have_a_top(repo: Path) -> None:
+    git(repo, "worktree", "add", "-q", "../linked")
+    (repo / "sub").mkdir()
+    assert (top_of(repo / "sub"), top_of(repo.parent / "linked")) == (repo, repo.parent / "linked")
+
+
+def test_a_bare_repository_is_called_what_it_is(repo: Path) -> None:
+    git(repo, "clone", "-q", "--bare", ".", "../bare.git")
+    with pytest.raises(UsageProblem, match="is a bare repository, which has no files"):
+        top_of(repo.parent / "bare.git")
+
+
+@pytest.mark.parametrize("place", [".", ".git/state", "deep/in"])
+def test_a_state_directory_inside_the_checkout_is_refused_before_anything_is_made(repo: Path, place: str) -> None:
+    with pytest.raises(UsageProblem, match="would lie inside the checkout"):
+        look_around(Options(repo, {"state": {"dir": str(repo / place)}}))
+    assert git(repo, "status", "--porcelain", "--ignored") == ""

@@ -1,0 +1,35 @@
+"""What the command line prints cannot steer a terminal, and errors are one clear line."""
+
+import errno
+import json
+
+import pytest
+
+from orchestrator.cli.output import as_text, print_lines, say, told
+from orchestrator.errors import EnvironmentProblem, UsageProblem
+from worktrees.errors import GitError
+
+ODD = "a\x7f\x1b[31m\x9b1m\u202eb\x07\udcff\U000e0041"
+
+
+def test_json_is_the_same_object_with_what_cannot_be_seen_escaped() -> None:
+    text = as_text({"name": f"\u00fc\u4e2d{ODD}\n"}, indent=1)
+    assert json.loads(text) == {"name": f"\u00fc\u4e2d{ODD}\n"}
+    assert "\u00fc\u4e2d" in text
+    assert text.replace("\n", "").isprintable()
+
+
+def test_lines_lose_their_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    print_lines([ODD, "two\tcolumns"])
+    say(ODD)
+    assert capsys.readouterr() == ("a[31m1mb\ntwo\tcolumns\n", "a[31m1mb\n")
+
+
+def test_errors_that_a_user_can_mend_are_told_and_others_are_not() -> None:
+    usage = UsageProblem("x")
+    assert told(usage) is usage
+    git = told(GitError("git broke"))
+    assert isinstance(git, EnvironmentProblem)
+    denied = told(PermissionError(errno.EACCES, "Permission denied", "/state/runs"))
+    assert (str(denied), denied and denied.exit_code) == ("/state/runs: Permission denied", 7)
+    assert told(ValueError("a mistake of ours")) is None

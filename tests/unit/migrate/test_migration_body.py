@@ -1,0 +1,55 @@
+"""The pull request of a migration: names and reasons stand in it as text."""
+
+from datetime import UTC, datetime
+
+from orchestrator.domain.event.run import RunStarted
+from orchestrator.domain.ids import CommitId, RunId, TreeId
+from orchestrator.domain.migration import FileRecord, FileStatus
+from orchestrator.domain.state import RunState
+from orchestrator.migrate.pr_text import migration_body
+from orchestrator.migrate.recipe import Recipe
+
+RECIPE = Recipe.model_validate(
+    {
+        "schema": 1,
+        "migration": {"id": "x", "description": "For @everyone, fixes #1"},
+        "scope": {"include": ["*.py"]},
+        "step": [{"id": "a", "run": "a `b`\nc {files}"}],
+        "verify": {"check": [{"id": "t", "run": "test"}]},
+    }
+)
+
+
+def state(*files: FileRecord) -> RunState:
+    started = RunStarted(
+        run=RunId("r"),
+        mode="migration",
+        goal="x",
+        started_at=datetime(2026, 1, 1, tzinfo=UTC),
+        repository="/r",
+        base=CommitId("b" * 40),
+        base_tree=TreeId("c" * 40),
+        branch="migrate/x/r",
+        target="main",
+        settings={},
+    )
+    return RunState(started=started, files={file.path: file for file in files})
+
+
+def file(path: str, status: FileStatus, reason: str = "", signature: str = "") -> FileRecord:
+    return FileRecord(path=path, base="d", mode="100644", status=status, reason=reason, signature=signature)
+
+
+def test_names_and_commands_cannot_leave_their_code_spans() -> None:
+    body = migration_body(state(file("a`<b>`.py", FileStatus.MERGED), file("x.py", FileStatus.MERGED)), RECIPE, "done")
+    assert "- `` a`<b>`.py ``\n- `x.py`" in body
+    assert "- `a`: `` a `b` c {files} `` (per file)" in body
+
+
+def test_reasons_are_one_inert_line_each_and_alike_ones_are_counted() -> None:
+    why = "breaks\n- [x] @me \x1b[31m<img>"
+    rejected = [file(name, FileStatus.REJECTED, why, "broken") for name in ("a.py", "b.py")]
+    body = migration_body(state(*rejected), RECIPE, "none")
+    assert "- `a.py`: breaks - [x] @\u200bme [31m&lt;img>\n" in body
+    assert "### Not landed, reasons alike (1)\n\n- 2 files: broken" in body
+    assert "@everyone" not in body

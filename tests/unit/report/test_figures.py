@@ -1,0 +1,76 @@
+"""Figures of a run that nothing stands behind are not told."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from orchestrator.domain.check import Difference, Receipt, ReceiptStatus, TestCounts
+from orchestrator.domain.event.landing import LandingFinished, TrialJudged
+from orchestrator.domain.event.run import RunStarted
+from orchestrator.domain.ids import CommitId, RunId, TreeId, UnitId
+from orchestrator.domain.state import RunState
+from orchestrator.report.result import run_result
+from orchestrator.report.summary import summary
+
+BASE, HEAD = TreeId("b" * 40), TreeId("c" * 40)
+
+
+def receipt(tree: TreeId, tests: str | None) -> Receipt:
+    counts = TestCounts(passed=3, failed=1) if tests else TestCounts()
+    return Receipt(
+        key=f"check/{tree}",
+        check="gate.1",
+        command="make test",
+        tree=tree,
+        environment="e",
+        status=ReceiptStatus.COMPLETED,
+        exit_code=0,
+        seconds=1,
+        counts=counts,
+        tests=tests,
+    )
+
+
+def state(tests: str | None, landed: Difference | None = None) -> RunState:
+    started = RunStarted(
+        run=RunId("r"),
+        mode="migration",
+        goal="x",
+        started_at=datetime(2026, 1, 1, tzinfo=UTC),
+        repository="/r",
+        base=CommitId("a" * 40),
+        base_tree=BASE,
+        branch="b",
+        target="main",
+        settings={},
+    )
+    made = RunState(started=started, baseline=(f"check/{BASE}",))
+    made.receipts = {found.key: found for found in (receipt(BASE, tests), receipt(HEAD, tests))}
+    if landed is not None:
+        new, units = CommitId("d" * 40), (UnitId("x.py"),)
+        made.landings.append(LandingFinished(key="l", branch="b", new=new, tree=HEAD, units=units))
+        made.trials.append(TrialJudged(round="1", units=units, tree=HEAD, difference=landed, cached=False))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("landed", "said"),
+    [
+        (None, ""),
+        (Difference(), "; new failing tests on the branch: none"),
+    ],
+)
+def test_the_branch_is_spoken_of_only_if_something_landed_on_it(landed: Difference | None, said: str) -> None:
+    assert f"baseline: 4 tests, 1 of them red before anything changed{said}" in list(summary(state("sha", landed)))
+
+
+def test_new_failures_on_the_branch_are_those_of_the_tree_that_landed() -> None:
+    lines = list(summary(state("sha", Difference(new_failures=("t",)))))
+    assert any(line.endswith("new failing tests on the branch: 1") for line in lines)
+
+
+def test_counts_of_a_gate_that_tells_only_its_exit_code_are_unknown_and_not_zero() -> None:
+    known, unknown = (run_result(state(tests, Difference()), Path("j"))["gate"] for tests in ("sha", None))
+    assert known["head"] == {"passed": 3, "failed": 1, "errors": 0, "skipped": 0}
+    assert (unknown["baseline"], unknown["head"]) == (None, None)
