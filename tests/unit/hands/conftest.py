@@ -3,7 +3,7 @@
 import os
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -121,8 +121,8 @@ def outside(yard: Yard) -> Callable[..., str]:
 
 
 @pytest.fixture
-def living() -> Iterator[Callable[[str], list[int]]]:
-    """The processes of this host that have a text among their arguments; what is left of them is ended."""
+def living(request: pytest.FixtureRequest) -> Iterator[Callable[[str], list[int]]]:
+    """The processes of this host that have a text among their arguments; what the test itself left is ended."""
     asked: list[str] = []
 
     def find(text: str) -> list[int]:
@@ -130,8 +130,11 @@ def living() -> Iterator[Callable[[str], list[int]]]:
         return _processes(text)
 
     yield find
+    mark = f"PYTEST_CURRENT_TEST={request.node.nodeid} ".encode()
     for pid in {pid for text in asked for pid in _processes(text)}:
-        os.kill(pid, 9)
+        with suppress(OSError):
+            if mark in Path(f"/proc/{pid}/environ").read_bytes():
+                os.kill(pid, 9)
 
 
 def _processes(text: str) -> list[int]:
