@@ -21,7 +21,7 @@ from tests.running.projects import shop, tree_at
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(300)]
 
 DEMO = Path(__file__).parents[2] / "orchestrator" / "demo"
-KILLS = 5
+KILLS = 10
 
 
 def migration(place: Path) -> Start:

@@ -52,7 +52,7 @@ def test_a_killed_run_goes_on_with_the_same_server_and_repeats_at_most_the_calls
     with model_server(SCRIPTS, calm / "server.json") as url:
         done, duration_s = start(calm, url).to_the_end()
     wanted = as_json(done)
-    for number, moment in enumerate(moments(3, duration_s, seed=11)):
+    for number, moment in enumerate(moments(5, duration_s, seed=11)):
         place = tmp_path / f"kill-{number}"
         place.mkdir()
         shop(place)
