@@ -10,7 +10,7 @@ from functools import cache
 from io import BytesIO
 from pathlib import Path
 
-from anyio import BrokenResourceError, ClosedResourceError, create_task_group, open_process, sleep
+from anyio import BrokenResourceError, CancelScope, ClosedResourceError, create_task_group, open_process, sleep
 from anyio.abc import ByteReceiveStream, Process
 
 from worktrees.environment import Setting, environment
@@ -191,7 +191,9 @@ async def _finish(
     spawning: Awaitable[Process], stdin: bytes | None, limit_bytes: int | None
 ) -> tuple[GitOutput, bytes]:
     out, errors = BytesIO(), BytesIO()
-    async with await spawning as process:
+    with CancelScope(shield=True):  # what has been started must not be forgotten
+        process = await spawning
+    async with process:
         try:
             is_cut = await _talk(process, stdin, out, errors, limit_bytes)
         except BaseException:

@@ -267,8 +267,11 @@ async def test_old_observations_are_elided_in_steps_so_that_the_prefix_stays(set
 
 
 async def test_cancelling_during_a_call_leaves_an_open_intent_and_no_reply(setting: Setting) -> None:
-    with anyio.move_on_after(0.05):
-        await setting.run(reply("late", delay_s=5))
+    async with anyio.create_task_group() as tasks:
+        setting.journal.listeners.append(
+            lambda recorded: tasks.cancel_scope.cancel() if isinstance(recorded.event, ModelCalled) else None
+        )
+        tasks.start_soon(setting.run, reply("late", delay_s=60))
     assert list(setting.journal.state.open_intents) == ["model/work:api@1/0~0"]
     assert setting.journal.state.spent.calls == 0
 
