@@ -1,0 +1,56 @@
+"""What a run needs before it asks a model: a gate that can judge, and a base."""
+
+from typing import Any
+
+import pytest
+
+from orchestrator.domain.task import TaskStatus
+from orchestrator.errors import EnvironmentProblem, UsageProblem
+from tests.running.goals import Bench, one, status
+from tests.running.projects import git
+from tests.running.scripts import plans
+
+pytestmark = pytest.mark.sandbox
+
+
+async def test_without_a_gate_nothing_is_started(bench: Bench) -> None:
+    with pytest.raises(UsageProblem, match="no gate is configured"):
+        await bench.run(plans("root", {"key": "a"}), gate={"command": ""})
+    assert not (bench.root / "state").exists()
+
+
+@pytest.mark.parametrize(
+    ("gate", "said"),
+    [
+        ({"command": "nonsense-command", "report": "auto"}, "was not found in the sandbox"),
+        ({"command": "exit 3", "report": "exit-code"}, "exits 3 on the base, before anything changed"),
+        ({"command": "python3 -m unittest -v nothing_here", "report": "unittest"}, "ran no test"),
+        ({"command": "sleep 30", "report": "auto", "timeout_s": 0.5}, "did not end within"),
+        ({"command": "yes", "report": "auto"}, "printed more than [hands] output_mb allows"),
+    ],
+)
+async def test_a_gate_that_cannot_judge_stops_the_run_before_any_model_is_asked(
+    bench: Bench, gate: dict[str, Any], said: str
+) -> None:
+    ended = await bench.run(plans("root", {"key": "a"}), gate=gate, hands={"output_mb": 1})
+    assert isinstance(ended.error, EnvironmentProblem)
+    assert said in str(ended.error)
+    assert (ended.exit_code, ended.state.spent.calls) == (7, 0)
+
+
+async def test_a_red_baseline_is_fine_and_stays_the_measure(bench: Bench) -> None:
+    (bench.repository / "test_red.py").write_text(
+        "import unittest\n\nclass R(unittest.TestCase):\n    def test_red(self):\n        self.fail()\n"
+    )
+    git(bench.repository, "add", "-A")
+    git(bench.repository, "commit", "-q", "-m", "red")
+    ended = await bench.run(*one("a"))
+    assert (ended.exit_code, status(ended, "a")) == (0, TaskStatus.MERGED)
+
+
+async def test_a_dirty_checkout_is_allowed_and_told(bench: Bench) -> None:
+    (bench.repository / "calc.py").write_text("broken on purpose\n")
+    ended = await bench.run(*one("a"))
+    assert ended.exit_code == 0
+    assert "changes that are not committed (calc.py)" in ended.state.notices[0].text
+    assert (bench.repository / "calc.py").read_text() == "broken on purpose\n"

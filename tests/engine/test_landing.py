@@ -1,0 +1,196 @@
+"""What lands, and what people do to the PR branch meanwhile."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.demo.story import fingerprint
+from orchestrator.domain.event import Event
+from orchestrator.domain.fold import fold
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.task import TaskStatus
+from orchestrator.errors import PersonNeeded
+from orchestrator.journal.store import read_all
+from tests.running.goals import TWO, Bench, When, status, task
+from tests.running.projects import git, refs
+from tests.running.scripts import edits, judges, planner_ends, plans, reviews, worker_ends, writes
+
+pytestmark = pytest.mark.sandbox
+
+
+async def test_one_task_lands_and_the_checkout_stays_as_it_was(bench: Bench) -> None:
+    before, refs_before = fingerprint(bench.repository), refs(bench.repository)
+    ended = await bench.run(
+        plans("root", {"key": "triple"}),
+        writes("triple", "triple.py", "def triple(a):\n    return 3 * a\n"),
+        worker_ends("triple"),
+        reviews("triple"),
+        planner_ends(),
+        judges(),
+    )
+    assert (ended.exit_code, status(ended, "triple")) == (0, TaskStatus.MERGED)
+    assert git(bench.repository, "show", f"{ended.state.run.branch}:triple.py").startswith("def triple")
+    assert fingerprint(bench.repository) == before
+    new = set(refs(bench.repository)) - set(refs_before)
+    assert all(ref.startswith("refs/orchestrate/") for ref in new - {f"refs/heads/{ended.state.run.branch}"})
+    assert {ref: refs(bench.repository)[ref] for ref in refs_before} == refs_before
+
+
+async def test_what_lands_is_the_tree_of_a_green_receipt(bench: Bench) -> None:
+    ended = await bench.run(
+        plans("root", {"key": "one"}, {"key": "two"}),
+        writes("one", "one.py", "x = 1\n"),
+        worker_ends("one"),
+        reviews("one"),
+        writes("two", "two.py", "x = 2\n"),
+        worker_ends("two"),
+        reviews("two"),
+        planner_ends(),
+        judges(),
+    )
+    green = {receipt.tree for receipt in ended.state.receipts.values() if receipt.exit_code == 0}
+    assert {landing.tree for landing in ended.state.landings} <= green
+    tip = git(bench.repository, "rev-parse", f"{ended.state.run.branch}^{{tree}}")
+    assert tip == ended.state.landings[-1].tree
+
+
+async def test_two_tasks_that_clash_both_land_in_the_end(bench: Bench) -> None:
+    clash = [{"key": "left"}, {"key": "right"}]
+    ended = await bench.run(
+        plans("root", *clash),
+        edits("left", "calc.py", "def add(a, b):\n", "def add(a, b):  # left\n"),
+        worker_ends("left"),
+        reviews("left"),
+        edits("right", "calc.py", "def add(a, b):\n", "def add(a, b):  # right\n"),
+        worker_ends("right"),
+        reviews("right"),
+        # whoever comes second begins again on top of what landed
+        *[edits(name, "calc.py", "    return a + b\n", f"    return a + b  # {name}\n") for name in ("left", "right")],
+        worker_ends("left"),
+        worker_ends("right"),
+        reviews("left"),
+        reviews("right"),
+        planner_ends(),
+        judges(),
+    )
+    assert [status(ended, name) for name in ("left", "right")] == [TaskStatus.MERGED] * 2
+    assert len(ended.state.ejections) == 1
+    assert ended.state.ejections[0].conflict == ("calc.py",)
+    second = ended.state.tasks[TaskId(ended.state.ejections[0].unit.split("@")[0])]
+    assert second.attempts[1].mode == "restart"
+    assert "changed the same lines in calc.py" in second.attempts[1].feedback[0]
+
+
+async def test_tasks_that_are_green_alone_and_red_together_do_not_both_land_unchanged(bench: Bench) -> None:
+    test = "import unittest, os\n\nclass T(unittest.TestCase):\n    def test_x(self):\n        {}\n"
+    alone = "self.assertFalse(os.path.exists('a.txt') and os.path.exists('b.txt'))"
+    ended = await bench.run(
+        plans("root", {"key": "a"}, {"key": "b"}),
+        writes("a", "test_a.py", test.format(alone)),
+        *task("a"),
+        *task("b"),
+        *[writes(name, f"{name}2.txt", "other\n") for name in ("a", "b")],
+        worker_ends("a"),
+        worker_ends("b"),
+        reviews("a"),
+        reviews("b"),
+        planner_ends(),
+        judges(),
+    )
+    assert [status(ended, name) for name in ("a", "b")] == [TaskStatus.MERGED] * 2
+    assert len(ended.state.ejections) == 1
+    assert ended.state.ejections[0].difference.new_failures
+    files = git(bench.repository, "ls-tree", "--name-only", ended.state.run.branch).splitlines()
+    assert not {"a.txt", "b.txt"} <= set(files)
+
+
+async def test_a_pr_branch_that_is_checked_out_is_never_moved_under_the_persons_feet(bench: Bench) -> None:
+    place = bench.root / "look"
+
+    def look(event: Any) -> None:
+        git(bench.repository, "worktree", "add", "-q", str(place), event.branch)
+
+    ended = await bench.run(*TWO, when=When("landing.finished", look))
+    assert ended.exit_code == 6
+    assert f"is checked out in {place}" in str(ended.error)
+    assert [key for key in ended.state.open_intents if key.startswith("land/")] == []
+    assert not (place / "b.txt").exists()
+    git(bench.repository, "worktree", "remove", str(place))
+    again = await bench.resume(*TWO)
+    assert (again.exit_code, status(again, "b")) == (0, TaskStatus.MERGED)
+
+
+async def test_a_pr_branch_that_somebody_deleted_is_asked_back_before_anything_lands_beside_it(bench: Bench) -> None:
+    def delete(event: Any) -> None:
+        git(bench.repository, "branch", "-qD", event.branch)
+
+    ended = await bench.run(*TWO, when=When("landing.finished", delete))
+    assert ended.exit_code == 6
+    assert f"git branch --force {ended.state.run.branch} {ended.state.head}" in str(ended.error)
+    git(bench.repository, "branch", "--force", ended.state.run.branch, str(ended.state.head))
+    again = await bench.resume(*TWO)
+    assert again.exit_code == 0
+    files = git(bench.repository, "ls-tree", "--name-only", again.state.run.branch).splitlines()
+    assert {"a.txt", "b.txt"} <= set(files)
+
+
+async def test_what_a_person_commits_on_the_pr_branch_meanwhile_is_built_on(bench: Bench) -> None:
+    def commit_by_hand(event: Any) -> None:
+        mine = git(bench.repository, "commit-tree", f"{event.new}^{{tree}}", "-p", event.new, "-m", "by hand")
+        git(bench.repository, "update-ref", f"refs/heads/{event.branch}", mine)
+
+    ended = await bench.run(*TWO, when=When("landing.finished", commit_by_hand))
+    assert ended.exit_code == 0
+    assert "by hand" in git(bench.repository, "log", "--format=%s", ended.state.run.branch).splitlines()
+
+
+@pytest.mark.parametrize("kind", ["landing.finished", "iteration.judged"])
+async def test_a_red_commit_of_a_person_on_the_pr_branch_stops_the_run_and_is_no_tasks_fault(
+    bench: Bench, kind: str
+) -> None:
+    def spoil(event: Event) -> None:
+        branch = git(bench.repository, "for-each-ref", "--format=%(refname)", "refs/heads/orchestrate/")
+        git(
+            bench.repository,
+            "update-ref",
+            branch,
+            commit(bench.repository, branch, "calc.py", "def add(a, b):\n    return 0\n"),
+        )
+
+    ended = await bench.run(*TWO, when=When(kind, spoil))
+    assert isinstance(ended.error, PersonNeeded)
+    assert "which is red ((collection) test_calc" in str(ended.error)
+    assert not ended.state.ejections
+    assert ended.state.pr is None
+    git(bench.repository, "branch", "--force", ended.state.run.branch, str(ended.state.head))
+    assert (await bench.resume(*TWO)).exit_code == 0
+
+
+async def test_a_pr_branch_that_appears_on_other_history_is_not_landed_on(bench: Bench) -> None:
+    def occupy(event: Event) -> None:
+        branch = fold(read_all(next(bench.root.glob("state/*/runs/*/journal.db")))).run.branch
+        git(
+            bench.repository,
+            "branch",
+            branch,
+            git(bench.repository, "commit-tree", "HEAD^{tree}", "-m", "other history"),
+        )
+
+    ended = await bench.run(*TWO, when=When("candidate.taken", occupy))
+    assert isinstance(ended.error, PersonNeeded)
+    assert f"git branch --force {ended.state.run.branch} {ended.state.run.base}" in str(ended.error)
+    git(bench.repository, "branch", "--delete", "--force", ended.state.run.branch)
+    assert (await bench.resume(*TWO)).exit_code == 0
+
+
+def commit(repository: Path, parent: str, path: str, text: str) -> str:
+    """A commit on top of another one, made beside the checkout."""
+    place = repository.parent / "beside"
+    git(repository, "worktree", "add", "-q", "--detach", str(place), parent)
+    (place / path).write_text(text)
+    git(place, "add", "-A")
+    git(place, "commit", "-q", "-m", "by hand")
+    made = git(place, "rev-parse", "HEAD")
+    git(repository, "worktree", "remove", "--force", str(place))
+    return made
