@@ -58,6 +58,9 @@ SAFE: tuple[Setting, ...] = (
     ("merge.renames", "true"),
     ("merge.renormalize", "true"),  # without it merge-tree does not read the trees' own .gitattributes
     ("worktree.useRelativePaths", "false"),
+    # objects and refs are on the disk before anybody writes down that they exist
+    ("core.fsync", "committed,reference"),
+    ("core.fsyncMethod", "batch"),
     # git waits for refs that another process is just moving, and writes a reflog for branches
     ("core.filesRefLockTimeout", "1000"),
     ("core.packedRefsTimeout", "5000"),

@@ -1,5 +1,6 @@
 """The guarded runner: what it inherits, how it fails, waits, is cut short and is killed."""
 
+import json
 import os
 import signal
 import time
@@ -46,6 +47,16 @@ async def test_nothing_of_our_own_environment_reaches_git(
     assert await repository.git.text("rev-parse", "HEAD") == head
     assert "elsewhere" not in shown + listed
     assert "canary" not in listed
+
+
+@pytest.mark.parametrize("words", [("hash-object", "-w", "--stdin"), ("update-ref", "refs/orchestrate/x", "HEAD")])
+async def test_objects_and_refs_are_flushed_to_the_disk(
+    repository: Repository, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    trace = tmp_path / "trace"
+    await repository.git.run(*words, stdin=b"new\n", env={"GIT_TRACE2_EVENT": str(trace)})
+    told = [json.loads(line) for line in trace.read_text().splitlines()]
+    assert [one["value"] for one in told if one.get("key") == "fsync/hardware-flush"] == ["1"]
 
 
 async def test_a_failure_names_the_command_its_exit_code_and_what_git_said(repository: Repository) -> None:
