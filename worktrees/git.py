@@ -21,7 +21,6 @@ _IN_PLACE = frozenset({"grep", "hash-object", "cat-file"})
 _LONG = frozenset({"read-tree", "checkout-index", "update-index", "grep"})
 _WITHOUT_PROGRAMS = frozenset({"diff", "diff-tree", "diff-index", "diff-files", "log", "show", "format-patch"})
 _PAUSES_S = (0.02, 0.05, 0.15, 0.4)
-_KILLED = -int(signal.SIGKILL)
 _CHUNK = 1024 * 1024
 
 
@@ -53,10 +52,6 @@ class Git:
     index: Path | None = None
     overrides: tuple[Setting, ...] = ()
     inherit: tuple[int, ...] = ()
-
-    def having(self, *settings: Setting) -> "Git":
-        """The same with more settings."""
-        return replace(self, overrides=(*self.overrides, *settings))
 
     def at(self, work_tree: Path | None = None, index: Path | None = None) -> "Git":
         """The same with another work tree or index."""

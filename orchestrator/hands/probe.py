@@ -22,7 +22,6 @@ _TIMEOUT_S = 30.0
 class ProbeReport:
     """What the self-test found. `escapes` names each wall that did not hold; `refusal` is None if commands may run."""
 
-    is_booted: bool
     escapes: tuple[str, ...] = ()
     refusal: str | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
@@ -42,7 +41,7 @@ async def probe(sandbox: Sandbox, scratch: Path) -> ProbeReport:
 
 def refused(trouble: str) -> ProbeReport:
     """The report for a sandbox that does not start."""
-    return ProbeReport(False, (), _refusal(trouble))
+    return ProbeReport((), _refusal(trouble))
 
 
 def _refusal(trouble: str) -> str:
@@ -73,5 +72,5 @@ def _judge(ended: Ended, log: Path, bait: Bait, given: frozenset[str]) -> ProbeR
         return refused(f"The sandbox does not start: {words}")
     escapes = tuple(bait.escapes(json.loads(output.partition(bait.token)[2]), given))
     if escapes:
-        return ProbeReport(True, escapes, _refusal(f"The sandbox does not hold: {'; '.join(escapes)}."))
-    return ProbeReport(True, facts={"self-test": f"passed in {ended.seconds:.2f} s"})
+        return ProbeReport(escapes, _refusal(f"The sandbox does not hold: {'; '.join(escapes)}."))
+    return ProbeReport(facts={"self-test": f"passed in {ended.seconds:.2f} s"})

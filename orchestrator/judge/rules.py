@@ -36,12 +36,17 @@ def check_diff(
     if changed_lines > MAX_CHANGED_LINES:
         text = f"{changed_lines} changed lines are more than a reviewer can read ({MAX_CHANGED_LINES}): do less at once"
         findings.append(Finding(rule="size", text=text, is_blocking=True))
-    findings += [Finding(rule="dropped", text=f"left out: {what}", is_blocking=False) for what in dropped]
-    outside = out_of_scope(task, paths)
-    if outside:
-        text = f"outside the paths the task expected to change: {', '.join(outside[:10])}"
+    if dropped:
+        findings.append(Finding(rule="dropped", text=f"left out: {_some(dropped, '; ')}", is_blocking=False))
+    if outside := out_of_scope(task, paths):
+        text = f"outside the paths the task expected to change: {_some(outside, ', ')}"
         findings.append(Finding(rule="scope", text=text, is_blocking=False))
     return tuple(findings)
+
+
+def _some(items: Sequence[str], between: str, shown: int = 10) -> str:
+    more = f"{between}and {len(items) - shown} more" if len(items) > shown else ""
+    return between.join(items[:shown]) + more
 
 
 def out_of_scope(task: Task, paths: Sequence[str]) -> tuple[str, ...]:

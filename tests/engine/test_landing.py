@@ -12,7 +12,7 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import PersonNeeded
 from orchestrator.journal.store import read_all
-from tests.running.goals import TWO, Bench, When, status, task
+from tests.running.goals import TWO, Bench, When, one, status, task
 from tests.running.projects import git, refs
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, worker_ends, writes
 
@@ -143,6 +143,17 @@ async def test_what_a_person_commits_on_the_pr_branch_meanwhile_is_built_on(benc
     ended = await bench.run(*TWO, when=When("landing.finished", commit_by_hand))
     assert ended.exit_code == 0
     assert "by hand" in git(bench.repository, "log", "--format=%s", ended.state.run.branch).splitlines()
+
+
+async def test_a_landing_that_loses_the_race_for_the_branch_is_judged_again_on_top_of_the_winner(bench: Bench) -> None:
+    def overtake(event: Any) -> None:
+        mine = commit(bench.repository, "main", "mine.txt", "mine\n")
+        git(bench.repository, "update-ref", f"refs/heads/{event.branch}", mine)
+
+    ended = await bench.run(*one("a"), when=When("landing.started", overtake))
+    files = git(bench.repository, "ls-tree", "--name-only", ended.state.run.branch).splitlines()
+    assert (ended.exit_code, {"a.txt", "mine.txt"} <= set(files)) == (0, True)
+    assert [landing.units for landing in ended.state.landings] == [("a@1",)]
 
 
 @pytest.mark.parametrize("kind", ["landing.finished", "iteration.judged"])

@@ -29,6 +29,12 @@ def test_green_with_approval_merges() -> None:
     assert kind(difference=GREEN, votes=[vote("approve")]) == VerdictKind.MERGE
 
 
+def test_a_green_gate_does_not_merge_what_fails_the_tasks_own_checks() -> None:
+    evidence = Evidence(exit=Exit.FINISHED, difference=GREEN, failed_checks=("`x` exits 1",), votes=(vote("approve"),))
+    assert decide(evidence).kind == VerdictKind.REVISE
+    assert decide(evidence).reasons == ("checks of the task that fail (1): `x` exits 1",)
+
+
 def test_red_is_revised_and_after_two_revisions_begun_afresh() -> None:
     assert [kind(difference=RED, revisions=n) for n in range(4)] == [
         VerdictKind.REVISE,
@@ -103,6 +109,11 @@ def test_rules_block_the_empty_and_the_endless_and_only_note_the_rest() -> None:
     assert rules(grown=False) == {"empty": True, "scope": False}
     assert rules(lines=6_000) == {"size": True, "scope": False}
     assert rules(dropped=("big.bin: too large",)) == {"dropped": False, "scope": False}
+
+
+def test_of_many_files_left_out_a_reviewer_is_told_some_and_how_many() -> None:
+    found = check_diff(TASK, ["src/a.py"], 1, [f"{n}.bin: too large" for n in range(5_000)], grown=True)
+    assert [finding.text[-14:] for finding in found] == ["; and 4990 more"[-14:]]
 
 
 def test_a_task_that_names_no_paths_has_no_scope_to_leave() -> None:

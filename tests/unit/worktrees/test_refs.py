@@ -1,5 +1,7 @@
 """Refs: compare and swap, sweeping what killed processes left."""
 
+from dataclasses import replace
+
 import anyio
 import pytest
 
@@ -61,7 +63,7 @@ async def test_other_failures_are_not_taken_for_a_lost_race(project: Project, gi
         await move_ref(git, f"{REF}/below", commits[1], None, "x")
     (project.root / ".git" / f"{REF}.lock").touch()
     with pytest.raises(GitError, match=r"\.lock': File exists") as locked:
-        await move_ref(git.having(("core.filesRefLockTimeout", "10")), REF, commits[2], commits[1], "x")
+        await move_ref(replace(git, overrides=(("core.filesRefLockTimeout", "10"),)), REF, commits[2], commits[1], "x")
 
     assert [type(error.value) for error in (missing, below, locked)] == [GitError] * 3
 

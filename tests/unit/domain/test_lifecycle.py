@@ -1,0 +1,36 @@
+"""Which status may follow which: short cuts around the gate and the queue are refused."""
+
+import pytest
+
+from orchestrator.domain.lifecycle import FILE_MOVES, TASK_MOVES, IllegalMove, move
+from orchestrator.domain.migration import FileStatus
+from orchestrator.domain.task import TaskStatus
+
+
+@pytest.mark.parametrize("old", [status for status in TaskStatus if status != TaskStatus.QUEUED])
+def test_a_task_is_merged_from_the_queue_only(old: TaskStatus) -> None:
+    with pytest.raises(IllegalMove, match=f"task a: {old} cannot become merged"):
+        move(TASK_MOVES, "task a", old, TaskStatus.MERGED)
+
+
+@pytest.mark.parametrize("old", [status for status in TaskStatus if status != TaskStatus.JUDGING])
+def test_a_task_is_queued_by_its_verdict_only(old: TaskStatus) -> None:
+    with pytest.raises(IllegalMove):
+        move(TASK_MOVES, "task a", old, TaskStatus.QUEUED)
+
+
+@pytest.mark.parametrize("old", [status for status in FileStatus if status != FileStatus.TRANSFORMED])
+def test_only_a_file_that_a_step_changed_is_merged_or_ejected(old: FileStatus) -> None:
+    for new in {FileStatus.MERGED, FileStatus.EJECTED} - {old}:
+        with pytest.raises(IllegalMove):
+            move(FILE_MOVES, "file a.py", old, new)
+
+
+@pytest.mark.parametrize("end", ["merged", "rejected", "blocked", "cancelled"])
+def test_what_has_ended_stays_as_it_is(end: str) -> None:
+    assert TASK_MOVES[TaskStatus(end)] == frozenset()
+
+
+@pytest.mark.parametrize("end", ["merged", "rejected", "unchanged", "nothing-to-do"])
+def test_a_file_that_has_ended_stays_as_it_is(end: str) -> None:
+    assert FILE_MOVES[FileStatus(end)] == frozenset()
