@@ -16,6 +16,9 @@ from orchestrator.hands.system_files import HOST_NAME
 
 STAGE = "/run/stage"
 
+WHOLE_PROC = "/run/proc"
+"""Only where the host's own /proc can be seen uncovered does the kernel let the inner one mount its own."""
+
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 """What bubblewrap itself is started with: as process 1 of the sandbox it keeps its environment readable there."""
 
@@ -55,8 +58,8 @@ def _is_public(mount: Mount) -> bool:
 
 def _staging(bound: Iterable[Mount], places: Mapping[str, str]) -> list[str]:
     """The outer one: the host read-only, so that nothing in a workspace can trick the inner one into writing to it."""
-    host = ["--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc"]
-    stage = ["--tmpfs", "/run", "--dir", STAGE]
+    host = ["--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc"]
+    stage = ["--tmpfs", "/run", "--dir", STAGE, "--bind", "/proc", WHOLE_PROC]
     binds = [word for m in bound for word in (_BIND[m.kind], m.source, places[m.dest])]
     return [*host, *stage, *binds, "--chdir", "/", "--unshare-pid", "--die-with-parent"]
 

@@ -43,8 +43,9 @@ def test_a_normal_user_starts_one_bubblewrap() -> None:
 def test_root_stages_what_is_bound_drops_its_rights_and_starts_the_sandbox_as_a_user() -> None:
     assert arguments(launch(), PROGRAMS, 65534, 5, 6) == [
         "/usr/bin/bwrap", "--info-fd", "5",
-        "--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--bind", "/proc", "/proc",
-        "--tmpfs", "/run", "--dir", "/run/stage", "--bind", "/state/tree", "/run/stage/0",
+        "--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc",
+        "--tmpfs", "/run", "--dir", "/run/stage", "--bind", "/proc", "/run/proc",
+        "--bind", "/state/tree", "/run/stage/0",
         "--chdir", "/", "--unshare-pid", "--die-with-parent", "--",
         "/usr/bin/setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups",
         "/usr/bin/bwrap", *INNER, "--symlink", "usr/bin", "/bin",
