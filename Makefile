@@ -6,17 +6,18 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench cases setup system constraints clean
+.PHONY: demo test lint bench cases setup system node constraints clean
 
-demo: system $(STAMP)
+demo: $(STAMP)
 	$(BIN)/orchestrate demo
+	@command -v orchestrate >/dev/null || echo 'for the commands above: export PATH="$(CURDIR)/$(BIN):$$PATH"'
 
-test: system $(STAMP)
+test: node $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "not slow and not extended"
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "slow and not extended"
 
 # The migration cases that make test leaves out, because they take minutes.
-cases: system $(STAMP)
+cases: node $(STAMP)
 	$(BIN)/python -m pytest -m extended
 
 lint: $(STAMP)
@@ -25,27 +26,42 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: system $(STAMP)
+bench: $(STAMP)
 	$(BIN)/python -m bench.startup
 
-setup: system $(STAMP)
+setup: node $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+# An environment that is broken (Python without ensurepip leaves one) or older than its Python is made anew.
+$(STAMP): pyproject.toml constraints.txt | system
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "$(PYTHON) is not Python 3.11 or newer: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
 	$(PIP) install --constraint constraints.txt --editable '.[dev]'
-	touch $@
+	@touch $@
 
-# Sandbox, git and node. Without root it is only said what is missing; doctor says the same with more words.
+# $(call need,PACKAGES): without root it is only said what is missing; doctor says the same with more words.
+define need
+missing="$(strip $(1))"; \
+if [ -z "$$missing" ]; then :; \
+elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+  echo "installing $$missing …"; \
+  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+else echo "missing: $$missing (install with your system's package manager)" >&2; fi
+endef
+
+has = $(shell command -v $(1) >/dev/null 2>&1 && echo yes)
+
+# Python with venv, git and the sandbox.
 system:
-	@missing=""; \
-	command -v bwrap >/dev/null || missing="$$missing bubblewrap"; \
-	command -v git >/dev/null || missing="$$missing git"; \
-	command -v npm >/dev/null || missing="$$missing nodejs npm"; \
-	if [ -n "$$missing" ]; then \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
-	  else echo "missing:$$missing (install them with your system's package manager)" >&2; fi; \
-	fi
+	@$(call need,\
+	  $(if $(call has,$(PYTHON)),,$(notdir $(PYTHON))) \
+	  $(if $(shell $(PYTHON) -c 'import venv, ensurepip' 2>/dev/null && echo yes),,$(notdir $(PYTHON))-venv) \
+	  $(if $(call has,bwrap),,bubblewrap) \
+	  $(if $(call has,git),,git))
+
+# The npm that migrations of JavaScript projects are tested with.
+node: system
+	@$(call need,$(if $(call has,npm),,nodejs npm ca-certificates))
 
 constraints: $(STAMP)
 	(head -n 1 constraints.txt; $(BIN)/python -m pip freeze --exclude-editable) > constraints.new && mv constraints.new constraints.txt

@@ -12,12 +12,11 @@ by the Python that Orchestrate is installed for.
 import argparse
 import json
 import sys
-import tarfile
 import tomllib
 from pathlib import Path
 from typing import Any
 
-from orchestrator.demo.package import commit, environment, fetch, install, source
+from orchestrator.demo.package import commit, environment, fetch, install, source, unpack
 from orchestrator.errors import EnvironmentProblem
 
 CASES = Path(__file__).parent / "cases.toml"
@@ -59,9 +58,7 @@ def _tools(place: Path, wanted: dict[str, list[str]]) -> None:
 def _from_npm(case: dict[str, Any], root: Path) -> None:
     """A JavaScript package with its test runner in node_modules."""
     fetch(["npm", "pack", "--silent", case["npm"]], root.parent)
-    with tarfile.open(next(root.parent.glob("*.tgz"))) as archive:
-        archive.extractall(root.parent, filter="data")
-    (root.parent / "package").rename(root)
+    unpack(next(root.parent.glob("*.tgz")), root)
     fetch([*NPM, "--no-save", "--ignore-scripts", *case["install"]], root)
 
 

@@ -22,6 +22,8 @@ _LONG = frozenset({"read-tree", "checkout-index", "update-index", "grep"})
 _WITHOUT_PROGRAMS = frozenset({"diff", "diff-tree", "diff-index", "diff-files", "log", "show", "format-patch"})
 _PAUSES_S = (0.02, 0.05, 0.15, 0.4)
 _CHUNK = 1024 * 1024
+_INTERRUPTED = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP)
+"""What is meant for us, as Ctrl-C is, also reaches a git that has no session of its own yet: it is started again."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Git:
                 raise self._not_started(args, error) from error
             if output.exit_code in ok or output.is_cut:
                 return output
-            if pause_s is None or not _is_locked(errors):
+            if pause_s is None or not (_is_locked(errors) or output.exit_code in _INTERRUPTED):
                 break
             await sleep(pause_s)
         raise GitError.failed(args, output.exit_code, errors.decode("utf-8", "replace"))

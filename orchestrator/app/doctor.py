@@ -1,5 +1,6 @@
 """`doctor`: what works here, what does not, and how to mend it."""
 
+import os
 import platform
 import shutil
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.app.options import Options, Surroundings, grant, look_around
+from orchestrator.config.model import ModelSettings
 from orchestrator.errors import OrchestrateError
 from orchestrator.hands.local import local_hands
 from orchestrator.llm.router import ModelRouter
@@ -42,10 +44,10 @@ async def examine(options: Options) -> AsyncIterator[Finding]:
         return
     yield Finding("repository", True, f"{around.repository.root}, {around.repository.head()[:12]}")
     yield _disk(around.state.path)
-    async for finding in _hands(around):
+    for finding in await _hands(around):
         yield finding
     yield _gate(around)
-    async for finding in _models(around):
+    for finding in await _models(around):
         yield finding
 
 
@@ -61,20 +63,22 @@ async def _git() -> Finding:
 
 def _disk(state: Path) -> Finding:
     place = next(parent for parent in (state, *state.parents) if parent.exists())
+    if not os.access(place, os.W_OK | os.X_OK):
+        return Finding("state", False, f"{place} cannot be written to: name another place for {state} with --state DIR")
     free = shutil.disk_usage(place).free
     text = f"{free / 1024**3:.0f} GiB free for {state}"
     return Finding("state", free > _MIN_FREE_BYTES, text, is_warning=True)
 
 
-async def _hands(around: Surroundings) -> AsyncIterator[Finding]:
+async def _hands(around: Surroundings) -> list[Finding]:
+    """All at once: nothing may be yielded out of a task group, which a reader who goes away would leave open."""
     try:
         async with local_hands(around.repository, around.state.path, grant(around.config)) as hands:
-            yield Finding("sandbox", hands.refusal is None, hands.refusal or "the escape self-test passed")
-            for name, text in hands.described.items():
-                if name not in {"commands", "self-test"}:
-                    yield Finding(f"sandbox {name}", True, text)
+            first = Finding("sandbox", hands.refusal is None, hands.refusal or "the escape self-test passed")
+            others = [(name, text) for name, text in hands.described.items() if name not in {"commands", "self-test"}]
+            return [first, *(Finding(f"sandbox {name}", True, text) for name, text in others)]
     except OrchestrateError as error:
-        yield Finding("sandbox", False, str(error))
+        return [Finding("sandbox", False, str(error))]
 
 
 def _gate(around: Surroundings) -> Finding:
@@ -85,12 +89,14 @@ def _gate(around: Surroundings) -> Finding:
     return Finding("gate", bool(command), text, is_warning=True)
 
 
-async def _models(around: Surroundings) -> AsyncIterator[Finding]:
+async def _models(around: Surroundings) -> list[Finding]:
     async with ModelRouter(Path()) as router:
-        for name, settings in configured(around.config.roles):
-            if not settings.model:
-                text = f"none: set roles.{name}.model, or --model {name}=MODEL; only `run` and `plan` need it"
-                yield Finding(f"model {name}", False, text, is_warning=True)
-                continue
-            problem = await router.check(settings.model, settings.api_base or None, settings.api_key_env or None)
-            yield Finding(f"model {name}", problem is None, problem or settings.model)
+        return [await _model(router, name, settings) for name, settings in configured(around.config.roles)]
+
+
+async def _model(router: ModelRouter, name: str, settings: ModelSettings) -> Finding:
+    if not settings.model:
+        text = f"none: set roles.{name}.model, or --model {name}=MODEL; only `run` and `plan` need it"
+        return Finding(f"model {name}", False, text, is_warning=True)
+    problem = await router.check(settings.model, settings.api_base or None, settings.api_key_env or None)
+    return Finding(f"model {name}", problem is None, problem or settings.model)

@@ -12,6 +12,7 @@ from orchestrator.cli.output import print_object, say
 from orchestrator.cli.progress import watching
 from orchestrator.cli.running import exit_with, whereabouts
 from orchestrator.demo.story import Told, goal, migration
+from orchestrator.errors import EnvironmentProblem
 from orchestrator.report.result import run_result
 from orchestrator.report.summary import summary
 
@@ -48,16 +49,22 @@ def command(kind: str, offline: bool, directory: Path | None, as_json: bool) -> 
 
 def _new_directory(given: Path | None) -> Path:
     candidates = [given] if given else (Path(f"orchestrate-demo{n or ''}") for n in count())
-    place = next((path.absolute() for path in candidates if not path.exists()), None)
+    place = next((path for path in candidates if not path.exists()), None)
     if place is None:
         raise click.BadParameter(f"{given} exists already: name a new directory", param_hint="--dir")
-    place.mkdir(parents=True)
-    return place
+    try:
+        place.mkdir(parents=True)
+        return place.absolute()
+    except OSError as error:
+        at = f"in {error.filename} " if error.filename else ""
+        raise EnvironmentProblem(
+            f"no directory for the demo can be made {at}({error.strerror}): name another with --dir"
+        ) from error
 
 
 def _after(told: Told) -> list[str]:
     untouched = "byte for byte as it was" if told.is_untouched else "CHANGED, which must never happen: please report it"
     lines = [f"your checkout {told.project.root} is {untouched}"]
-    if not told.is_as_known:
+    if not told.is_as_known and told.ended.error is None:
         lines.append("this is not the outcome that is known of this demo: please report it with the journal")
     return lines

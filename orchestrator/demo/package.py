@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,7 +25,7 @@ def environment(place: Path) -> Path:
     python = place / "bin" / "python"
     if not python.exists():
         _run([sys.executable, "-m", "venv", str(place)])
-        install(python, "setuptools<81", "wheel")
+        install(python, "--retries=1", "setuptools<81", "wheel")  # the first to ask: without an index, say so soon
     return python
 
 
@@ -48,9 +47,17 @@ def source(python: Path, release: str, root: Path) -> None:
     scratch = root.with_name(f"{root.name}-sdist")
     options = ["--no-deps", "--no-binary=:all:", "--no-build-isolation", "-d", str(scratch)]
     _pip(python, ["download", *options, release], None)
-    with tarfile.open(next(scratch.glob("*.tar.gz"))) as archive:
-        archive.extractall(scratch / "unpacked", filter="data")
-    next((scratch / "unpacked").iterdir()).rename(root)
+    unpack(next(scratch.glob("*.tar.gz")), root)
+
+
+def unpack(archive: Path, root: Path) -> None:
+    """Make `root` of the one directory in a gzipped archive. Python has no safe way to do so before 3.11.4.
+
+    Raises:
+        EnvironmentProblem: it could not be unpacked.
+    """
+    root.mkdir()
+    _run(["tar", "--extract", "--gzip", "--no-same-owner", "--strip-components=1", "-C", str(root), "-f", str(archive)])
 
 
 def commit(root: Path) -> None:
@@ -82,5 +89,6 @@ def _run(words: Sequence[str], cwd: Path | None = None) -> None:
     except FileNotFoundError as problem:
         raise EnvironmentProblem(f"`{words[0]}` is not installed") from problem
     if done.returncode:
-        last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-3:]
+        lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        last = [line for line in lines if line.startswith("ERROR: ")][-3:] or lines[-3:]
         raise EnvironmentProblem(f"`{' '.join(words[:6])} …` failed: {' '.join(last)}")

@@ -106,7 +106,7 @@ def _(event: run.IterationStarted, state: RunState) -> None:
 
 @_apply.register
 def _(event: run.IterationJudged, state: RunState) -> None:
-    state.iterations += (event.verdict,)
+    state.iterations = (*state.iterations[: event.number - 1], event.verdict)
 
 
 @_apply.register

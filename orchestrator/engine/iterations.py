@@ -32,8 +32,10 @@ def contract_for(goal: str, gate: str) -> Contract:
 
 
 async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict | SessionResult:
-    """The judge's verdict on the whole; recorded unless no answer could be understood."""
+    """The judge's verdict on the whole; recorded, once, unless no answer could be understood."""
     state = context.state
+    if len(state.iterations) == state.iteration:
+        return state.iterations[-1]
     head = await context.head()
     gate = await context.gate.judge(head, await context.tree(head), f"iteration {state.iteration}")
     brief = IterationBrief(

@@ -21,7 +21,10 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
     state = context.state.tasks[task]
     evidence = await _evidence(context, roles, state)
     number = len(state.attempts)
-    await context.journal.append(VerdictGiven(task=task, number=number, verdict=decide(evidence)))
+    await context.journal.append(
+        *(LensVoted(task=task, number=number, vote=vote) for vote in evidence.votes),
+        VerdictGiven(task=task, number=number, verdict=decide(evidence)),
+    )
 
 
 async def _evidence(context: RunContext, roles: Roles, state: TaskState) -> Evidence:
@@ -98,7 +101,7 @@ async def _vote(
     text = await diff_text(context.repository.git, base, candidate.commit)
     if len(text) > _DIFF_CHARS:
         text = f"{text[:_DIFF_CHARS]}\n[{len(text) - _DIFF_CHARS} more characters of diff are not shown]"
-    vote = await roles.judge.review(
+    return await roles.judge.review(
         ReviewBrief(
             task=state.spec,
             number=candidate.number,
@@ -107,8 +110,6 @@ async def _vote(
             notes=tuple(finding.text for finding in evidence.findings),
         )
     )
-    await context.journal.append(LensVoted(task=state.spec.id, number=candidate.number, vote=vote))
-    return vote
 
 
 def summarise(receipt: Receipt) -> CheckSummary:

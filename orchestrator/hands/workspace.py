@@ -136,10 +136,10 @@ class LocalWorkspace:
             taken = await snapshot(self._worktree, message, ref, parent)
         return Snapshot(commit=CommitId(taken.commit), tree=TreeId(taken.tree), dropped=taken.dropped)
 
-    async def restore(self, tree: TreeId) -> None:
-        """Make the content equal to `tree`; files that git ignores stay, git's state inside starts afresh."""
+    async def restore(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
+        """Make the content equal to `tree`; files that git ignores stay or go, git's state inside starts afresh."""
         with _trouble("restore"):
-            await self._worktree.restore(tree)
+            await self._worktree.become(tree, keeps_ignored=keeps_ignored)
             await to_thread.run_sync(remove_tree, self._git)
 
     async def close(self) -> None:

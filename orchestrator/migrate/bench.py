@@ -159,7 +159,7 @@ class Bench:
         strays = await self._strays()
         if strays is not None:
             self._beside |= strays - originals.keys()
-            await self._workspace.restore(await self._context.tree(self._run.start))
+        await self._workspace.restore(await self._context.tree(self._run.start), keeps_ignored=False)
 
     async def _strays(self) -> set[str] | None:
         """What differs from the step's start; None if nothing does."""

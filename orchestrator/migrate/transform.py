@@ -37,7 +37,8 @@ async def run_step(
     await keep()
     after = [context.state.files[file.path] for file in files]
     restored = sum(file.status == FileStatus.RESTORED for file in after)
-    changed = sum(one.blob != other.blob for one, other in zip(files, after, strict=True)) - restored
+    pairs = zip(files, after, strict=True)
+    changed = sum(now.status == FileStatus.TRANSFORMED and now.blob != was.blob for was, now in pairs)
     await context.journal.append(
         StepFinished(
             key=key,

@@ -135,8 +135,8 @@ class Workspace(Protocol):
         """Commit the content on top of `parent` (default: the commit it was opened at) and point `ref` at it."""
         ...
 
-    async def restore(self, tree: TreeId) -> None:
-        """Make the content equal to `tree`; files that git ignores stay."""
+    async def restore(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
+        """Make the content equal to `tree`; files that git ignores stay, or go as well."""
         ...
 
     async def close(self) -> None:

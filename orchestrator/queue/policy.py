@@ -2,9 +2,15 @@
 
 Greedy halving: try what is accepted plus a group. Green accepts the group, red splits it, and a group of one that
 stays red when it is tried again is guilty. Every accepted union has itself been green, so the last one may land.
+A unit may have been red only for want of one that was accepted later, so at the end the guilty are tried once more on
+top of everything accepted since: no unit that is green on top of what lands is left behind.
 Units are named in landing order, and the same answers always lead to the same trials: a search that was interrupted
 is found again by asking it anew with the receipts that exist.
 """
+
+from collections.abc import Mapping
+
+from pydantic import Field
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.ids import UnitId
@@ -21,10 +27,14 @@ class Trial(Frozen):
 
 
 class Search(Frozen):
-    """A search under way: `pending` are groups still to try, next first."""
+    """A search under way: `pending` are groups still to try, next first.
+
+    `blamed` holds, for each unit that was ever found guilty, how many were accepted when it was last tried.
+    """
 
     accepted: Units = ()
     guilty: Units = ()
+    blamed: Mapping[UnitId, int] = Field(default_factory=dict)
     pending: tuple[Units, ...] = ()
     is_second_look: bool = False
 
@@ -48,9 +58,10 @@ class Search(Frozen):
         if len(group) > 1:
             middle = (len(group) + 1) // 2
             return self._with(pending=(group[:middle], group[middle:], *rest))
-        if not self.is_second_look:
+        if not self.is_second_look and group[0] not in self.blamed:
             return self._with(is_second_look=True)
-        return self._with(guilty=(*self.guilty, *group), pending=rest)
+        blamed = {**self.blamed, group[0]: len(self.accepted)}
+        return self._with(guilty=(*self.guilty, *group), blamed=blamed, pending=rest)
 
     def without(self, unit: UnitId) -> "Search":
         """The search when a unit turned out not to be composable with what is accepted."""
@@ -58,4 +69,11 @@ class Search(Frozen):
         return self._with(pending=tuple(group for group in pending if group))
 
     def _with(self, **changes: object) -> "Search":
-        return self.model_copy(update={"is_second_look": False} | changes)
+        search = self.model_copy(update={"is_second_look": False} | changes)
+        return search if search.pending else search._again()
+
+    def _again(self) -> "Search":
+        """With the guilty on trial again that have not been tried on top of all that is accepted."""
+        doubtful = [unit for unit in self.guilty if self.blamed[unit] < len(self.accepted)]
+        guilty = tuple(unit for unit in self.guilty if unit not in doubtful)
+        return self.model_copy(update={"guilty": guilty, "pending": tuple((unit,) for unit in doubtful)})

@@ -99,7 +99,8 @@ def receipt_lines(receipt: Receipt, read_blob: ReadBlob) -> Iterator[str]:
     output = strip_controls(_whole(receipt.output, read_blob))
     yield from (f"  | {line}" for line in cap(output, _OUTPUT_CHARS).text.splitlines())
     command = receipt.command.replace("{report}", "report.xml")
-    yield f"  again: mkdir look && git archive {receipt.tree} | tar -x -C look && (cd look && {command})"
+    files = f"export GIT_INDEX_FILE=$PWD/look.index; git read-tree {receipt.tree}; git checkout-index -a --prefix=look/"
+    yield f"  again: ({files}) && (cd look && {command})"
 
 
 def _whole(text: Text, read_blob: ReadBlob) -> str:

@@ -1,7 +1,9 @@
 """The demo without an index, and the story that the other verbs tell of it afterwards."""
 
 import json
+import shutil
 import sqlite3
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -133,13 +135,18 @@ def test_logs_tell_the_story_in_order(ask: Verb) -> None:
     assert {"seq", "at", "kind", "v"} <= own[0].keys()
 
 
-def test_show_prints_verdicts_and_receipts_and_how_to_run_them_again(ask: Verb) -> None:
+def test_show_prints_verdicts_and_receipts_and_how_to_run_them_again(
+    ask: Verb, carried: tuple[Path, Finished], tmp_path: Path
+) -> None:
     shown = ask("show", "latest", "discounts").out
     assert "attempt 1 (fresh)" in shown
     assert "verdict: revise" in shown
     assert "$ python3 -m unittest -v" in shown
     assert "18 passed, 2 failed" in shown
-    assert "again: mkdir look && git archive " in shown
+    again = next(line for line in shown.splitlines() if "again: " in line).partition("again: ")[2]
+    place = shutil.copytree(carried[0] / "orchestrate-demo" / "shop", tmp_path / "shop")
+    done = subprocess.run(["bash", "-c", again], cwd=place, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "FAILED (failures=2)")
     data = ask("show", "latest", "discounts", "--json").json
     assert [receipt["exit_code"] for receipt in data["receipts"]] == [1, 0]
 

@@ -55,10 +55,11 @@ def migration(place: Path) -> Start:
 
 
 STORIES = {"goal": goal, "migration": migration}
+JUDGEMENTS = {"lens.voted", "verdict.given", "iteration.judged"}
 MOMENTS = {
     "goal": (
         *("session.ended:1", "check.finished:2", "tool.returned:3", "candidate.taken:2"),
-        *("landing.finished:1", "iteration.judged:1", "pr.opened:1"),
+        *("verdict.given:2", "landing.finished:1", "iteration.judged:1", "pr.opening:1", "pr.opened:1"),
     ),
     "migration": ("step.finished:1", "landing.finished:1", "unit.ejected:1"),
 }
@@ -91,6 +92,7 @@ def outcome(start: Start, moment: str | None) -> dict[str, object]:
     return terminal(result) | {
         "tree": tree_at(repository, result["pr_branch"]),
         "refs": sorted(_renamed(ref, known) for ref in refs(repository) if "/wip/" not in ref),
+        "judgements": Counter(one.event.kind for one in read_all(journal) if one.event.kind in JUDGEMENTS),
         "pull requests": git(repository, "rev-list", "--count", "refs/orchestrate/prs/1"),
     }
 

@@ -8,7 +8,9 @@ import pytest
 
 from orchestrator.app.options import Options
 from orchestrator.app.verbs import Ended, migrate
+from orchestrator.domain.event.migration import StepFinished
 from orchestrator.domain.migration import FileStatus
+from orchestrator.journal.store import read_all
 from orchestrator.migrate.recipe import Recipe
 from tests.running.projects import GATE, git, repository
 
@@ -86,6 +88,17 @@ async def test_a_failing_step_puts_every_byte_back_and_says_why(words: Path) -> 
     assert ended.state.files["b.txt"].tried is not None, "what it made can still be looked at"
 
 
+async def test_a_step_counts_what_it_changed_what_it_left_and_what_was_put_back(words: Path) -> None:
+    odd = "case {files} in a.txt) exit 3;; b.txt) rm b.txt;; c.txt) ;; *) " + SED + ";; esac"
+    ended = await run(words, recipe({"run": odd}))
+    counts = [
+        (event.changed, event.unchanged, event.restored)
+        for _, _, event in read_all(ended.directory.journal)
+        if isinstance(event, StepFinished)
+    ]
+    assert counts == [(1, 1, 2)]
+
+
 async def test_an_exit_code_that_is_said_to_be_fine_is_fine(words: Path) -> None:
     ended = await run(words, recipe({"run": SED + "; exit 7", "ok_exit": [7]}))
     assert sum(status == "merged" for status, _ in told(ended).values()) == 2
@@ -119,6 +132,12 @@ async def test_what_a_step_changes_beside_its_file_is_left_out_and_told(words: P
 async def test_every_file_is_transformed_from_the_same_surroundings(words: Path) -> None:
     """A step that looks at its siblings sees them as they were, in whatever order files are done."""
     ended = await run(words, recipe({"run": "test $(cat *.txt | grep -c new) = 0 && " + SED}))
+    assert sum(status == "merged" for status, _ in told(ended).values()) == 2
+
+
+async def test_what_a_step_leaves_for_git_to_ignore_is_gone_before_the_next_file(words: Path) -> None:
+    leave = "test ! -e __pycache__/log || exit 9; mkdir -p __pycache__ && echo > __pycache__/log; " + SED
+    ended = await run(words, recipe({"run": leave}), hands={"slots": 1})
     assert sum(status == "merged" for status, _ in told(ended).values()) == 2
 
 

@@ -102,6 +102,7 @@ def test_two_globs_that_match_one_path_are_seen_to_overlap(path: str, one: str, 
     assert all(overlap(left, right) for left in matching for right in matching)
 
 
+@pytest.mark.filterwarnings("ignore:Possible:FutureWarning")  # of `re`, about sets such as `[[]`
 @given(st.text("!#\\/[]*?ab-. \n\0", max_size=8))
 def test_what_is_taken_for_a_glob_can_be_matched(text: str) -> None:
     assume(is_glob(text))

@@ -99,18 +99,20 @@ def test_a_sandbox_that_was_half_built_when_our_process_was_killed_is_ended(tmp_
 
 
 def as_a_normal_user() -> tuple[str, ...]:
-    """Starts a command as an ordinary user who can read our interpreter, wherever it is."""
+    """Starts a command as an ordinary user who can read our interpreter and this repository, wherever they are."""
     if os.geteuid() != 0:
         return ()
-    base = Path(sys.base_prefix)
-    closed = next((p for p in reversed(base.parents) if not p.stat().st_mode & 0o001), None)
+    needed = {place: closed_above(place) for place in (Path(sys.base_prefix), Path(sys.prefix), SOURCE)}
     words = ["bwrap", "--dev-bind", "/", "/"]
-    if closed is not None:
-        steps = [p for p in reversed(base.parents) if p.is_relative_to(closed) and p != closed]
+    for closed in sorted({closed for closed in needed.values() if closed}):
         words += ["--tmpfs", str(closed), "--chmod", "0755", str(closed)]
-        words += [word for step in steps for word in ("--dir", str(step))]
-        words += ["--ro-bind", str(base), str(base)]
+    words += [word for place, closed in needed.items() if closed for word in ("--ro-bind", str(place), str(place))]
     return (*words, "--chdir", str(SOURCE), "--", "setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+
+
+def closed_above(place: Path) -> Path | None:
+    """The outermost directory above a place into which other users may not look."""
+    return next((parent for parent in reversed(place.parents) if not parent.stat().st_mode & 0o001), None)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="started by a normal user every other test is this one")

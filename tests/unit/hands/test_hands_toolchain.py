@@ -9,7 +9,8 @@ from orchestrator.hands.places import Surroundings
 from orchestrator.hands.policy import GivenDir
 from orchestrator.hands.toolchain import ToolChain, resolve
 
-LAST = (f"{sys.base_prefix}/bin", "/usr/local/bin", "/usr/bin", "/bin")
+SYSTEM = ("/usr/local/bin", "/usr/bin", "/bin")
+LAST = (*({f"{sys.base_prefix}/bin"} - set(SYSTEM)), *SYSTEM)
 
 
 @pytest.fixture

@@ -82,6 +82,33 @@ def test_what_is_accepted_is_green_also_when_units_only_fail_together(count: int
     assert all(is_red((*search.accepted, unit)) for unit in search.guilty), "nobody is blamed who could have landed"
 
 
+def test_a_unit_that_was_red_for_want_of_a_later_one_is_accepted_with_it() -> None:
+    """u000 needs u003, and u002, which is guilty, keeps them from being tried together at first."""
+    first, _, bad, needed = units(4)
+    search, _ = search_all(4, lambda tried: bad in tried or (first in tried and needed not in tried))
+    assert (set(search.accepted), search.guilty) == (set(units(4)) - {bad}, (bad,))
+
+
+@given(
+    st.integers(2, 30),
+    st.sets(st.tuples(st.integers(0, 29), st.integers(0, 29)), max_size=5),
+    st.sets(st.integers(0, 29), max_size=3),
+)
+def test_nobody_is_blamed_who_is_green_on_top_of_what_lands(
+    count: int, needs: set[tuple[int, int]], bad: set[int]
+) -> None:
+    pairs = [(UnitId(f"u{one:03}"), UnitId(f"u{other:03}")) for one, other in needs]
+    guilty = {UnitId(f"u{number:03}") for number in bad}
+
+    def is_red(tried: tuple[UnitId, ...]) -> bool:
+        return bool(guilty & set(tried)) or any(one in tried and other not in tried for one, other in pairs)
+
+    search, _ = search_all(count, is_red)
+    assert not search.accepted or not is_red(search.accepted)
+    assert set(search.accepted) | set(search.guilty) == set(units(count))
+    assert all(is_red((*search.accepted, unit)) for unit in search.guilty)
+
+
 @given(st.integers(1, 40), st.sets(st.integers(0, 39), max_size=4), st.integers(0, 20))
 def test_a_search_that_is_asked_again_makes_the_same_trials(count: int, bad: set[int], _cut: int) -> None:
     guilty = {unit for number, unit in enumerate(units(count)) if number in bad}
