@@ -18,7 +18,7 @@ from orchestrator.config.values import nest
 @click.argument("run", required=False)
 @in_repository
 @running
-@click.option("--budget-usd", type=click.FloatRange(0), help="A new budget for the whole run.")
+@click.option("--budget-usd", type=click.FloatRange(0), help="A new budget of the whole run, for this resume.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml.")
 @as_json
 def command(run: str | None, **given: Any) -> None:  # noqa: ANN401

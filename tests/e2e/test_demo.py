@@ -82,6 +82,13 @@ def test_a_second_demo_gets_a_directory_of_its_own(migrated: tuple[Path, Finishe
     assert (place / "orchestrate-demo1" / "shop").is_dir()
 
 
+def test_a_demo_that_cannot_have_its_directory_says_how_to_name_another(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    done = orchestrate("demo", "--offline", "--dir", "file/demo", cwd=tmp_path)
+    assert (done.code, done.out) == (7, "")
+    assert "can be made in file/demo (Not a directory): name another with --dir" in done.err
+
+
 def test_the_scripted_goal_reaches_its_end(carried: tuple[Path, Finished]) -> None:
     _, done = carried
     result = done.json
