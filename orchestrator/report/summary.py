@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from orchestrator.domain.migration import FileStatus
-from orchestrator.domain.plain import strip_controls
+from orchestrator.domain.plain import one_line, strip_controls
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
 from orchestrator.report.result import head_trial
@@ -63,7 +63,7 @@ def _tasks(state: RunState) -> Iterator[str]:
 
 def _line(text: str) -> str:
     """A reason in one line; `show` and `status --json` have all of it."""
-    line = " ".join(strip_controls(text).split())
+    line = one_line(text)
     return line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]}…"
 
 
