@@ -43,7 +43,7 @@ def repo(tmp_path: Path) -> Path:
     return calculator(tmp_path / "repo")
 
 
-def refused(done: Finished, code: int, *said: str) -> None:
+def assert_refused(done: Finished, code: int, *said: str) -> None:
     assert done.code == code, done.err
     assert "Traceback" not in done.err
     for part in said:
@@ -64,37 +64,37 @@ def test_a_directory_that_is_no_repository(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     for words in (("run", "x", "--gate", "true"), ("status",), ("logs",), ("resume",), ("gc",)):
         done = orchestrate(*words, "--repo", "plain", cwd=tmp_path)
-        refused(done, 2, "plain", "git")
+        assert_refused(done, 2, "plain", "git")
 
 
 def test_a_repository_without_a_commit(tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     git(tmp_path / "new", "init", "-q")
-    refused(orchestrate("run", "x", "--gate", "true", "--repo", "new", cwd=tmp_path), 2, "commit")
+    assert_refused(orchestrate("run", "x", "--gate", "true", "--repo", "new", cwd=tmp_path), 2, "commit")
 
 
 def test_an_unknown_key_of_a_recipe_is_named_with_file_and_line(repo: Path) -> None:
     done = migrate(repo, RECIPE.replace('id = "sed"', 'id = "sed"\nrnu = "x"'))
-    refused(done, 2, "recipe.toml:9: unknown key step[0].rnu")
+    assert_refused(done, 2, "recipe.toml:9: unknown key step[0].rnu")
 
 
 def test_every_mistake_of_a_recipe_is_told_at_once(repo: Path) -> None:
     wrong = RECIPE.replace('id = "spaces"', 'id = "Two Words"').replace("{files}", "calc.py")
     done = migrate(repo, wrong + 'report = "xml"\n')
-    refused(done, 2, "migration.id", "write {files} in it", "verify.check[0].report")
+    assert_refused(done, 2, "migration.id", "write {files} in it", "verify.check[0].report")
 
 
 def test_a_recipe_that_is_no_toml_or_not_there(repo: Path) -> None:
-    refused(migrate(repo, "schema = \n"), 2, "recipe.toml", "line 1")
-    refused(orchestrate("migrate", "run", "ghost.toml", "--repo", str(repo), cwd=repo), 2, "ghost.toml")
+    assert_refused(migrate(repo, "schema = \n"), 2, "recipe.toml", "line 1")
+    assert_refused(orchestrate("migrate", "run", "ghost.toml", "--repo", str(repo), cwd=repo), 2, "ghost.toml")
 
 
 def test_a_pattern_that_matches_nothing_is_never_green(repo: Path) -> None:
     done = migrate(repo, RECIPE.replace("*.py", "*.rb"), "--json")
-    refused(done, 2, "include = ['*.rb']", "match none of the 3 files")
+    assert_refused(done, 2, "include = ['*.rb']", "match none of the 3 files")
     assert done.json["outcome"] == "not-started"
     sites = '[[scope.site]]\nid = "x"\npattern = "no such words"\n[[step]]'
-    refused(migrate(repo, RECIPE.replace("[[step]]", sites, 1)), 2, "no site was found in 2 files")
+    assert_refused(migrate(repo, RECIPE.replace("[[step]]", sites, 1)), 2, "no site was found in 2 files")
     assert "refs/heads/main" in refs(repo)
     assert not [ref for ref in refs(repo) if ref.startswith("refs/heads/migrate")]
 
@@ -106,16 +106,16 @@ def test_steps_that_change_nothing_are_never_green(repo: Path) -> None:
 
 def test_a_missing_tool_is_named_and_the_run_can_be_gone_on_with(repo: Path) -> None:
     done = migrate(repo, RECIPE.replace("sed -i", "no-such-codemod -i"))
-    refused(done, 7, "no-such-codemod", "not found", "--read-only DIR", "orchestrate resume")
+    assert_refused(done, 7, "no-such-codemod", "not found", "--read-only DIR", "orchestrate resume")
 
 
 def test_a_missing_gate_command(repo: Path) -> None:
     done = migrate(repo, RECIPE.replace("python3 -m unittest -v", "no-such-runner --all"))
-    refused(done, 7, "`no-such-runner --all` was not found in the sandbox", "--read-only DIR")
+    assert_refused(done, 7, "`no-such-runner --all` was not found in the sandbox", "--read-only DIR")
 
 
 def test_a_tool_chain_directory_that_does_not_exist(repo: Path) -> None:
-    refused(migrate(repo, RECIPE, "--read-only", "/no/such/place"), 2, "/no/such/place", "does not exist")
+    assert_refused(migrate(repo, RECIPE, "--read-only", "/no/such/place"), 2, "/no/such/place", "does not exist")
 
 
 def in_namespace(repo: Path, script: str) -> subprocess.CompletedProcess[str]:
@@ -137,7 +137,7 @@ def test_a_missing_sandbox_is_told_with_what_to_install_and_nothing_runs_without
     words = f"migrate run recipe.toml --repo {repo} --state {repo.parent}/state"
     script = f"mount --bind /dev/null {shutil.which('bwrap')} && {sys.executable} -m orchestrator {words}"
     done = in_namespace(repo, script)
-    refused(Finished(done.returncode, done.stdout, done.stderr), 7, "bubblewrap", "install")
+    assert_refused(Finished(done.returncode, done.stdout, done.stderr), 7, "bubblewrap", "install")
     assert "a + b" in (repo / "calc.py").read_text()
 
 
@@ -156,30 +156,30 @@ def test_a_missing_sandbox_is_told_with_what_to_install_and_nothing_runs_without
 )
 def test_models_and_settings_that_are_wrong(repo: Path, words: tuple[str, ...], code: int, said: str) -> None:
     done = orchestrate("run", "x", "--gate", "true", *words, "--repo", str(repo), cwd=repo.parent)
-    refused(done, code, said)
+    assert_refused(done, code, said)
 
 
 def test_a_branch_that_stands_in_the_way_of_the_pr_branch(repo: Path) -> None:
     git(repo, "branch", "migrate")
-    refused(migrate(repo, RECIPE), 2, "cannot be made beside your branch migrate")
+    assert_refused(migrate(repo, RECIPE), 2, "cannot be made beside your branch migrate")
 
 
 def test_runs_that_do_not_exist(repo: Path) -> None:
     where = ("--repo", str(repo), "--state", str(repo.parent / "state"))
-    refused(orchestrate("status", *where, cwd=repo), 2, "no run of this repository is known")
+    assert_refused(orchestrate("status", *where, cwd=repo), 2, "no run of this repository is known")
     migrate(repo, RECIPE)
-    refused(orchestrate("status", "ghost", *where, cwd=repo), 2, "'ghost' is no run of this repository")
-    refused(orchestrate("show", "latest", "ghost.py", *where, cwd=repo), 2, "does not cover 'ghost.py'")
-    refused(
+    assert_refused(orchestrate("status", "ghost", *where, cwd=repo), 2, "'ghost' is no run of this repository")
+    assert_refused(orchestrate("show", "latest", "ghost.py", *where, cwd=repo), 2, "does not cover 'ghost.py'")
+    assert_refused(
         orchestrate("logs", "latest", "ghost.py", *where, cwd=repo), 2, "nothing that happened in run", "'ghost.py'"
     )
-    refused(orchestrate("diff", "latest", "calc.py", "--attempt", "2", *where, cwd=repo), 2, "has no attempts")
+    assert_refused(orchestrate("diff", "latest", "calc.py", "--attempt", "2", *where, cwd=repo), 2, "has no attempts")
     assert "calc.py transformed" in orchestrate("logs", "latest", "calc.py", *where, cwd=repo).out
 
 
 def test_a_project_file_that_wants_more_than_it_may_have(repo: Path) -> None:
     (repo / "orchestrate.toml").write_text('[hands]\nread_only = ["/etc"]\n')
-    refused(migrate(repo, RECIPE), 2, "orchestrate.toml:2: hands.read_only may not be set", "--trust-project")
+    assert_refused(migrate(repo, RECIPE), 2, "orchestrate.toml:2: hands.read_only may not be set", "--trust-project")
 
 
 def test_a_linter_behind_the_tests_counts_although_all_tests_pass(repo: Path) -> None:
@@ -202,13 +202,13 @@ def test_a_gate_that_floods_with_the_change_says_so_and_nothing_lands(repo: Path
 def test_a_state_directory_inside_the_checkout(repo: Path) -> None:
     words = ("migrate", "run", "recipe.toml", "--repo", str(repo), "--state", str(repo / "state"))
     (repo.parent / "recipe.toml").write_text(RECIPE)
-    refused(orchestrate(*words, cwd=repo.parent), 2, "would lie inside the checkout", "--state DIR")
+    assert_refused(orchestrate(*words, cwd=repo.parent), 2, "would lie inside the checkout", "--state DIR")
     assert git(repo, "status", "--porcelain") == ""
 
 
 def test_a_recipe_that_is_wrong_is_one_json_object_too(repo: Path) -> None:
     done = migrate(repo, "schema = 1\n", "--json")
-    refused(done, 2, "scope is missing")
+    assert_refused(done, 2, "scope is missing")
     assert (done.json["outcome"], done.json["exit"]) == ("not-started", 2)
 
 
