@@ -2,12 +2,16 @@
 
 import ast
 import json
+import threading
 import tomllib
 import warnings
 from collections.abc import Callable
 from pathlib import PurePosixPath
 
 _Parser = Callable[[bytes], object]
+
+_ONE_AT_A_TIME = threading.Lock()
+"""CPython 3.11 counts the recursion of `ast` for all threads together (python/cpython#106905)."""
 
 
 def parse_error(path: str, before: bytes, after: bytes) -> str:
@@ -29,7 +33,7 @@ def _error(parser: _Parser, content: bytes) -> str:
 
 
 def _python(content: bytes) -> object:
-    with warnings.catch_warnings():
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(content)
 
