@@ -1,8 +1,5 @@
 """Whether a file still parses after a step."""
 
-import sys
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 from orchestrator.migrate.parsing import parse_error
@@ -26,15 +23,3 @@ from orchestrator.migrate.parsing import parse_error
 def test_what_parsed_before_must_parse_afterwards(path: str, before: bytes, after: bytes, said: str) -> None:
     error = parse_error(path, before, after)
     assert (said in error) if said else error == ""
-
-
-def test_files_can_be_parsed_in_several_threads() -> None:
-    source = b"x = [1, (2, {3: f(4)})]\ndef f(a, b=1):\n    return a + b * (a - b)\n" * 100
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        with ThreadPoolExecutor(4) as threads:
-            told = list(threads.map(lambda _: parse_error("a.py", source, source), range(60)))
-    finally:
-        sys.setswitchinterval(usual)
-    assert set(told) == {""}
