@@ -32,8 +32,9 @@ class LocalForge:
 
     async def open(self, request: PullRequest) -> OpenedPullRequest:
         """Open the pull request, or update the one that has the same head branch."""
-        while (ref := await self._recorded(request)) is None:
-            pass  # another run took the number: look again
+        ref = await self._recorded(request)
+        while ref is None:  # another run took the number
+            ref = await self._recorded(request)
         page = self._directory / f"{ref.removeprefix(_PREFIX)}.md"
         await to_thread.run_sync(_write_page, page, request)
         return OpenedPullRequest(forge=self.name, ref=ref, url=page.as_uri())

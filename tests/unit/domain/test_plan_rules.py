@@ -106,7 +106,7 @@ def test_two_globs_that_match_one_path_are_seen_to_overlap(path: str, one: str, 
 @given(st.text("!#\\/[]*?ab-. \n\0", max_size=8))
 def test_what_is_taken_for_a_glob_can_be_matched(text: str) -> None:
     assume(is_glob(text))
-    GitIgnoreSpec.from_lines([text]).match_file("a")
+    assert GitIgnoreSpec.from_lines([text]).match_file("a") in {True, False}, "and it raises nothing"
 
 
 @pytest.mark.parametrize(("one", "other"), [("src/*.py", "src/*.js"), ("src/a*", "src/b*"), ("src/**", "lib/**")])
