@@ -9,6 +9,7 @@ from orchestrator.agent.tools.base import ToolResult
 from orchestrator.domain.chat import ToolCall
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.excerpt import cap
+from orchestrator.ports.effect import effect
 from orchestrator.ports.ledger import Ledger
 
 
@@ -61,19 +62,18 @@ class Actor:
     async def _use(self, name: str, number: int, call: ToolCall) -> ToolResult:
         key = self._ledger.next_key(name)
         shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": number, "name": call.name}
-        await self._ledger.append(ToolCalled(**shared, arguments=await self._ledger.keep(call.arguments)))
+        called = ToolCalled(**shared, arguments=await self._ledger.keep(call.arguments))
         begun = monotonic()
-        result = await self._run(call)
-        shown = replace(result, text=cap(result.text).text or "[no output]")
-        await self._ledger.append(
-            ToolReturned(
+        async with effect(self._ledger, called) as using:
+            result = await self._run(call)
+            shown = replace(result, text=cap(result.text).text or "[no output]")
+            using.done = ToolReturned(
                 **shared,
                 call_id=call.id,
                 ok=shown.is_ok,
                 observation=await self._ledger.keep(shown.text),
                 seconds=round(monotonic() - begun, 3),
             )
-        )
         return shown
 
     async def _run(self, call: ToolCall) -> ToolResult:

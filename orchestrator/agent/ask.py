@@ -8,6 +8,7 @@ from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplie
 from orchestrator.llm.budget import Budget
 from orchestrator.llm.errors import ModelError
 from orchestrator.llm.retry import RetryPolicy, complete_with_retries
+from orchestrator.ports.effect import effect
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.models import ModelClient
 
@@ -52,10 +53,9 @@ class _JournaledTries:
             model=request.model,
         )
         self._open = called
-        await self._ledger.append(called)
-        reply = await self._client.complete(request)
-        await self._ledger.append(
-            ModelReplied(
+        async with effect(self._ledger, called, unsettled=(ModelError,)) as asking:
+            reply = await self._client.complete(request)
+            asking.done = ModelReplied(
                 **_shared(called),
                 model=reply.model or request.model,
                 text=await self._ledger.keep(reply.text),
@@ -64,7 +64,6 @@ class _JournaledTries:
                 usage=reply.usage,
                 seconds=round(reply.seconds, 3),
             )
-        )
         return reply
 
     async def failed(self, error: ModelError, _try_no: int, retry_in_s: float | None) -> None:

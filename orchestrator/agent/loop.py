@@ -12,9 +12,11 @@ from orchestrator.agent.spec import SessionSpec
 from orchestrator.agent.stuck import StuckWatch
 from orchestrator.domain.attempt import Exit
 from orchestrator.domain.event import Event
-from orchestrator.domain.event.work import SessionEnded, SessionStarted, TurnEnded
+from orchestrator.domain.event.work import SessionEnded, SessionStarted, SnapshotTaken, SnapshotTaking, TurnEnded
 from orchestrator.domain.ids import TreeId
 from orchestrator.llm.errors import ContextOverflow, RequestRefused
+from orchestrator.ports.effect import effect
+from orchestrator.ports.hands import Workspace
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.roles import SessionResult
 
@@ -134,8 +136,7 @@ class _Session:
         """Record a turn, together with the session's end if this was the last: nothing can come between the two."""
         number = len(self._conversation.turns)
         if self._actor.has_mutated and self._spec.workspace and self._spec.anchor:
-            snapshot = await self._spec.workspace.snapshot(f"{self._spec.id} turn {number}", self._spec.anchor)
-            self._tree = snapshot.tree
+            self._tree = await self._snapshot(number, self._spec.workspace, self._spec.anchor)
         self._conversation.turns.append(turn)
         turn.nudge = "" if is_final else self._nudge(turn)
         whole = TurnEnded(task=self._spec.task, session=self._spec.id, turn=number, tree=self._tree, nudge=turn.nudge)
@@ -144,6 +145,14 @@ class _Session:
             return await self._end(*ended, whole)
         await self._ledger.append(whole)
         return None
+
+    async def _snapshot(self, turn: int, workspace: Workspace, anchor: str) -> TreeId:
+        key = self._ledger.next_key(f"snapshot/{self._spec.id}/{turn}")
+        shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": turn}
+        async with effect(self._ledger, SnapshotTaking(**shared)) as taking:
+            snapshot = await workspace.snapshot(f"{self._spec.id} turn {turn}", anchor)
+            taking.done = SnapshotTaken(**shared, tree=snapshot.tree)
+        return snapshot.tree
 
     def _nudge(self, turn: Turn) -> str:
         """What the harness says after a turn: what leads nowhere, what went wrong, what runs out."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from orchestrator.domain.event.work import WorkspaceLeased, WorkspaceLeasing
 from orchestrator.domain.ids import CommitId
+from orchestrator.ports.effect import effect
 from orchestrator.ports.hands import Hands, Workspace
 from orchestrator.ports.ledger import Ledger
 
@@ -33,7 +34,7 @@ class JournaledHands:
     async def open(self, commit: CommitId, purpose: str) -> Workspace:
         """A clean workspace at a commit, booked under its purpose."""
         key = self._ledger.next_key(f"workspace/{purpose}")
-        await self._ledger.append(WorkspaceLeasing(key=key, purpose=purpose, commit=commit))
-        workspace = await self._hands.open(commit, purpose)
-        await self._ledger.append(WorkspaceLeased(key=key, name=workspace.name))
+        async with effect(self._ledger, WorkspaceLeasing(key=key, purpose=purpose, commit=commit)) as leasing:
+            workspace = await self._hands.open(commit, purpose)
+            leasing.done = WorkspaceLeased(key=key, name=workspace.name)
         return workspace

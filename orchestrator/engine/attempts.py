@@ -1,7 +1,6 @@
 """Attempts: begin one, let the worker work, keep what it made as a candidate."""
 
 from orchestrator.domain.attempt import Attempt, AttemptMode, Exit
-from orchestrator.domain.event.run import EffectAbandoned
 from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, CandidateTaken, CandidateTaking
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import TaskId, ref_name
@@ -11,6 +10,7 @@ from orchestrator.domain.verdict import VerdictKind
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.unkeepable import unkeepable
 from orchestrator.errors import EnvironmentProblem
+from orchestrator.ports.effect import effect
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import Roles, SessionResult, WorkBrief
 from worktrees.diff import diff
@@ -114,16 +114,12 @@ async def _take_candidate(context: RunContext, attempt: Attempt, workspace: Work
     """Snapshot the workspace from outside, whatever the worker says of it, so that no work is ever lost."""
     key = context.journal.next_key(f"candidate/{attempt.task}@{attempt.number}")
     ref = context.ref("tasks", ref_name(attempt.task), str(attempt.number))
-    await context.journal.append(CandidateTaking(key=key, task=attempt.task, number=attempt.number))
     message = f"{attempt.task}: attempt {attempt.number}\n\nOrchestrate-Run: {context.state.run.run}\n"
-    try:
+    taking = CandidateTaking(key=key, task=attempt.task, number=attempt.number)
+    async with effect(context.journal, taking) as happening:
         snapshot = await workspace.snapshot(message, ref, attempt.base)
-    except EnvironmentProblem as problem:
-        await context.journal.append(EffectAbandoned(key=key, task=attempt.task, reason=str(problem)))
-        raise
-    changed = await diff(context.repository.git, attempt.base, snapshot.commit)
-    await context.journal.append(
-        CandidateTaken(
+        changed = await diff(context.repository.git, attempt.base, snapshot.commit)
+        happening.done = CandidateTaken(
             key=key,
             task=attempt.task,
             number=attempt.number,
@@ -135,4 +131,3 @@ async def _take_candidate(context: RunContext, attempt: Attempt, workspace: Work
             removed=changed.removed,
             dropped=tuple(map(printable, snapshot.dropped)),
         )
-    )

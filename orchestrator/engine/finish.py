@@ -3,6 +3,7 @@
 from orchestrator.domain.event.run import Outcome, PrOpened, PrOpening, RunEnded
 from orchestrator.domain.plain import one_line
 from orchestrator.engine.context import RunContext
+from orchestrator.ports.effect import effect
 from orchestrator.ports.forge import PullRequest
 
 EXIT_CODES: dict[Outcome, int] = {"done": 0, "partial": 3, "rejected": 4, "nothing-changed": 4, "failed": 4}
@@ -19,19 +20,19 @@ async def open_pull_request(context: RunContext, title: str, body: str) -> None:
     head = await context.head()
     run = context.state.run
     key = context.journal.next_key(f"pr/{run.branch}/{head}")
-    await context.journal.append(PrOpening(key=key, forge=context.forge.name, head=head))
-    opened = await context.forge.open(
-        PullRequest(
-            run=run.run,
-            title=one_line(title, 200),
-            body=body,
-            head=run.branch,
-            commit=head,
-            base=run.base,
-            target=run.target,
+    async with effect(context.journal, PrOpening(key=key, forge=context.forge.name, head=head)) as opening:
+        opened = await context.forge.open(
+            PullRequest(
+                run=run.run,
+                title=one_line(title, 200),
+                body=body,
+                head=run.branch,
+                commit=head,
+                base=run.base,
+                target=run.target,
+            )
         )
-    )
-    await context.journal.append(PrOpened(key=key, forge=opened.forge, ref=opened.ref, url=opened.url))
+        opening.done = PrOpened(key=key, forge=opened.forge, ref=opened.ref, url=opened.url)
 
 
 async def end_run(context: RunContext, outcome: Outcome, reason: str) -> None:

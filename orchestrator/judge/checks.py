@@ -13,6 +13,7 @@ from orchestrator.domain.text import Text
 from orchestrator.hands.reading import read_ends
 from orchestrator.hands.run import run_command
 from orchestrator.judge.reports import ParsedReport, parse_report
+from orchestrator.ports.effect import effect
 from orchestrator.ports.hands import Command, CommandResult, Ending, Hands
 from orchestrator.ports.ledger import Ledger
 
@@ -41,14 +42,14 @@ class CheckRunner:
             EnvironmentProblem: no workspace or sandbox could be had.
         """
         key = self._ledger.next_key(f"check/{check_name(spec)}/{tree}")
-        await self._ledger.append(CheckStarted(key=key, check=spec.id, tree=tree, purpose=purpose))
-        workspace = await self._hands.open(commit, purpose)
-        try:
-            result = await run_command(workspace, self._command(spec))
-        finally:
-            await workspace.close()
-        receipt = await self._receipt(key, spec, tree, result)
-        await self._ledger.append(CheckFinished(key=key, receipt=receipt))
+        async with effect(self._ledger, CheckStarted(key=key, check=spec.id, tree=tree, purpose=purpose)) as check:
+            workspace = await self._hands.open(commit, purpose)
+            try:
+                result = await run_command(workspace, self._command(spec))
+            finally:
+                await workspace.close()
+            receipt = await self._receipt(key, spec, tree, result)
+            check.done = CheckFinished(key=key, receipt=receipt)
         return receipt
 
     def _command(self, spec: CheckSpec) -> Command:

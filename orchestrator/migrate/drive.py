@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from orchestrator.domain.event.landing import UnitEjected
+from orchestrator.domain.event.landing import RefSet, RefSetting, UnitEjected
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import Outcome
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
@@ -20,6 +20,7 @@ from orchestrator.migrate.ladder import leftover, passes, takes, to_queue
 from orchestrator.migrate.pr_text import migration_body
 from orchestrator.migrate.recipe import Recipe, Step
 from orchestrator.migrate.transform import run_step
+from orchestrator.ports.effect import effect
 from orchestrator.ports.gate import GateResult
 from orchestrator.queue.compose import OverlayComposer
 from orchestrator.queue.lander import Lander
@@ -80,7 +81,11 @@ class MigrationRun:
         """Point a ref at what the ladder has made so far, so that git keeps it."""
         units = [UnitId(file.path) for file in to_queue(self._context.state.files.values())]
         composed = await self._composer().compose(start, units)
-        await set_ref(self._context.repository.git, self._context.ref("steps", step), composed.commit)
+        ref, journal = self._context.ref("steps", step), self._context.journal
+        setting = RefSetting(key=journal.next_key(f"ref/{ref}"), ref=ref, commit=composed.commit)
+        async with effect(journal, setting) as happening:
+            await set_ref(self._context.repository.git, ref, composed.commit)
+            happening.done = RefSet(key=setting.key)
 
     async def _land(self, name: str) -> None:
         await self._mark_landed()

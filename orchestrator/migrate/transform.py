@@ -9,6 +9,7 @@ from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import Interrupted
 from orchestrator.migrate.bench import Bench, StepRun
+from orchestrator.ports.effect import effect
 
 
 async def run_step(
@@ -27,27 +28,26 @@ async def run_step(
     """
     key = context.journal.next_key(f"step/{run.step.id}")
     begun = anyio.current_time()
-    await context.journal.append(StepStarted(key=key, step=run.step.id, rung=run.rung, files=len(files)))
-    if run.step.per == "shard" and files:
-        await _on_bench(context, run, files)
-    else:
-        await _one_by_one(context, run, files)
-    if context.state.is_draining:
-        raise Interrupted("drained: what was running is finished, the rest waits")
-    await keep()
+    started = StepStarted(key=key, step=run.step.id, rung=run.rung, files=len(files))
+    async with effect(context.journal, started) as happening:
+        if run.step.per == "shard" and files:
+            await _on_bench(context, run, files)
+        else:
+            await _one_by_one(context, run, files)
+        if context.state.is_draining:
+            raise Interrupted("drained: what was running is finished, the rest waits")
+        await keep()
+        happening.done = _finished(context, run, files, key, round(anyio.current_time() - begun, 3))
+
+
+def _finished(context: RunContext, run: StepRun, files: Sequence[FileRecord], key: str, seconds: float) -> StepFinished:
     after = [context.state.files[file.path] for file in files]
     restored = sum(file.status == FileStatus.RESTORED for file in after)
     pairs = zip(files, after, strict=True)
     changed = sum(now.status == FileStatus.TRANSFORMED and now.blob != was.blob for was, now in pairs)
-    await context.journal.append(
-        StepFinished(
-            key=key,
-            step=run.step.id,
-            changed=changed,
-            unchanged=len(files) - changed - restored,
-            restored=restored,
-            seconds=round(anyio.current_time() - begun, 3),
-        )
+    unchanged = len(files) - changed - restored
+    return StepFinished(
+        key=key, step=run.step.id, changed=changed, unchanged=unchanged, restored=restored, seconds=seconds
     )
 
 

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged, UnitEjected
-from orchestrator.domain.event.run import EffectAbandoned
 from orchestrator.domain.ids import CommitId, UnitId
-from orchestrator.errors import PersonNeeded
+from orchestrator.ports.effect import effect
 from orchestrator.ports.gate import Gate, GateResult
 from orchestrator.ports.ledger import Ledger
 from orchestrator.queue.branch import PrBranch
@@ -109,15 +108,10 @@ class _Round:
     async def _move(self, old: CommitId | None, green: Composed, units: Units) -> None:
         key = self._ledger.next_key(f"land/{green.commit}")
         name = self._branch.name
-        await self._ledger.append(
-            LandingStarted(key=key, branch=name, old=old, new=green.commit, tree=green.tree, units=units)
-        )
-        try:
+        started = LandingStarted(key=key, branch=name, old=old, new=green.commit, tree=green.tree, units=units)
+        async with effect(self._ledger, started) as landing:
             await self._branch.advance(old, green.commit, f"orchestrate: land {len(units)}")
-        except (RefMoved, PersonNeeded) as error:
-            await self._ledger.append(EffectAbandoned(key=key, reason=str(error)))
-            raise
-        await self._ledger.append(LandingFinished(key=key, branch=name, new=green.commit, tree=green.tree, units=units))
+            landing.done = LandingFinished(key=key, branch=name, new=green.commit, tree=green.tree, units=units)
 
     def _ejected(self, guilty: Units) -> tuple[UnitEjected, ...]:
         red = [

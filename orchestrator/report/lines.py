@@ -7,6 +7,7 @@ from orchestrator.domain.plain import strip_controls
 
 DETAIL = {"tool.called", "model.called", "turn.ended", "workspace.leasing", "workspace.leased", "candidate.taking"}
 DETAIL |= {"landing.started", "pr.opening", "effect.abandoned"}
+DETAIL |= {"snapshot.taking", "snapshot.taken", "ref.setting", "ref.set"}
 """Events that only `logs --all` shows."""
 
 

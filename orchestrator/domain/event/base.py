@@ -23,6 +23,11 @@ class Intent(Event):
 
     key: str
 
+    @property
+    def effect(self) -> str:
+        """Which kind of effect this begins: a name in `orchestrator.domain.effects.EFFECTS`."""
+        return self.kind.partition(".")[0]
+
 
 class Done(Event):
     """Written after an external effect, with the key of its intent."""

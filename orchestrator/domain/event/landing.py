@@ -59,3 +59,19 @@ class LandingFinished(Done):
     new: CommitId
     tree: TreeId
     units: tuple[UnitId, ...]
+
+
+class RefSetting(Intent):
+    """A ref of the run's own is about to be pointed at a commit."""
+
+    kind: Literal["ref.setting"] = "ref.setting"
+    v: Literal[1] = 1
+    ref: str
+    commit: CommitId
+
+
+class RefSet(Done):
+    """The ref points at the commit."""
+
+    kind: Literal["ref.set"] = "ref.set"
+    v: Literal[1] = 1

@@ -229,6 +229,25 @@ class ToolReturned(Done):
     seconds: float
 
 
+class SnapshotTaking(Intent):
+    """The workspace is about to be kept after a turn that may have changed it."""
+
+    kind: Literal["snapshot.taking"] = "snapshot.taking"
+    v: Literal[1] = 1
+    session: SessionId
+    turn: int
+
+
+class SnapshotTaken(Done):
+    """The workspace's content stands in git as `tree`."""
+
+    kind: Literal["snapshot.taken"] = "snapshot.taken"
+    v: Literal[1] = 1
+    session: SessionId
+    turn: int
+    tree: TreeId
+
+
 class TurnEnded(Event):
     """All tools of a turn have returned; `tree` is the workspace's content, from which the session can go on."""
 

@@ -1,0 +1,30 @@
+"""Named crash points: places where a test may end this process with SIGKILL, compiled into the code that users run.
+
+`ORCHESTRATE_CRASH_AT=landing.before-done` ends the process when it comes there, `…:3` when it comes there for the
+third time. `orchestrator.domain.effects.CRASH_POINTS` has all names.
+"""
+
+import os
+import signal
+
+VARIABLE = "ORCHESTRATE_CRASH_AT"
+
+
+class _Awaited:
+    """The point that this process is to die at, and how many times it is still to be passed."""
+
+    def __init__(self, given: str) -> None:
+        self.name, _, count = given.partition(":")
+        self.left = int(count) if count.isdigit() else 1
+
+
+_awaited = _Awaited(os.environ.get(VARIABLE, ""))
+
+
+def crash_point(name: str) -> None:
+    """Die here if this is the point that the environment names; otherwise nothing."""
+    if name != _awaited.name:
+        return
+    _awaited.left -= 1
+    if _awaited.left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)

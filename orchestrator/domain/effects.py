@@ -1,0 +1,34 @@
+"""Every kind of effect on the world outside the journal, and how one is settled whose process died in the middle."""
+
+from collections.abc import Mapping
+
+MOMENTS = ("before-intent", "after-intent", "before-done", "after-done")
+"""Where a process may die around an effect; `docs/effects.md` says what is true at each."""
+
+EFFECTS: Mapping[str, str] = {
+    "workspace": "Abandoned: a workspace is leased anew, and idle ones are swept; nothing in it was promised.",
+    "candidate": "Abandoned and taken again: the same files make the same commit, and its ref is simply set again.",
+    "snapshot": "Abandoned: the turn was not booked as whole, so its tools run again on the tree of the turn before.",
+    "model": "Booked as possibly billed (`model.failed`, error `lost`) and asked again with the same request.",
+    "tool": "Abandoned: the workspace goes back to the tree of the last whole turn, and the turn's tools run again.",
+    "check": "Abandoned and run again in a fresh workspace: only a recorded receipt counts.",
+    "landing": "Done if the PR branch holds the commit, else abandoned: the branch moves by compare-and-swap.",
+    "ref": "Abandoned and set again: setting a ref twice to the same commit is the same as once.",
+    "pr": "Abandoned and opened again: the forge finds the pull request of the branch and updates it.",
+    "step": "Abandoned; the step goes on with the files that are not yet booked.",
+}
+"""Effect → what recovery does with an intent that has no done event. Names are the first words of intents' kinds."""
+
+_ELSEWHERE = (
+    "engine.before-claim",
+    "engine.after-claim",
+    "recovery.before",
+    "recovery.after",
+    "inbox.before-record",
+    "inbox.after-record",
+    "journal.before-commit",
+    "journal.after-commit",
+)
+
+CRASH_POINTS: tuple[str, ...] = (*(f"{name}.{moment}" for name in EFFECTS for moment in MOMENTS), *_ELSEWHERE)
+"""All names that `orchestrator.crash.crash_point` is called with."""

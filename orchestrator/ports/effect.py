@@ -1,0 +1,53 @@
+"""The one way to do something outside the journal: intent, effect, done, with a crash point between any two of them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from orchestrator.crash import crash_point
+from orchestrator.domain.event import Done, Event, Intent
+from orchestrator.domain.event.run import EffectAbandoned
+from orchestrator.errors import JournalProblem, OrchestrateError
+from orchestrator.ports.ledger import Ledger
+from worktrees.errors import GitError
+
+
+@dataclass
+class Happening:
+    """An effect under way; the block that has it must set `done`. `along` is recorded together with it."""
+
+    done: Done | None = None
+    along: tuple[Event, ...] = ()
+
+
+@asynccontextmanager
+async def effect(
+    ledger: Ledger, intent: Intent, unsettled: tuple[type[Exception], ...] = ()
+) -> AsyncIterator[Happening]:
+    """Record the intent, let the block do the effect, and record what it set as `done`.
+
+    An error of ours or of git in the block is recorded as `effect.abandoned`, but for those in `unsettled`, whose end
+    the caller records. Anything else, such as being cancelled, leaves the intent open: recovery settles it.
+
+    Raises:
+        JournalProblem: the intent could not be recorded, and nothing was done; or the effect happened and could not be.
+    """
+    name = intent.effect
+    happening = Happening()
+    crash_point(f"{name}.before-intent")
+    await ledger.append(intent)
+    crash_point(f"{name}.after-intent")
+    try:
+        yield happening
+    except unsettled:
+        raise
+    except JournalProblem:
+        raise
+    except (OrchestrateError, GitError) as error:
+        await ledger.append(EffectAbandoned(task=intent.task, key=intent.key, reason=str(error)))
+        raise
+    if happening.done is None or happening.done.key != intent.key:
+        raise ValueError(f"the effect {intent.key} was left without the event that tells of its end")
+    crash_point(f"{name}.before-done")
+    await ledger.append(happening.done, *happening.along)
+    crash_point(f"{name}.after-done")
