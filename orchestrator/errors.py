@@ -46,6 +46,12 @@ class JournalProblem(EnvironmentProblem):
     """The journal cannot be read or written: disk full, corrupt file, unknown event version."""
 
 
+class Replaced(JournalProblem):
+    """Another process took the run over while this one slept; this one may record nothing more."""
+
+    exit_code = 8
+
+
 class RunLocked(OrchestrateError):
     """Another process is working on this run."""
 

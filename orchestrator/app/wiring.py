@@ -94,7 +94,7 @@ async def open_run(wiring: Wiring) -> AsyncIterator[RunContext]:
         if wiring.watcher:
             journal.listeners.append(wiring.watcher.recorded)
             wiring.watcher.opened(journal.state)
-        await journal.append(*wiring.first, engine_started(journal.state.epoch + 1))
+        await journal.append(*wiring.first, engine_started(journal.epoch))
         journaled = JournaledHands(hands, journal)
         runner = CheckRunner(journaled, journal, wiring.config.hands.output_mb * 1024 * 1024)
         yield RunContext(

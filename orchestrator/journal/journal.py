@@ -18,6 +18,7 @@ from orchestrator.domain.state import RunState
 from orchestrator.domain.text import INLINE_CHARS, Text
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.blobs import Blobs
+from orchestrator.journal.escape import escaped, storable
 from orchestrator.journal.store import Store
 from orchestrator.ports.ledger import Clock
 
@@ -49,6 +50,7 @@ class Journal:
     def __init__(self, directory: Path, clock: Clock) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self._store = Store.open_writer(directory / "journal.db")
+        self._epoch = self._store.claim()
         self._blobs = Blobs(directory / "blobs")
         self._clock = clock
         self._state = fold(self._store.read())
@@ -60,6 +62,11 @@ class Journal:
         self.listeners: list[Listener] = []
         self.projections: dict[str, Projector] = {}
         """What to derive for readers, by name: written with the events, now and then and when the run stops."""
+
+    @property
+    def epoch(self) -> int:
+        """How many processes have claimed this journal, with this one; only the last of them can append."""
+        return self._epoch
 
     @property
     def state(self) -> RunState:
@@ -74,6 +81,7 @@ class Journal:
         """Make the events durable, all or none, and fold them into the state.
 
         Raises:
+            Replaced: another process has taken the run over since.
             JournalProblem: they could not be written.
         """
         if self._failure:
@@ -89,7 +97,7 @@ class Journal:
             raise self._failure
 
     def _place(self, event: Event) -> None:
-        recorded = Recorded(self._state.seq + 1, self._clock.now(), event)
+        recorded = Recorded(self._state.seq + 1, self._clock.now(), storable(event))
         advance(self._state, recorded)
         self._pending.append(recorded)
 
@@ -123,16 +131,17 @@ class Journal:
 
     async def keep(self, text: str) -> Text:
         """Store a text of any length and return how it stands in an event."""
+        text = escaped(text)
         if len(text) <= INLINE_CHARS:
             return Text.inline(text)
-        sha = await self.keep_bytes(text.encode("utf-8", "surrogateescape"))
+        sha = await self.keep_bytes(text.encode())
         return Text(head=text[:INLINE_CHARS], size=len(text), sha=sha)
 
     async def read(self, text: Text) -> str:
         """The whole of a kept text."""
         if text.sha is None:
             return text.head
-        return (await self.read_bytes(text.sha)).decode("utf-8", "surrogateescape")
+        return (await self.read_bytes(text.sha)).decode("utf-8", "replace")
 
     async def keep_bytes(self, content: bytes) -> str:
         """Store a blob and return its sha256."""

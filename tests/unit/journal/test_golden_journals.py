@@ -1,31 +1,51 @@
 """Journals that earlier versions wrote must be readable for ever, and tell the same story."""
 
 import json
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from orchestrator.domain.event import Recorded
 from orchestrator.domain.fold import fold
+from orchestrator.journal.schema import SCHEMA_VERSION
 from orchestrator.journal.store import Store, read_all
 from orchestrator.report.status import status_object
 from tests.golden import DATA, check_golden
 
-KEPT = sorted((DATA / "journals").glob("*.jsonl"))
+JOURNALS = DATA / "journals"
+KEPT = sorted(JOURNALS.glob("*.jsonl"))
 
 
 def restore(lines: Path, path: Path) -> Path:
-    """The journal file that a golden dump was taken from."""
-    Store.open_writer(path).close()
+    """The journal file that a golden dump was taken from, in the schema that its name tells."""
+    schema = int(lines.stem.rpartition(".v")[2])
     connection = sqlite3.connect(path)
+    connection.executescript((JOURNALS / f"schema{schema}.sql").read_text(encoding="utf-8"))
     for line in lines.read_text(encoding="utf-8").splitlines():
-        seq, at, kind, version, body = json.loads(line)
-        row = (seq, at, kind, version, body.get("task"), body.get("session"), body.get("key"), json.dumps(body))
+        seq, at, kind, version, body, *total = json.loads(line)
+        text = json.dumps(body, ensure_ascii=False, separators=(",", ":")) if total else json.dumps(body)
+        row = (seq, at, kind, version, body.get("task"), body.get("session"), body.get("key"), text)
         connection.execute("INSERT INTO event(seq, at, kind, v, task, session, key, body) VALUES(?,?,?,?,?,?,?,?)", row)
+    if schema > 1:
+        _add_sums(connection, lines)
     connection.commit()
     connection.close()
     return path
+
+
+def _add_sums(connection: sqlite3.Connection, lines: Path) -> None:
+    connection.execute("DROP TRIGGER event_is_never_changed")
+    for line in lines.read_text(encoding="utf-8").splitlines():
+        seq, *_, total = json.loads(line)
+        connection.execute("UPDATE event SET sum = ? WHERE seq = ?", (bytes.fromhex(total), seq))
+        connection.execute("UPDATE fence SET seq = ?, sum = ?", (seq, bytes.fromhex(total)))
+
+
+def told(path: Path) -> list[Recorded]:
+    return list(read_all(path))
 
 
 @pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.stem)
@@ -36,5 +56,40 @@ def test_a_kept_journal_still_folds_to_the_same_status(kept: Path, tmp_path: Pat
     check_golden(f"journals/{kept.stem}.status.json", json.dumps(status, indent=1, ensure_ascii=False) + "\n")
 
 
-def test_journals_of_both_kinds_of_run_are_kept() -> None:
-    assert [path.name for path in KEPT] == ["goal.v1.jsonl", "migration.v1.jsonl"]
+def test_journals_of_every_schema_are_kept() -> None:
+    assert [path.name for path in KEPT] == ["goal.v1.jsonl", "goal.v2.jsonl", "migration.v1.jsonl"]
+    assert len(list(JOURNALS.glob("schema*.sql"))) == SCHEMA_VERSION
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.stem)
+def test_a_kept_journal_tells_the_same_after_it_was_migrated(kept: Path, tmp_path: Path) -> None:
+    path = restore(kept, tmp_path / "journal.db")
+    before = told(path)
+    Store.open_writer(path).close()
+    assert told(path) == before
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
+    assert connection.execute("SELECT count(*) FROM event WHERE length(sum) = 8").fetchone() == (len(before),)
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+        connection.execute("DELETE FROM event")
+    connection.close()
+
+
+def test_a_migrated_journal_counts_epochs_on_from_those_it_tells_of(tmp_path: Path) -> None:
+    path = restore(JOURNALS / "goal.v1.jsonl", tmp_path / "journal.db")
+    started = fold(read_all(path)).epoch
+    store = Store.open_writer(path)
+    assert (started, store.claim()) == (1, 2)
+    store.close()
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = restore(JOURNALS / "goal.v1.jsonl", tmp_path / "journal.db")
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE fence(taken)")
+    connection.commit()
+    connection.close()
+    copy = shutil.copy(path, tmp_path / "copy.db")
+    with pytest.raises(Exception, match="fence already exists"):
+        Store.open_writer(path)
+    assert told(path) == told(Path(copy))

@@ -21,6 +21,7 @@ from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.store import Store, read_all
+from orchestrator.journal.sums import BEGINNING, chained
 
 
 def notice(text: str) -> Noticed:
@@ -136,11 +137,13 @@ def test_a_journal_of_a_newer_program_is_refused(tmp_path: Path) -> None:
 
 
 def insert_raw(path: Path, kind: str, version: int, body: str) -> None:
+    """An event as a program that knows other events might have written it: with a sound sum."""
     Store.open_writer(path).close()
+    at = "2026-01-01T00:00:00+00:00"
+    total = chained(BEGINNING, (1, at.encode(), kind.encode(), version, None, None, None, body.encode()))
     connection = sqlite3.connect(path)
     connection.execute(
-        "INSERT INTO event(seq, at, kind, v, body) VALUES(1, '2026-01-01T00:00:00+00:00', ?, ?, ?)",
-        (kind, version, body),
+        "INSERT INTO event(seq, at, kind, v, body, sum) VALUES(1, ?, ?, ?, ?, ?)", (at, kind, version, body, total)
     )
     connection.commit()
     connection.close()

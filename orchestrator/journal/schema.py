@@ -1,0 +1,119 @@
+"""The tables of a journal file, and how a file of an older schema becomes one of today's."""
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from orchestrator.errors import JournalProblem
+from orchestrator.journal.sums import BEGINNING, chained
+
+SCHEMA_VERSION = 2
+
+_TABLES = """
+CREATE TABLE event(
+    seq INTEGER PRIMARY KEY, at TEXT NOT NULL, kind TEXT NOT NULL, v INTEGER NOT NULL,
+    task TEXT, session TEXT, key TEXT, body TEXT NOT NULL, sum BLOB
+);
+CREATE UNIQUE INDEX event_once ON event(kind, key) WHERE key IS NOT NULL;
+CREATE INDEX event_of_session ON event(session, seq) WHERE session IS NOT NULL;
+CREATE TABLE projection(name TEXT PRIMARY KEY, seq INTEGER NOT NULL, at TEXT NOT NULL, body TEXT NOT NULL);
+"""
+_TRIGGERS = """
+CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event
+BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
+CREATE TRIGGER event_is_never_deleted BEFORE DELETE ON event
+BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
+"""
+_FENCE = f"""
+CREATE INDEX event_of_engine ON event(seq) WHERE kind = 'engine.started';
+CREATE TABLE fence(
+    one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, holder TEXT NOT NULL,
+    seq INTEGER NOT NULL, sum BLOB NOT NULL
+);
+INSERT INTO fence VALUES(1, 0, '', 0, x'{BEGINNING.hex()}');
+"""
+"""One row: the epoch of the process that may write and who it is, and the last event with its sum."""
+
+COLUMNS = "seq, at, kind, v, task, session, key, body"
+_HAS = "SELECT count(*) FROM pragma_table_info('event') WHERE name = 'sum'"
+
+
+def create(path: Path) -> None:
+    """Make a journal without events; a process that is killed meanwhile leaves none."""
+    new = path.with_name(f"{path.name}.new")
+    new.unlink(missing_ok=True)
+    connection = sqlite3.connect(new, isolation_level=None)
+    try:
+        script = f"{_TABLES} {_TRIGGERS} {_FENCE} PRAGMA user_version = {SCHEMA_VERSION};"
+        connection.executescript(f"BEGIN; {script} COMMIT;")
+    finally:
+        connection.close()
+    new.replace(path)
+
+
+def version_of(connection: sqlite3.Connection, path: Path) -> int:
+    """The schema of an open journal.
+
+    Raises:
+        JournalProblem: this program cannot read it.
+    """
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if not 1 <= version <= SCHEMA_VERSION:
+        raise JournalProblem(
+            f"{path} has journal schema {version}, this program reads 1 to {SCHEMA_VERSION}: "
+            "use the version of orchestrate that wrote it, or a newer one"
+        )
+    if bool(connection.execute(_HAS).fetchone()[0]) != (version > 1):
+        raise JournalProblem(f"{path} says it has journal schema {version} but has not: its header is damaged")
+    return version
+
+
+def migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring an older journal up to date, in one transaction.
+
+    Raises:
+        JournalProblem: it was written by a newer version of this program.
+    """
+    if version_of(connection, path) == SCHEMA_VERSION:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        while (version := version_of(connection, path)) < SCHEMA_VERSION:
+            _MIGRATIONS[version](connection)
+            connection.execute(f"PRAGMA user_version = {version + 1}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _add_sums_and_fence(connection: sqlite3.Connection) -> None:
+    _run(connection, "DROP TRIGGER event_is_never_changed; DROP TRIGGER event_is_never_deleted")
+    connection.execute("ALTER TABLE event ADD COLUMN sum BLOB")
+    seq, previous, after = 0, BEGINNING, -1
+    while rows := connection.execute(
+        f"SELECT {COLUMNS} FROM event WHERE seq > ? ORDER BY seq LIMIT 10000", (after,)
+    ).fetchall():
+        sums = []
+        for row in rows:
+            seq, previous = row[0], chained(previous, row)
+            sums.append((previous, seq))
+        connection.executemany("UPDATE event SET sum = ? WHERE seq = ?", sums)
+        after = seq
+    _run(connection, _TRIGGERS + _FENCE)
+    connection.execute("UPDATE fence SET seq = ?, sum = ?", (seq, previous))
+
+
+def _run(connection: sqlite3.Connection, script: str) -> None:
+    """Several statements inside the transaction that is open; `executescript` would end it."""
+    statement = ""
+    for part in script.split(";"):
+        statement += f"{part};"
+        if sqlite3.complete_statement(statement):
+            connection.execute(statement)
+            statement = ""
+
+
+_MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {1: _add_sums_and_fence}
+"""Schema → what makes of it the next one."""

@@ -1,0 +1,24 @@
+"""Checksums of stored events, each chained to the one before it: a changed, removed or swapped row shows."""
+
+from hashlib import blake2b
+from typing import TypeAlias
+
+BEGINNING = bytes(8)
+"""What the sum of the first event is chained to."""
+
+Columns: TypeAlias = tuple[int, bytes, bytes, int, bytes | None, bytes | None, bytes | None, bytes]
+"""An event as it is stored: seq, at, kind, v, task, session, key, body."""
+
+
+def chained(previous: bytes, row: Columns) -> bytes:
+    """The sum (8 bytes) of an event that follows the one whose sum is `previous`.
+
+    Raises:
+        TypeError: the row holds values that no event has.
+    """
+    seq, at, kind, version, task, session, key, body = row
+    parts = [
+        b"-" if part is None else b"%d:%b" % (len(part), part)  # with its length, so that no two rows look alike
+        for part in (at, kind, task, session, key, body)
+    ]
+    return blake2b(b"%b%d %d " % (previous, seq, version) + b"".join(parts), digest_size=8).digest()
