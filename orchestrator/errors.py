@@ -76,6 +76,12 @@ class Terminated(OrchestrateError):
     exit_code = 143
 
 
+class RunCancelled(OrchestrateError):
+    """A person gave up the run; what landed stays."""
+
+    exit_code = 4
+
+
 class ToolRefused(OrchestrateError):
     """A tool call was refused; the message goes back to the model, which may try something else."""
 

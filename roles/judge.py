@@ -65,7 +65,7 @@ class ModelJudge:
         def problems(verdict: IterationVerdict) -> tuple[str, ...]:
             return _iteration_problems(brief.contract, verdict)
 
-        session = SessionId(f"verdict:{brief.number}")
+        session = SessionId(f"verdict:{brief.number}" + (f"+{brief.again}" if brief.again else ""))
         return await self._ask(session, ROOT, "iteration", values, IterationVerdict, problems)
 
     async def _ask(

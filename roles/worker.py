@@ -31,19 +31,20 @@ class ModelWorker:
         prompt = load("worker")
         tools = tool_box(*self._tools(workspace))
         task, attempt = brief.task, brief.attempt
-        is_revision = attempt.mode == "revise"
+        goes_on = attempt.mode in {"revise", "fork"}
         spec = SessionSpec(
-            id=_session(attempt, attempt.number),
+            id=attempt.session,
             role="worker",
             task=task.id,
             settings=self._settings(task.variant),
             prompt=prompt.sha,
             system=prompt.render(tools=", ".join(f"`{name}`" for name in tools), gate=brief.gate),
-            brief=_again(brief) if is_revision else _first(brief),
+            brief=_again(brief) if goes_on else _first(brief),
             tools=tools,
             workspace=workspace,
             anchor=anchor_ref(self._around.ledger.state.run.run, task.id, str(attempt.number)),
-            continues=_session(attempt, attempt.number - 1) if is_revision else None,
+            continues=_before(attempt) if goes_on else None,
+            until=attempt.fork.turn if attempt.fork else None,
         )
         return await self._around.hold(spec, Handoff)
 
@@ -63,8 +64,11 @@ class ModelWorker:
         ]
 
 
-def _session(attempt: Attempt, number: int) -> SessionId:
-    return SessionId(f"work:{attempt.task}@{number}")
+def _before(attempt: Attempt) -> SessionId:
+    """The conversation that this attempt goes on with."""
+    if attempt.fork:
+        return attempt.fork.session
+    return attempt.model_copy(update={"number": attempt.number - 1}).session
 
 
 def _first(brief: WorkBrief) -> str:
@@ -90,8 +94,14 @@ _GO_ON = (
 
 
 def _earlier(attempt: Attempt) -> str:
+    """What a person says, and what became of the attempt before."""
+    note = f"A person who follows the run says: {attempt.note}\n\n" if attempt.note else ""
+    return note + _before_this(attempt)
+
+
+def _before_this(attempt: Attempt) -> str:
     if not attempt.feedback:
-        return "This is the first attempt."
+        return "This is the first attempt." if attempt.number == 1 else "You begin afresh."
     how = _GO_ON if attempt.start else "An earlier attempt did not land, and you begin afresh."
     parts = [f"{how} What was found:\n{_evidence(attempt)}"]
     if attempt.handoff:
@@ -100,6 +110,10 @@ def _earlier(attempt: Attempt) -> str:
 
 
 def _again(brief: WorkBrief) -> str:
+    attempt = brief.attempt
+    if attempt.fork:
+        said = attempt.note or "Go on from here, on another way than before."
+        return f"A person who follows the run had you begin again from this point: {said}"
     return load("worker-again").render(reasons=_evidence(brief.attempt))
 
 

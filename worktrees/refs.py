@@ -1,8 +1,9 @@
 """Reading, moving and removing refs. What protects a landing is that `move_ref` compares and swaps."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from anyio import to_thread
 
@@ -15,18 +16,25 @@ async def read_ref(git: Git, ref: str) -> str | None:
     return await git.text("rev-parse", "--verify", "--quiet", "--end-of-options", _full(ref), ok=(0, 1)) or None
 
 
-async def move_ref(git: Git, ref: str, new: str, old: str | None, reason: str) -> None:
+async def move_ref(
+    git: Git, ref: str, new: str, old: str | None, reason: str, others: Mapping[str, str] = MappingProxyType({})
+) -> None:
     """Point `ref` at `new` if it still points at `old`; with `old` None it must not exist. `reason` is for the reflog.
 
+    `others` are refs that must point at given objects at the same moment; they are left as they are.
+
     Raises:
-        RefMoved: it points elsewhere by now.
+        RefMoved: it, or one of the others, points elsewhere by now.
         GitError: it could not be moved for another reason, such as a lock that a killed process has left.
     """
     try:
-        await git.run("update-ref", "-m", reason, _full(ref), new, old or "")
+        lines = [f"update {_full(ref)}\0{new}\0{old or '0' * len(new)}\0"]
+        lines += [f"verify {_full(name)}\0{object_}\0" for name, object_ in others.items()]
+        stdin = "".join(lines).encode("utf-8", "surrogateescape")
+        await git.run("update-ref", "-m", reason, "-z", "--stdin", stdin=stdin)
     except GitError as error:
         current = await read_ref(git, ref)
-        if current == old:
+        if current == old and all([await read_ref(git, name) == object_ for name, object_ in others.items()]):
             raise
         raise RefMoved(
             f"{ref} was expected at {old or 'nothing'} but is at {current or 'nothing'}",

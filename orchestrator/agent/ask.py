@@ -5,6 +5,7 @@ from typing import Any
 from orchestrator.agent.spec import SessionSpec
 from orchestrator.domain.chat import Message, Reply, Request
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
+from orchestrator.errors import PersonNeeded
 from orchestrator.llm.budget import Budget
 from orchestrator.llm.errors import ModelError
 from orchestrator.llm.retry import RetryPolicy, complete_with_retries
@@ -27,9 +28,14 @@ class Asker:
 
         Raises:
             LimitReached: the budget does not allow another call.
+            PersonNeeded: a person paused the run.
             ModelError: the provider will not answer this request.
             ProviderDown: it did not answer within the policy's bounds.
         """
+        if self._ledger.state.held is not None:
+            raise PersonNeeded(
+                f"{self._ledger.state.held}; go on with: orchestrate continue {self._ledger.state.run.run}"
+            )
         self._budget.check(self._ledger.state.spent)
         tries = _JournaledTries(self._client, self._ledger)
         return await complete_with_retries(tries, spec.request(turn, messages), self._policy, tries.failed)

@@ -52,7 +52,7 @@ async def run_session(spec: SessionSpec, asker: Asker, ledger: Ledger) -> object
 
 
 async def _begin(spec: SessionSpec, ledger: Ledger) -> Conversation:
-    before = await recall(ledger, spec.continues) if spec.continues else None
+    before = await recall(ledger, spec.continues, spec.until) if spec.continues else None
     await ledger.append(
         SessionStarted(
             task=spec.task,
@@ -63,6 +63,7 @@ async def _begin(spec: SessionSpec, ledger: Ledger) -> Conversation:
             system=await ledger.keep(spec.system),
             brief=await ledger.keep(spec.brief),
             continues=spec.continues,
+            turn=spec.until,
         )
     )
     return Conversation(spec.system, spec.brief, opening=before.conversation if before else None)

@@ -26,14 +26,16 @@ class Remembered:
     detail: str = ""
 
 
-async def recall(ledger: Ledger, session: SessionId) -> Remembered | None:
-    """What the journal holds of a session; None if it never began."""
+async def recall(ledger: Ledger, session: SessionId, until: int | None = None) -> Remembered | None:
+    """What the journal holds of a session, up to and with turn `until` if that is given; None if it never began."""
     events = await ledger.session(session)
     if not events:
         return None
     remembered = Remembered(await _opening(ledger, events))
     for recorded in events[1:]:
         await _remember(ledger, remembered, recorded)
+        if until is not None and len(remembered.conversation.turns) > until:
+            break
     return remembered
 
 
@@ -41,7 +43,7 @@ async def _opening(ledger: Ledger, events: Sequence[Recorded]) -> Conversation:
     started = events[0].event
     if not isinstance(started, SessionStarted):
         raise JournalProblem(f"event {events[0].seq} belongs to a session that never began")
-    before = await recall(ledger, started.continues) if started.continues else None
+    before = await recall(ledger, started.continues, started.turn) if started.continues else None
     return Conversation(
         system=await ledger.read(started.system),
         brief=await ledger.read(started.brief),

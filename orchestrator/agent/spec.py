@@ -14,7 +14,8 @@ from orchestrator.ports.hands import Workspace
 class SessionSpec:
     """A role's conversation about a task.
 
-    `prompt` is the sha of the prompt it was rendered from, `continues` a session whose words it goes on from.
+    `prompt` is the sha of the prompt it was rendered from, `continues` a session whose words it goes on from, up to
+    and with turn `until` if that is given.
     `anchor` is the ref under which the workspace is kept after every turn; without it the workspace is only read.
     """
 
@@ -29,6 +30,7 @@ class SessionSpec:
     workspace: Workspace | None = None
     anchor: str | None = None
     continues: SessionId | None = None
+    until: int | None = None
 
     def request(self, turn: int, messages: tuple[Message, ...]) -> Request:
         """The request of one turn; settings that are not set stay the provider's."""

@@ -1,38 +1,56 @@
-"""What the command line can ask for: run a goal, migrate, resume."""
+"""What the command line can ask for: begin a goal or a migration, go on with a run, work on it in this process."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from getpass import getuser
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 from anyio import to_thread
+from pydantic import ValidationError
 
 from orchestrator.app.options import (
     Options,
     Surroundings,
+    grant,
     look_around,
     open_repository,
     state_directory,
     with_absolute_scripts,
 )
-from orchestrator.app.wiring import Watcher, Wiring, open_run
-from orchestrator.config.layers import load, merged
+from orchestrator.app.wiring import Place, Watcher, open_run
+from orchestrator.config.effective import effective
+from orchestrator.config.layers import load
 from orchestrator.config.model import Config
+from orchestrator.domain.command import Command, Configure, Continue, Sent
 from orchestrator.domain.event.run import RunPaused
 from orchestrator.domain.fold import fold
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.state import RunState
 from orchestrator.engine.begin import NewRun, first_events
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.desk import Desk
+from orchestrator.engine.finish import end_run
 from orchestrator.engine.recover import recover
 from orchestrator.engine.run import GoalRun
-from orchestrator.errors import EnvironmentProblem, JournalProblem, OrchestrateError, UsageProblem, as_ours
-from orchestrator.journal.journal import SystemClock
+from orchestrator.errors import (
+    EnvironmentProblem,
+    JournalProblem,
+    OrchestrateError,
+    Replaced,
+    RunCancelled,
+    UsageProblem,
+    as_ours,
+)
+from orchestrator.hands.local import local_hands
+from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.store import read_all
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.drive import MigrationRun
 from orchestrator.migrate.inventory import take_inventory
-from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.recipe import Recipe, RecipeEnv
 from roles.kit import model_problems
 from worktrees.errors import GitError
 
@@ -53,67 +71,120 @@ class Ended:
         return self.state.ended.exit if self.state.ended else 1
 
 
-async def run_goal(options: Options, goal: str, watcher: Watcher | None = None) -> Ended:
-    """Carry a goal to its end.
+async def begin_goal(options: Options, goal: str) -> Place:
+    """Make a run that is to carry a goal to its end; nothing works on it yet.
 
     Raises:
-        OrchestrateError: the run could not be started; nothing was changed.
+        OrchestrateError: it cannot be started; nothing was changed.
     """
     around = await to_thread.run_sync(look_around, options)
-    checks = around.config.gate.checks()
-    if not checks:
+    if not around.config.gate.checks():
         raise UsageProblem(
             'no gate is configured, so nothing could be judged: give --gate "COMMAND", or set command under [gate]'
         )
     await require_models(around.config)
-    wiring = await _begin(around, NewRun("goal", goal, around.config.pr.prefix))
-    return await _carry_out(replace(wiring, checks=checks, watcher=watcher))
+    return await _begin(around, NewRun("goal", goal, around.config.pr.prefix))
 
 
-async def migrate(options: Options, recipe: Recipe, watcher: Watcher | None = None) -> Ended:
-    """Carry a migration to its end.
+async def begin_migration(options: Options, recipe: Recipe) -> Place:
+    """Make a run that is to carry a migration to its end; nothing works on it yet.
 
     Raises:
-        OrchestrateError: it could not be started, or the recipe matches nothing; nothing was changed.
+        OrchestrateError: it cannot be started, or the recipe matches nothing; nothing was changed.
     """
     around = await to_thread.run_sync(look_around, options)
     base = CommitId(around.repository.head())
     found = await take_inventory(around.repository.git, base, recipe)
     new = NewRun("migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump(), found)
-    wiring = await _begin(around, new)
-    return await _carry_out(replace(wiring, checks=recipe.checks(), env=recipe.env, with_models=False, watcher=watcher))
+    return await _begin(around, new, recipe.env)
+
+
+async def run_goal(options: Options, goal: str, watcher: Watcher | None = None) -> Ended:
+    """Carry a goal to its end in this process; raises as `begin_goal` does."""
+    return await work(await begin_goal(options, goal), watcher)
+
+
+async def migrate(options: Options, recipe: Recipe, watcher: Watcher | None = None) -> Ended:
+    """Carry a migration to its end in this process; raises as `begin_migration` does."""
+    return await work(await begin_migration(options, recipe), watcher)
 
 
 async def resume(options: Options, wanted: str | None, watcher: Watcher | None = None) -> Ended:
-    """Go on with a run that stopped before its end; one that has ended is only reported.
-
-    Settings are those the run began with, but for what `options.flags` say now.
+    """Go on with a run in this process; one that has ended, and that no command waits for, is only reported.
 
     Raises:
-        OrchestrateError: there is no such run, or another process works on it.
+        RunLocked: another process works on it.
+        UsageProblem: as `to_be_resumed` says.
     """
-    repository = await to_thread.run_sync(open_repository, options.repository)
-    where = state_directory(repository, load(None, {"state": options.flags.get("state", {})}).config.state.dir)
-    directory = where.find(wanted)
-    state = await to_thread.run_sync(lambda: fold(read_all(directory.journal)))
-    if state.started is None:
-        raise UsageProblem(f"run {directory.run} stopped before its first event: start it anew")
-    if state.ended:
-        return Ended(directory, state)
-    config = with_absolute_scripts(Config.model_validate(merged(state.run.settings, options.flags)))
-    recipe = Recipe.model_validate(state.run.recipe) if state.run.recipe else None
-    return await _carry_out(
-        Wiring(
-            repository=repository,
-            config=config,
-            state=where,
-            directory=directory,
-            checks=recipe.checks() if recipe else config.gate.checks(),
-            env=recipe.env if recipe else None,
-            with_models=recipe is None,
-            watcher=watcher,
-        )
-    )
+    place, state = await to_thread.run_sync(to_be_resumed, options, wanted)
+    if not is_due(place, state):
+        return Ended(place.directory, state)
+    return await work(place, watcher)
+
+
+def is_due(place: Place, state: RunState) -> bool:
+    """Whether there is anything for an engine to do."""
+    return state.ended is None or any(place.directory.inbox.waiting())
+
+
+def find_run(options: Options, wanted: str | None) -> tuple[Place, RunState]:
+    """A run of a repository and where it stands. Blocks.
+
+    Raises:
+        UsageProblem: there is no such run, or it stopped before its first event.
+    """
+    repository = open_repository(options.repository)
+    state = state_directory(repository, load(None, {"state": options.flags.get("state", {})}).config.state.dir)
+    place = Place(repository, state, state.find(wanted))
+    found = fold(read_all(place.directory.journal))
+    if found.started is None:
+        raise UsageProblem(f"run {place.directory.run} stopped before its first event: start it anew")
+    return place, found
+
+
+def to_be_resumed(options: Options, wanted: str | None) -> tuple[Place, RunState]:
+    """A run that is to be gone on with, and where it stands. Blocks.
+
+    What `options.flags` say of its settings holds from now on.
+
+    Raises:
+        UsageProblem: there is no such run, or the settings are wrong.
+    """
+    place, state = find_run(options, wanted)
+    settings = {key: value for key, value in options.flags.items() if key != "state"}
+    if state.ended is None and state.held is not None:
+        tell(place.directory, Continue())
+    if state.ended is None and settings:
+        tell(place.directory, Configure(settings=_sound(state, settings)))
+    return place, state
+
+
+def tell(directory: RunDirectory, command: Command, key: str = "", by: str = "") -> str:
+    """Leave a command in a run's inbox; the engine acts on it, now or when one is started. Gives the command's key."""
+    sent = Sent(key=key or uuid4().hex, at=SystemClock().now(), by=by or user(), command=command)
+    directory.inbox.send(sent)
+    return sent.key
+
+
+def user() -> str:
+    """The name of whoever gives commands here."""
+    try:
+        return getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
+
+
+def _sound(state: RunState, settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings that make a configuration together with the run's, with scripts named by absolute paths."""
+    try:
+        config = effective(state, settings)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageProblem(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    if "roles" in settings:
+        roles = with_absolute_scripts(config).model_dump(mode="json", by_alias=True)["roles"]
+        return settings | {"roles": {name: roles[name] for name in settings["roles"]}}
+    return settings
 
 
 async def require_models(config: Config, *roles: str) -> None:
@@ -128,34 +199,50 @@ async def require_models(config: Config, *roles: str) -> None:
         raise EnvironmentProblem("\n".join(problems))
 
 
-async def _begin(around: Surroundings, new: NewRun) -> Wiring:
+async def _begin(around: Surroundings, new: NewRun, env: RecipeEnv | None = None) -> Place:
+    async with local_hands(around.repository, around.state.path, grant(around.config, env)) as hands:
+        if hands.refusal:
+            raise EnvironmentProblem(hands.refusal)
     now = SystemClock().now()
     directory = around.state.new_run(now)
     first = await first_events(new, directory.run, around.repository, around.config, now)
-    return Wiring(
-        repository=around.repository,
-        config=around.config,
-        state=around.state,
-        directory=directory,
-        checks=(),
-        first=first,
-    )
-
-
-async def _carry_out(wiring: Wiring) -> Ended:
-    """Work on a run until it ends or something stops it; why it stopped is the last thing recorded."""
-    async with open_run(wiring) as context:
+    with directory.lock():
+        journal = await to_thread.run_sync(Journal, directory.path, SystemClock())
         try:
-            await recover(context)
-            await _execute(context)
+            await journal.append(*first)
+        finally:
+            journal.close()
+    return Place(around.repository, around.state, directory)
+
+
+async def work(place: Place, watcher: Watcher | None = None) -> Ended:
+    """Work on a run until it ends or something stops it; why it stopped is the last thing recorded.
+
+    Raises:
+        RunLocked: another process works on it.
+    """
+    async with open_run(place, watcher) as context:
+        try:
+            if context.state.ended is None and not context.state.cancelled:
+                await recover(context)
+                await _execute(context)
+            await _give_up(context)
+        except RunCancelled:
+            await Desk(context.journal, context.directory.inbox).take_all()
+            await _give_up(context)
         except (OrchestrateError, GitError, OSError) as error:
             problem = as_ours(error)
             if problem is None:
                 raise
-            if not isinstance(problem, JournalProblem):
+            if not isinstance(problem, JournalProblem | Replaced):
                 await context.journal.append(RunPaused(reason=str(problem), exit=problem.exit_code))
-            return Ended(wiring.directory, context.state, problem)
-        return Ended(wiring.directory, context.state)
+            return Ended(place.directory, context.state, problem)
+        return Ended(place.directory, context.state)
+
+
+async def _give_up(context: RunContext) -> None:
+    if context.state.cancelled and context.state.ended is None:
+        await end_run(context, "cancelled", context.state.cancelled)
 
 
 async def _execute(context: RunContext) -> None:

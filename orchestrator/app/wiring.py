@@ -1,8 +1,8 @@
 """Opening a run: lock, journal, hands, gate, forge and roles, put together and taken down again."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -12,25 +12,31 @@ from anyio import to_thread
 from orchestrator.agent.ask import Asker
 from orchestrator.app.hands import JournaledHands
 from orchestrator.app.options import grant, retry_policy
+from orchestrator.config.effective import LiveConfig
 from orchestrator.config.model import Config
+from orchestrator.crash import crash_point
 from orchestrator.domain.chat import Role
-from orchestrator.domain.check import CheckSpec
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Recorded
+from orchestrator.domain.event.run import RunPaused, RunStarted
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import RunState
 from orchestrator.engine.begin import engine_started
 from orchestrator.engine.context import RunContext
-from orchestrator.errors import EnvironmentProblem
+from orchestrator.engine.desk import Desk
+from orchestrator.engine.fence import raise_fence
+from orchestrator.errors import EnvironmentProblem, OrchestrateError
 from orchestrator.forge.local import LocalForge
-from orchestrator.hands.local import local_hands
+from orchestrator.hands.local import LocalHands, local_hands
 from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.journal.lock import LEASE_S
 from orchestrator.journal.runs import RunDirectory, StateDirectory
+from orchestrator.journal.store import read_all
 from orchestrator.judge.checks import CheckRunner
 from orchestrator.judge.gate import HarnessGate
 from orchestrator.llm.budget import Budget
 from orchestrator.llm.limits import LimitedClient, ProviderLimits
 from orchestrator.llm.router import ModelRouter
-from orchestrator.migrate.recipe import RecipeEnv
+from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.ledger import Ledger
 from orchestrator.report.status import STATUS, status_body
 from roles.base import Surroundings as RoleSurroundings
@@ -51,72 +57,88 @@ class Watcher(Protocol):
 
 
 @dataclass(frozen=True)
-class Wiring:
-    """What a run is opened with. `first` are its first events; empty for a run that exists.
-
-    `with_models` is false for runs that ask no model.
-    """
+class Place:
+    """Where a run is: its repository, what is kept for that, and the run's own directory."""
 
     repository: Repository
-    config: Config
     state: StateDirectory
     directory: RunDirectory
-    checks: Sequence[CheckSpec]
-    env: RecipeEnv | None = None
-    first: Sequence[Event] = ()
-    with_models: bool = True
-    watcher: Watcher | None = None
 
 
 @asynccontextmanager
-async def open_run(wiring: Wiring) -> AsyncIterator[RunContext]:
-    """A run that this process works on.
+async def open_run(place: Place, watcher: Watcher | None = None) -> AsyncIterator[RunContext]:
+    """A run that this process works on from now on; nobody else can record or land anything any more.
 
     Raises:
-        RunLocked: another process does.
-        EnvironmentProblem: no sandbox, so nothing could be judged; or the state directory cannot be used.
+        RunLocked: another process works on it.
+        EnvironmentProblem: the state directory cannot be used.
     """
     async with AsyncExitStack() as stack:
+        lock = stack.enter_context(place.directory.lock(_lease_s(place)))
+        crash_point("engine.before-claim")
+        journal = await to_thread.run_sync(Journal, place.directory.path, SystemClock())
+        crash_point("engine.after-claim")
+        stack.callback(journal.close)
+        journal.projections[STATUS] = partial(status_body, journal=place.directory.journal)
+        if watcher:
+            journal.listeners.append(watcher.recorded)
+            watcher.opened(journal.state)
+        await journal.append(engine_started(journal.epoch))
+        epoch = await raise_fence(place.repository.git, journal)
+        await Desk(journal, place.directory.inbox).take_all()
+        live = LiveConfig(journal.state)
+        recipe = Recipe.model_validate(journal.state.run.recipe) if journal.state.run.recipe else None
+        hands = JournaledHands(await _hands(place, live.now, recipe, journal, stack), journal)
+        runner = CheckRunner(hands, journal, live.now.hands.output_mb * 1024 * 1024)
+        yield RunContext(
+            directory=place.directory,
+            journal=journal,
+            live=live,
+            lock=lock,
+            epoch=epoch,
+            repository=place.repository,
+            hands=hands,
+            gate=HarnessGate(runner, journal, recipe.checks() if recipe else live.now.gate.checks()),
+            forge=_forge(place, journal.state),
+            roles=None if recipe else await _roles(place, live, journal, stack),
+        )
+
+
+def _lease_s(place: Place) -> float:
+    """The run's lease; the usual one for a run whose settings cannot be read."""
+    if not place.directory.journal.exists():
+        return LEASE_S
+    with closing(read_all(place.directory.journal)) as events:
+        first = next(events, None)
+    if first is None or not isinstance(first.event, RunStarted):
+        return LEASE_S
+    return Config.model_validate(first.event.settings).run.lease_s
+
+
+async def _hands(
+    place: Place, config: Config, recipe: Recipe | None, journal: Journal, stack: AsyncExitStack
+) -> LocalHands:
+    allowed = grant(config, recipe.env if recipe else None)
+    try:
         hands = await stack.enter_async_context(
-            local_hands(
-                wiring.repository,
-                wiring.state.path,
-                grant(wiring.config, wiring.env),
-                slots=wiring.config.hands.slots or None,
-            )
+            local_hands(place.repository, place.state.path, allowed, slots=config.hands.slots or None)
         )
         if hands.refusal:
             raise EnvironmentProblem(hands.refusal)
-        stack.enter_context(wiring.directory.lock())
-        journal = await to_thread.run_sync(Journal, wiring.directory.path, SystemClock())
-        stack.callback(journal.close)
-        journal.projections[STATUS] = partial(status_body, journal=wiring.directory.journal)
-        if wiring.watcher:
-            journal.listeners.append(wiring.watcher.recorded)
-            wiring.watcher.opened(journal.state)
-        await journal.append(*wiring.first, engine_started(journal.epoch))
-        journaled = JournaledHands(hands, journal)
-        runner = CheckRunner(journaled, journal, wiring.config.hands.output_mb * 1024 * 1024)
-        yield RunContext(
-            directory=wiring.directory,
-            journal=journal,
-            config=wiring.config,
-            repository=wiring.repository,
-            hands=journaled,
-            gate=HarnessGate(runner, journal, wiring.checks),
-            forge=_forge(wiring, journal.state),
-            roles=await _roles(wiring, journal, stack) if wiring.with_models else None,
-        )
+    except OrchestrateError as problem:
+        await journal.append(RunPaused(reason=str(problem), exit=problem.exit_code))
+        raise
+    return hands
 
 
-def _forge(wiring: Wiring, state: RunState) -> LocalForge:
+def _forge(place: Place, state: RunState) -> LocalForge:
     when = state.run.started_at.isoformat(timespec="seconds")
-    return LocalForge(wiring.repository.git, wiring.state.path / "prs", when)
+    return LocalForge(place.repository.git, place.state.path / "prs", when)
 
 
-async def _roles(wiring: Wiring, journal: Journal, stack: AsyncExitStack) -> ModelRoles:
-    router = await stack.enter_async_context(ModelRouter(wiring.directory.path, consumed(journal.state)))
-    return build_roles(wiring.config, journal, router)
+async def _roles(place: Place, live: LiveConfig, journal: Journal, stack: AsyncExitStack) -> ModelRoles:
+    router = await stack.enter_async_context(ModelRouter(place.directory.path, consumed(journal.state)))
+    return build_roles(live.now, journal, router)
 
 
 def build_roles(config: Config, ledger: Ledger, router: ModelRouter) -> ModelRoles:

@@ -1,11 +1,11 @@
 """Finding runs for the verbs that only read: without a git library, a subprocess or (if need be) the configuration."""
 
-import fcntl
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from orchestrator.errors import UsageProblem
+from orchestrator.journal.lock import is_held
 from orchestrator.journal.runs import RunDirectory, StateDirectory
 from worktrees.discover import find_checkout
 from worktrees.errors import GitError
@@ -40,11 +40,4 @@ def _configured(environ: Mapping[str, str]) -> str:
 
 def is_live(directory: RunDirectory) -> bool:
     """Whether a process holds the run's lock."""
-    try:
-        with (directory.path / "lock").open() as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    return False
+    return is_held(directory.path)

@@ -22,11 +22,27 @@ VERBS = {
     "logs": "Print what happened in a run.",
     "show": "Show a task: attempts, verdicts, receipts.",
     "diff": "Print the diff of a run, a task or a file.",
+    "approve": "Answer yes to what a run asks; it goes on.",
+    "deny": "Answer no to what a run asks; it goes on.",
+    "pause": "Stop a run at its next model call.",
+    "continue": "Go on with a run that was paused.",
+    "retry": "Have a task tried again, also from an earlier turn.",
+    "cancel": "Give up a task, or a whole run.",
+    "inbox": "Show what waits for a person.",
     "resume": "Go on with a run that stopped.",
+    "engine": "Work on a run in this process, for service managers.",
     "doctor": "Check sandbox, git, models and state, and say how to mend them.",
     "config": "Show the configuration and where each value comes from.",
     "gc": "Remove idle workspaces and, if named, whole runs.",
 }
+
+
+_COMMANDS = ("approve", "deny", "pause", "continue", "retry", "cancel", "inbox")
+_MODULES = dict.fromkeys(_COMMANDS, "commands")
+
+
+def _command(name: str) -> str:
+    return f"{name}_" if name in _COMMANDS else "command"
 
 
 class LazyGroup(click.Group):
@@ -40,7 +56,7 @@ class LazyGroup(click.Group):
         """The command of one verb."""
         if name not in VERBS:
             return None
-        command: click.Command = import_module(f"orchestrator.cli.{name}").command
+        command: click.Command = getattr(import_module(f"orchestrator.cli.{_MODULES.get(name, name)}"), _command(name))
         return command
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -9,13 +9,14 @@ import click
 
 from orchestrator.app.inventory import inventory
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import Ended, migrate
+from orchestrator.app.verbs import begin_migration
+from orchestrator.app.wiring import Place
 from orchestrator.cli import resume, status
-from orchestrator.cli.options import as_json, configured, in_repository, running, settings_of
+from orchestrator.cli.options import as_json, configured, detached, in_repository, running, settings_of
 from orchestrator.cli.output import print_lines, print_object
-from orchestrator.cli.progress import Watching
 from orchestrator.cli.running import carry_out, exit_with, whereabouts
 from orchestrator.config.values import nest
+from orchestrator.domain.state import RunState
 from orchestrator.migrate.recipe import load_recipe
 
 _RECIPE = click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
@@ -34,6 +35,7 @@ def command() -> None:
 @command.command("run")
 @_RECIPE
 @in_repository
+@detached
 @running
 @configured
 @as_json
@@ -49,11 +51,11 @@ def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
     scope, 5 limit reached, 6 waits for you, 7 environment, 8 locked, 130/143 stopped after a checkpoint.
     """
     where = whereabouts(given["repo"], given["state"])
-    exit_with(carry_out(partial(_run, _options(given), recipe), given["as_json"], where))
+    exit_with(carry_out(partial(_begin, _options(given), recipe), given["as_json"], where, given["detach"]))
 
 
-async def _run(options: Options, recipe: Path, watcher: Watching) -> Ended:
-    return await migrate(options, load_recipe(recipe), watcher)
+def _begin(options: Options, recipe: Path) -> tuple[Place, RunState]:
+    return anyio.run(begin_migration, options, load_recipe(recipe)), RunState()
 
 
 @command.command("plan")

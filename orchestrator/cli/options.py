@@ -51,6 +51,7 @@ configured = _together(
     click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml."),
     click.option("--trust-project", is_flag=True, help="Let orchestrate.toml set models, budgets and [hands]."),
 )
+detached = click.option("--detach", is_flag=True, help="Only start it; print the run's id and leave it to itself.")
 running = _together(
     click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox."),
     click.option("--time-limit", type=Duration(), metavar="5h30m", help="Stop resumably after this time."),

@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import Ended, resume
-from orchestrator.cli.options import as_json, in_repository, running, settings_of
-from orchestrator.cli.progress import Watching
+from orchestrator.app.verbs import to_be_resumed
+from orchestrator.cli.options import as_json, detached, in_repository, running, settings_of
 from orchestrator.cli.running import carry_out, exit_with, whereabouts
 from orchestrator.config.values import nest
 
@@ -17,8 +16,9 @@ from orchestrator.config.values import nest
 @click.command("resume")
 @click.argument("run", required=False)
 @in_repository
+@detached
 @running
-@click.option("--budget-usd", type=click.FloatRange(0), help="A new budget of the whole run, for this resume.")
+@click.option("--budget-usd", type=click.FloatRange(0), help="A new budget of the whole run.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml.")
 @as_json
 def command(run: str | None, **given: Any) -> None:  # noqa: ANN401
@@ -37,8 +37,5 @@ def command(run: str | None, **given: Any) -> None:  # noqa: ANN401
     if given["read_only"]:
         nest(flags, ("hands", "read_only"), [str(Path(d).expanduser().absolute()) for d in given["read_only"]])
     options = Options(repository=given["repo"], flags=flags)
-    exit_with(carry_out(partial(_resume, options, run), given["as_json"], whereabouts(given["repo"], given["state"])))
-
-
-async def _resume(options: Options, run: str | None, watcher: Watching) -> Ended:
-    return await resume(options, run, watcher)
+    where = whereabouts(given["repo"], given["state"])
+    exit_with(carry_out(partial(to_be_resumed, options, run), given["as_json"], where, given["detach"]))

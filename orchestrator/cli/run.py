@@ -4,15 +4,17 @@ import sys
 from functools import partial
 from typing import Any
 
+import anyio
 import click
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import Ended, run_goal
-from orchestrator.cli.options import as_json, configured, in_repository, models_of, running, settings_of
+from orchestrator.app.verbs import begin_goal
+from orchestrator.app.wiring import Place
+from orchestrator.cli.options import as_json, configured, detached, in_repository, models_of, running, settings_of
 from orchestrator.cli.plan import print_plan
-from orchestrator.cli.progress import Watching
 from orchestrator.cli.running import carry_out, exit_with, whereabouts
 from orchestrator.config.values import nest
+from orchestrator.domain.state import RunState
 
 
 @click.command("run")
@@ -25,12 +27,17 @@ from orchestrator.config.values import nest
 )
 @click.option("--max-workers", type=click.IntRange(1), help="Attempts that run at the same time.")
 @click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of model calls.")
+@click.option("--approval", type=click.Choice(["auto", "review", "pr"]), help="When to ask you, see [approval].")
 @click.option("--dry-run", is_flag=True, help="Let the planner plan, print the plan, change nothing.")
+@detached
 @running
 @configured
 @as_json
 def command(goal: str, **given: Any) -> None:  # noqa: ANN401
     """Carry GOAL through planner, workers and judge to a PR branch (`-` reads the goal from standard input).
+
+    The work is done by an engine in a process of its own; this terminal only follows it. Ctrl-C once finishes what is
+    running, twice stops at once; closing the terminal stops nothing.
 
     Your checkout is never touched: work happens in worktrees elsewhere, and only refs/orchestrate/* and the PR branch
     are new afterwards.
@@ -51,11 +58,12 @@ def command(goal: str, **given: Any) -> None:  # noqa: ANN401
     if given["dry_run"]:
         print_plan(options, goal, given["as_json"])
         return
-    exit_with(carry_out(partial(_run, options, goal), given["as_json"], whereabouts(given["repo"], given["state"])))
+    where = whereabouts(given["repo"], given["state"])
+    exit_with(carry_out(partial(_begin, options, goal), given["as_json"], where, given["detach"]))
 
 
-async def _run(options: Options, goal: str, watcher: Watching) -> Ended:
-    return await run_goal(options, goal, watcher)
+def _begin(options: Options, goal: str) -> tuple[Place, RunState]:
+    return anyio.run(begin_goal, options, goal), RunState()
 
 
 def _options(given: dict[str, Any]) -> Options:
@@ -78,5 +86,6 @@ _FLAGS = {
     "target": ("pr", "target"),
     "max_workers": ("run", "max_workers"),
     "budget_usd": ("budget", "usd"),
+    "approval": ("approval", "mode"),
     "time_limit": ("run", "time_limit_s"),
 }

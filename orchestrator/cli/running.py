@@ -1,41 +1,68 @@
-"""What all verbs do that work on a run: watch it, say how it ended, leave with its exit code."""
+"""What all verbs do that work on a run: start its engine, watch it, say how it ended, leave with its exit code."""
 
 import shlex
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 
-import anyio
 import click
 
-from orchestrator.app.verbs import Ended
+from orchestrator.app.verbs import is_due
+from orchestrator.app.wiring import Place
+from orchestrator.cli.attach import Detached, start_in_background, work_on
 from orchestrator.cli.output import print_object, say, told
-from orchestrator.cli.progress import Watching, watching
+from orchestrator.domain.state import RunState
 from orchestrator.errors import OrchestrateError
 from orchestrator.report.result import failure_object, run_result
 from orchestrator.report.summary import summary
 from worktrees.errors import GitError
 
+Begin = Callable[[], tuple[Place, RunState]]
+"""Makes a run or finds it, and tells where it stands."""
 
-def carry_out(work: Callable[[Watching], Awaitable[Ended]], as_json: bool, where: str) -> int:
-    """Do the work, watched; the exit code of how it ended.
+
+def carry_out(begin: Begin, as_json: bool, where: str, detach: bool = False) -> int:
+    """Have an engine work on a run, watched; the exit code of how it ended.
 
     With `as_json` one object goes to standard output, also when the run could not be started. `where` are the options
-    with which other verbs find the run.
+    with which other verbs find the run. With `detach` only the start is awaited.
     """
     try:
-        with watching() as watcher:
-            ended = anyio.run(work, watcher)
+        place, state = begin()
+        if is_due(place, state):
+            if detach:
+                return _in_background(place, as_json, where)
+            state = work_on(place)
+    except Detached as hung_up:
+        if hung_up.has_terminal:
+            say(_goes_on(hung_up.place, where))
+        return 0
     except (OrchestrateError, GitError, OSError) as error:
         problem = told(error)
         if as_json and problem:
             print_object(failure_object(str(problem), problem.exit_code))
         raise
     say("")
-    for text in summary(ended.state, where):
+    for text in summary(state, where):
         say(text)
     if as_json:
-        print_object(run_result(ended.state, ended.directory.journal))
-    return ended.exit_code
+        print_object(run_result(state, place.directory.journal))
+    end = state.ended or state.paused
+    return end.exit if end else 1
+
+
+def _in_background(place: Place, as_json: bool, where: str) -> int:
+    start_in_background(place)
+    if as_json:
+        names = {"run": place.directory.run, "journal": str(place.directory.journal)}
+        print_object({"schema": "orchestrate.started/1", "outcome": "started", **names})
+    else:
+        click.echo(place.directory.run)
+    say(_goes_on(place, where))
+    return 0
+
+
+def _goes_on(place: Place, where: str) -> str:
+    return f"run {place.directory.run} goes on in the background; see: orchestrate status {place.directory.run}{where}"
 
 
 def whereabouts(repo: Path, state: str) -> str:

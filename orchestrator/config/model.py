@@ -1,6 +1,6 @@
 """The configuration as one strict, frozen model. `config.toml` in the top directory explains every key."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -19,6 +19,7 @@ class RunSettings(Frozen):
     max_attempts: Positive
     max_iterations: Positive
     time_limit_s: Annotated[float, Field(ge=0)]
+    lease_s: Annotated[float, Field(ge=2)]
 
 
 class PlanSettings(Frozen):
@@ -27,6 +28,20 @@ class PlanSettings(Frozen):
     max_depth: Annotated[int, Field(ge=1, le=8)]
     max_children: Positive
     max_rounds: Positive
+
+
+class ApprovalSettings(Frozen):
+    """`[approval]`"""
+
+    mode: Literal["auto", "review", "pr"]
+    max_files: NotNegative
+    max_lines: NotNegative
+    max_tasks: NotNegative
+    paths: tuple[str, ...]
+    tests: tuple[str, ...]
+    budget_factor: Annotated[float, Field(ge=0)]
+    expires_s: Annotated[float, Field(ge=0)]
+    default: Literal["approve", "deny"]
 
 
 class GateSettings(Frozen):
@@ -145,6 +160,7 @@ class Config(Frozen):
     run: RunSettings
     plan: PlanSettings
     gate: GateSettings
+    approval: ApprovalSettings
     roles: RoleSettings
     budget: BudgetSettings
     retry: RetrySettings

@@ -5,9 +5,9 @@ from typing import Literal
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.handoff import Handoff
-from orchestrator.domain.ids import CommitId, TaskId
+from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId
 
-AttemptMode = Literal["fresh", "revise", "restart"]
+AttemptMode = Literal["fresh", "revise", "restart", "fork"]
 
 
 class Exit(StrEnum):
@@ -22,8 +22,19 @@ class Exit(StrEnum):
     UNKEEPABLE = "unkeepable"
 
 
+class Fork(Frozen):
+    """Where a conversation leaves another: after turn `turn` (from 0) of `session`, with the workspace at `tree`."""
+
+    session: SessionId
+    turn: int
+    tree: TreeId | None
+
+
 class Attempt(Frozen):
-    """One try at a task. `feedback` is why the one before did not merge; `start` is the candidate it goes on from."""
+    """One try at a task. `feedback` is why the one before did not merge; `start` is the candidate it goes on from.
+
+    `note` is what a person tells the worker, `fork` the turn of an earlier attempt that a person had it go on from.
+    """
 
     task: TaskId
     number: int
@@ -33,3 +44,10 @@ class Attempt(Frozen):
     start: CommitId | None = None
     feedback: tuple[str, ...] = ()
     handoff: Handoff | None = None
+    note: str = ""
+    fork: Fork | None = None
+
+    @property
+    def session(self) -> SessionId:
+        """The worker's conversation."""
+        return SessionId(f"work:{self.task}@{self.number}")

@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from functools import singledispatch
 
-from orchestrator.domain.event import landing, migration, run, work
+from orchestrator.domain.approval import Answered
+from orchestrator.domain.commanded import answered, obey
+from orchestrator.domain.event import landing, migration, people, run, work
 from orchestrator.domain.event.base import Done, Event, Intent, Recorded, effect_name
 from orchestrator.domain.lifecycle import FILE_MOVES, TASK_MOVES, move
 from orchestrator.domain.migration import FileRecord, FileStatus
@@ -120,6 +122,11 @@ def _(event: run.RunPaused, state: RunState) -> None:
 
 
 @_apply.register
+def _(event: run.ClockJumped, state: RunState) -> None:
+    state.earlier_s -= event.by_s
+
+
+@_apply.register
 def _(event: run.PrOpened, state: RunState) -> None:
     state.pr = event
 
@@ -127,6 +134,29 @@ def _(event: run.PrOpened, state: RunState) -> None:
 @_apply.register
 def _(event: run.RunEnded, state: RunState) -> None:
     state.ended = event
+
+
+# --- people --------------------------------------------------------------------------------------------------------
+
+
+@_apply.register
+def _(event: people.CommandTaken, state: RunState) -> None:
+    state.commands[event.key] = event.refused
+    if not event.refused:
+        obey(state, event.command, event.by)
+
+
+@_apply.register
+def _(event: people.ApprovalRequested, state: RunState) -> None:
+    state.approvals[event.approval.item] = Answered(approval=event.approval)
+
+
+@_apply.register
+def _(event: people.ApprovalDecided, state: RunState) -> None:
+    answer = answered(state, event.item, event.decision, event.by, event.reason)
+    state.approvals[event.item] = answer
+    if event.decision == "approve" and answer.approval.settings:
+        state.overrides = (*state.overrides, answer.approval.settings)
 
 
 # --- planning and attempts -----------------------------------------------------------------------------------------
@@ -155,7 +185,7 @@ def _(event: work.PlanningEnded, state: RunState) -> None:
 @_apply.register
 def _(event: work.AttemptStarted, state: RunState) -> None:
     task = _task(state, event)
-    _update(state, task, TaskStatus.RUNNING, attempts=(*task.attempts, event.attempt))
+    _update(state, task, TaskStatus.RUNNING, attempts=(*task.attempts, event.attempt), retry=None)
 
 
 @_apply.register

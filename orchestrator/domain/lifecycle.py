@@ -13,19 +13,20 @@ _STOPS = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.CANCELLED}
 
 TASK_MOVES: Mapping[TaskStatus, frozenset[TaskStatus]] = {
     TaskStatus.PLANNED: frozenset({TaskStatus.RUNNING, TaskStatus.PLANNING, *_STOPS}),
-    # leaves
-    TaskStatus.RUNNING: frozenset({TaskStatus.JUDGING, TaskStatus.RUNNING, *_STOPS}),
-    TaskStatus.JUDGING: frozenset({TaskStatus.QUEUED, TaskStatus.RUNNING, *_STOPS}),
+    # leaves; a person may have any of them tried again that has not landed
+    TaskStatus.RUNNING: frozenset({TaskStatus.JUDGING, TaskStatus.RUNNING, TaskStatus.PLANNED, *_STOPS}),
+    TaskStatus.JUDGING: frozenset({TaskStatus.QUEUED, TaskStatus.RUNNING, TaskStatus.PLANNED, *_STOPS}),
     TaskStatus.QUEUED: frozenset({TaskStatus.MERGED, TaskStatus.RUNNING, *_STOPS}),
     # branches
     TaskStatus.PLANNING: frozenset({TaskStatus.WAITING, TaskStatus.DONE, *_STOPS}),
     TaskStatus.WAITING: frozenset({TaskStatus.PLANNING, *_STOPS}),
     # a new iteration wakes a planner that was done
     TaskStatus.DONE: frozenset({TaskStatus.PLANNING}),
-    TaskStatus.BLOCKED: frozenset(),
     TaskStatus.MERGED: frozenset(),
-    TaskStatus.REJECTED: frozenset(),
-    TaskStatus.CANCELLED: frozenset(),
+    # the end, unless a person has it tried again
+    TaskStatus.BLOCKED: frozenset({TaskStatus.PLANNED}),
+    TaskStatus.REJECTED: frozenset({TaskStatus.PLANNED}),
+    TaskStatus.CANCELLED: frozenset({TaskStatus.PLANNED}),
 }
 
 _TRIED = {FileStatus.TRANSFORMED, FileStatus.RESTORED}

@@ -4,11 +4,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
+from orchestrator.domain.approval import Answered
 from orchestrator.domain.attempt import Attempt, Exit
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.chat import Role
 from orchestrator.domain.check import Receipt
+from orchestrator.domain.command import Retry
 from orchestrator.domain.contract import Contract, IterationVerdict
 from orchestrator.domain.event.base import Intent
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
@@ -34,6 +37,10 @@ class TaskState(Frozen):
     rounds: int = 0
     handoff: Handoff | None = None
     reason: str = ""
+    retry: Retry | None = None
+    """What a person asked for, until the attempt that it leads to begins."""
+    earlier_attempts: int = 0
+    """How many attempts there were when a person last had it tried again: those count against no limit."""
 
     @property
     def attempt(self) -> Attempt | None:
@@ -108,6 +115,17 @@ class RunState:
     baseline: tuple[str, ...] = ()
     pr: PrOpened | None = None
     notices: tuple[Noticed, ...] = ()
+    approvals: dict[str, Answered] = field(default_factory=dict)
+    commands: dict[str, str] = field(default_factory=dict)
+    """By key, every command that was taken from the inbox, with why it was refused."""
+    overrides: tuple[dict[str, Any], ...] = ()
+    """Settings that people changed since the run began, in order."""
+    held: str | None = None
+    """Who paused the run and why; nothing begins before it is continued."""
+    cancelled: str = ""
+    """Who gave up the whole run and why."""
+    judged_again: int = 0
+    """How often an iteration is to be judged anew because a person had a task tried again."""
     tasks: dict[TaskId, TaskState] = field(default_factory=dict)
     sessions: dict[SessionId, SessionState] = field(default_factory=dict)
     receipts: dict[str, Receipt] = field(default_factory=dict)
@@ -136,6 +154,11 @@ class RunState:
     def head(self) -> CommitId | None:
         """The last commit that landed, None while the PR branch does not exist."""
         return self.landings[-1].new if self.landings else None
+
+    @property
+    def waiting(self) -> list[Answered]:
+        """The approvals that nobody has answered, oldest first."""
+        return [one for one in self.approvals.values() if one.is_open]
 
     @property
     def landed_units(self) -> frozenset[UnitId]:

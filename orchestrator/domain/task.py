@@ -43,6 +43,8 @@ class Task(Frozen):
     decisions: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     variant: str | None = None
+    approval: str = ""
+    """The question that must be answered with yes before the task begins; empty when it needs none."""
 
 
 class TaskStatus(StrEnum):

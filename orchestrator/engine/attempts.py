@@ -1,7 +1,8 @@
 """Attempts: begin one, let the worker work, keep what it made as a candidate."""
 
-from orchestrator.domain.attempt import Attempt, AttemptMode, Exit
-from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, CandidateTaken, CandidateTaking
+from orchestrator.domain.attempt import Attempt, AttemptMode, Exit, Fork
+from orchestrator.domain.command import Retry
+from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, CandidateTaken, CandidateTaking, TurnEnded
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import TaskId, ref_name
 from orchestrator.domain.state import TaskState
@@ -53,7 +54,9 @@ async def _work(
     """Let the worker work and take its candidate; work that cannot be kept ends the attempt, not the run."""
     brief = WorkBrief(task=task, attempt=attempt, goal=context.state.run.goal, gate=context.gate.commands)
     try:
-        if attempt.start:
+        if attempt.fork and attempt.fork.tree:
+            await workspace.restore(attempt.fork.tree)
+        elif attempt.start:
             await workspace.restore(await context.tree(attempt.start))
         result = await roles.worker.work(brief, workspace)
         await _take_candidate(context, attempt, workspace)
@@ -66,6 +69,8 @@ async def _work(
 
 
 async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> Attempt:
+    if state.retry is not None and state.retry.turn is not None:
+        return await _forked(context, roles, state, state.retry, state.retry.turn)
     mode, feedback = _why_again(state)
     previous, candidate = state.attempt, state.candidate
     is_kept = (mode == "revise" or _ran_out(state)) and previous is not None and candidate is not None
@@ -78,6 +83,24 @@ async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> 
         start=candidate.commit if is_kept and candidate else None,
         feedback=feedback,
         handoff=state.handoff if mode == "restart" else None,
+        note=state.retry.note if state.retry else "",
+    )
+
+
+async def _forked(context: RunContext, roles: Roles, state: TaskState, retry: Retry, turn: int) -> Attempt:
+    """An attempt that leaves an earlier one after one of its turns, with the files and the words it had then."""
+    parent = state.attempts[(retry.attempt or len(state.attempts)) - 1]
+    recorded = await context.journal.session(parent.session)
+    trees = [one.event.tree for one in recorded if isinstance(one.event, TurnEnded) and one.event.turn <= turn]
+    return Attempt(
+        task=state.spec.id,
+        number=len(state.attempts) + 1,
+        mode="fork",
+        base=parent.base,
+        model=roles.worker.model(state.spec.variant),
+        start=parent.start,
+        note=retry.note,
+        fork=Fork(session=parent.session, turn=turn, tree=trees[-1] if trees else None),
     )
 
 

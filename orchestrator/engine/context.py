@@ -2,16 +2,18 @@
 
 from dataclasses import dataclass
 
+from orchestrator.config.effective import LiveConfig
 from orchestrator.config.model import Config
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.state import RunState
 from orchestrator.journal.journal import Journal
+from orchestrator.journal.lock import Held
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.judge.gate import HarnessGate
 from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.roles import Roles
-from orchestrator.queue.branch import PrBranch
+from orchestrator.queue.branch import Epoch, PrBranch
 from orchestrator.queue.foreign import require_green
 from worktrees.repository import Repository
 from worktrees.trees import tree_of
@@ -26,7 +28,9 @@ class RunContext:
 
     directory: RunDirectory
     journal: Journal
-    config: Config
+    live: LiveConfig
+    lock: Held
+    epoch: Epoch
     repository: Repository
     hands: Hands
     gate: HarnessGate
@@ -39,10 +43,15 @@ class RunContext:
         return self.journal.state
 
     @property
+    def config(self) -> Config:
+        """The configuration as it stands now."""
+        return self.live.now
+
+    @property
     def branch(self) -> PrBranch:
         """The PR branch."""
         run = self.state.run
-        return PrBranch(self.repository, run.branch, run.base)
+        return PrBranch(self.repository, run.branch, run.base, self.epoch)
 
     @property
     def when(self) -> str:

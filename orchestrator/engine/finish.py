@@ -1,12 +1,20 @@
 """The end of a run: the pull request, and the one event that says how it went."""
 
-from orchestrator.domain.event.run import Outcome, PrOpened, PrOpening, RunEnded
+from orchestrator.domain.event.run import Noticed, Outcome, PrOpened, PrOpening, RunEnded
 from orchestrator.domain.plain import one_line
+from orchestrator.engine.approvals import ask, question
 from orchestrator.engine.context import RunContext
 from orchestrator.ports.effect import effect
 from orchestrator.ports.forge import PullRequest
 
-EXIT_CODES: dict[Outcome, int] = {"done": 0, "partial": 3, "rejected": 4, "nothing-changed": 4, "failed": 4}
+EXIT_CODES: dict[Outcome, int] = {
+    "done": 0,
+    "partial": 3,
+    "rejected": 4,
+    "nothing-changed": 4,
+    "failed": 4,
+    "cancelled": 4,
+}
 
 
 async def open_pull_request(context: RunContext, title: str, body: str) -> None:
@@ -19,6 +27,15 @@ async def open_pull_request(context: RunContext, title: str, body: str) -> None:
         return
     head = await context.head()
     run = context.state.run
+    if context.config.approval.mode == "pr":
+        commits = f"{len(context.state.landed_units)} units landed"
+        answer = await ask(
+            context, question(context, "pull-request", head[:12], f"open the pull request: {title}", [commits])
+        )
+        if answer.decision == "deny":
+            text = f"no pull request was opened: denied by {answer.by}" + (f" ({answer.reason})" * bool(answer.reason))
+            await context.journal.append(Noticed(level="warning", text=text))
+            return
     key = context.journal.next_key(f"pr/{run.branch}/{head}")
     async with effect(context.journal, PrOpening(key=key, forge=context.forge.name, head=head)) as opening:
         opened = await context.forge.open(

@@ -41,6 +41,7 @@ async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict
     brief = IterationBrief(
         goal=state.run.goal,
         number=state.iteration,
+        again=state.judged_again,
         contract=state.contract or Contract(criteria=()),
         reports=tuple(report_on(task) for task in state.tasks.values() if task.spec.id != ROOT),
         checks=tuple(summarise(state.receipts[key]) for key in gate.receipts),

@@ -2,10 +2,12 @@
 
 from orchestrator.domain.attempt import Exit
 from orchestrator.domain.check import CheckSpec, Difference, Receipt, ReportFormat
+from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import CandidateTaken, LensVoted, VerdictGiven
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import TaskState
-from orchestrator.domain.verdict import LensVote
+from orchestrator.domain.verdict import LensVote, VerdictKind
+from orchestrator.engine.approvals import landing_question
 from orchestrator.engine.context import RunContext
 from orchestrator.judge.rules import Finding, check_diff
 from orchestrator.judge.signature import failure_excerpt
@@ -20,10 +22,14 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
     """Judge the latest attempt at a task: rules, gate, its own checks, then the lens; the first red ends it."""
     state = context.state.tasks[task]
     evidence = await _evidence(context, roles, state)
-    number = len(state.attempts)
+    number, verdict = len(state.attempts), decide(evidence)
+    asked = None
+    if verdict.kind == VerdictKind.MERGE and state.candidate is not None:
+        asked = landing_question(context, state.candidate, state.unit)
     await context.journal.append(
         *(LensVoted(task=task, number=number, vote=vote) for vote in evidence.votes),
-        VerdictGiven(task=task, number=number, verdict=decide(evidence)),
+        VerdictGiven(task=task, number=number, verdict=verdict),
+        *([ApprovalRequested(approval=asked)] if asked else ()),
     )
 
 

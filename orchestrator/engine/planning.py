@@ -1,6 +1,10 @@
 """Planning rounds: a planner gets its slice, or what became of its tasks, and plans or finishes."""
 
+from collections.abc import Sequence
+
+from orchestrator.domain.approval import Approval
 from orchestrator.domain.contract import Contract
+from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import (
     PlanningEnded,
     PlanningStarted,
@@ -13,6 +17,7 @@ from orchestrator.domain.ids import ROOT, TaskId, child_id
 from orchestrator.domain.plan import Plan, PlanLimits
 from orchestrator.domain.state import TaskState
 from orchestrator.domain.task import Task, TaskDraft, TaskStatus
+from orchestrator.engine.approvals import question
 from orchestrator.engine.context import RunContext
 from orchestrator.ports.roles import PlanningBrief, Roles, TaskReport
 
@@ -50,10 +55,25 @@ async def _close(context: RunContext, state: TaskState) -> None:
 
 
 async def _accept(context: RunContext, state: TaskState, plan: Plan) -> None:
-    created = [TaskCreated(task=child.id, spec=child) for child in tasks_of(state.spec, plan)]
+    tasks = tasks_of(state.spec, plan)
+    asked = _question(context, state, tasks)
+    if asked is not None:
+        tasks = [task.model_copy(update={"approval": asked.item}) for task in tasks]
     await context.journal.append(
         PlanSubmitted(task=state.spec.id, round=state.rounds, plan=plan),
-        *created,
+        *(TaskCreated(task=task.id, spec=task) for task in tasks),
+        *([ApprovalRequested(approval=asked)] if asked else ()),
+    )
+
+
+def _question(context: RunContext, state: TaskState, tasks: Sequence[Task]) -> Approval | None:
+    """What is to be asked before the tasks of a plan begin; None when they may begin at once."""
+    settings = context.config.approval
+    if settings.mode != "review" or len(tasks) <= settings.max_tasks:
+        return None
+    title = f"the plan of {state.spec.id}: {len(tasks)} tasks"
+    return question(
+        context, "plan", f"{state.spec.id}@{state.rounds}", title, [f"{task.id}: {task.title}" for task in tasks]
     )
 
 

@@ -1,11 +1,11 @@
 """After a process died: compare what it had begun with what git and the journal say, and make the state whole.
 
 Every effect has an intent before and a done event after. An intent without its done is settled here, by kind:
-a landing happened if the branch holds its commit; a model call may have been billed; everything else is simply done
-again, because its effect lies in a workspace that is remade, or is idempotent.
+`orchestrator.domain.effects.EFFECTS` says what is done about each kind, and `docs/effects.md` shows it to users.
 """
 
 from orchestrator.agent.ask import lost_call
+from orchestrator.crash import crash_point
 from orchestrator.domain.event import Event, Intent
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted
 from orchestrator.domain.event.run import EffectAbandoned
@@ -16,10 +16,12 @@ from worktrees.refs import sweep_ref_locks
 
 
 async def recover(context: RunContext) -> None:
-    """Settle every open intent. Only while holding the run's lock, which proves that no other process is at it."""
+    """Settle every open intent. The run's lock and its fence see to it that no other process is at any of them."""
+    crash_point("recovery.before")
     await sweep_ref_locks(context.repository.git, (context.branch.ref, context.ref()))
     for intent in list(context.state.open_intents.values()):
         await context.journal.append(await _settled(context, intent))
+    crash_point("recovery.after")
 
 
 async def _settled(context: RunContext, intent: Intent) -> Event:

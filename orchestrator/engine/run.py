@@ -3,12 +3,14 @@
 import anyio
 from anyio.abc import TaskGroup
 
+from orchestrator.domain.command import Cancel, Command, Retry
 from orchestrator.domain.contract import IterationVerdict
 from orchestrator.domain.event.run import Outcome
 from orchestrator.domain.event.work import TaskEnded
-from orchestrator.domain.ids import ROOT
+from orchestrator.domain.ids import ROOT, TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.engine import iterations
+from orchestrator.engine.approvals import ask, budget_question, waits
 from orchestrator.engine.attempts import continue_attempt, start_attempt
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.finish import end_run, open_pull_request
@@ -26,9 +28,10 @@ from orchestrator.engine.schedule import (
     PlanRound,
     StartAttempt,
     due,
+    tasks_of,
 )
-from orchestrator.engine.stopping import stoppable
-from orchestrator.errors import Interrupted, LimitReached
+from orchestrator.engine.stopping import require_going, stoppable
+from orchestrator.errors import Interrupted, LimitReached, OrchestrateError, PersonNeeded
 from orchestrator.ports.roles import Roles, SessionResult
 
 
@@ -38,9 +41,11 @@ class GoalRun:
     def __init__(self, context: RunContext, roles: Roles) -> None:
         self._context = context
         self._roles = roles
-        self._busy: set[Action] = set()
+        self._busy: dict[Action, anyio.CancelScope] = {}
+        self._withdrawn: frozenset[TaskId] = frozenset()
         self._changed = anyio.Event()
         self._limit: LimitReached | None = None
+        self._needed: PersonNeeded | None = None
 
     async def execute(self) -> None:
         """Run to the end, or from wherever an earlier process left off.
@@ -49,39 +54,76 @@ class GoalRun:
             OrchestrateError: the run had to stop before its end; it can be resumed.
         """
         run = self._context.state.run
-        async with stoppable(self._context, self._wake) as tasks:
+        async with stoppable(self._context, self._wake, self._withdraw) as tasks:
+            require_going(self._context)
             await self._context.gate.record_baseline(run.base, run.base_tree)
             if self._context.state.contract is None:
                 await iterations.begin(self._context)
             while self._context.state.ended is None:
                 await self._until_quiet(tasks)
-                if self._context.state.is_draining:
-                    raise Interrupted("drained: what was running is finished, the rest waits")
+                require_going(self._context)
+                if self._context.state.waiting:
+                    raise waits(self._context)
                 await self._close_iteration()
 
     async def _until_quiet(self, tasks: TaskGroup) -> None:
-        settings = self._context.config.run
-        bounds = Bounds(settings.max_workers, settings.max_attempts)
         while True:
             self._changed = anyio.Event()
-            wanted = due(self._context.state, bounds, frozenset(self._busy)) if self._limit is None else []
-            for action in wanted:
-                self._busy.add(action)
+            for action in self._wanted():
+                self._busy[action] = anyio.CancelScope()
                 tasks.start_soon(self._perform, action)
             if not self._busy:
                 break
             await self._changed.wait()
         if self._limit is not None:
-            raise self._limit
+            raise await self._raised_limit(self._limit)
+        if self._needed is not None and self._context.state.held is None:
+            raise self._needed
+
+    def _wanted(self) -> list[Action]:
+        if self._limit is not None or self._needed is not None:
+            return []
+        settings = self._context.config.run
+        wanted = due(self._context.state, Bounds(settings.max_workers, settings.max_attempts), frozenset(self._busy))
+        return [action for action in wanted if not self._withdrawn.intersection(tasks_of(action))]
 
     async def _perform(self, action: Action) -> None:
-        """Do what is due. A spent budget stops the others only at their next call: one under way is paid for."""
+        """Do what is due. A spent budget or a pause stops the others at their next call: one under way is paid for."""
         try:
-            await self._do(action)
+            with self._busy[action]:
+                await self._do(action)
         except LimitReached as limit:
             self._limit = limit
-        self._busy.discard(action)
+        except PersonNeeded as needed:
+            self._needed = needed
+        del self._busy[action]
         self._wake()
+
+    async def _raised_limit(self, limit: LimitReached) -> OrchestrateError:
+        """What a spent budget ends the engine with: itself, or a question to a person whether it may be larger."""
+        asked = budget_question(self._context, limit)
+        if asked is None:
+            return limit
+        if (await ask(self._context, asked)).decision == "approve":
+            return Interrupted("the budget was raised while the run came to rest: resume it")
+        return limit
+
+    async def _withdraw(self, command: Command) -> None:
+        """Stop what is being done about tasks that a person cancels or has tried again, and wait until it has."""
+        if not isinstance(command, Cancel | Retry) or command.task is None:
+            return
+        name = command.task
+        below = {one for one in self._context.state.tasks if one == name or one.startswith(f"{name}/")}
+        self._withdrawn = frozenset(below)
+        try:
+            for action, scope in self._busy.items():
+                if below.intersection(tasks_of(action)):
+                    scope.cancel()
+            while any(below.intersection(tasks_of(action)) for action in self._busy):
+                await self._changed.wait()
+                await anyio.lowlevel.checkpoint()
+        finally:
+            self._withdrawn = frozenset()
 
     def _wake(self) -> None:
         self._changed.set()

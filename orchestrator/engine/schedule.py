@@ -69,21 +69,24 @@ _WORK = StartAttempt | ContinueAttempt
 def due(state: RunState, bounds: Bounds, busy: frozenset[Action]) -> list[Action]:
     """Everything that may begin now, in plan order, without what is busy and without more workers than allowed.
 
-    While the run drains, only what needs no new work is due: verdicts and landings.
+    While the run drains, only what needs no new work is due: verdicts and landings. While it is paused, nothing is.
     """
-    busy_tasks = {task for action in busy for task in _tasks_of(action)}
+    busy_tasks = {task for action in busy for task in tasks_of(action)}
     wanted = [
         action
         for task in state.tasks.values()
         if task.spec.id not in busy_tasks and (action := _next(state, task, bounds)) is not None
     ]
+    if state.held is not None:
+        return []
     if state.is_draining:
         wanted = [action for action in wanted if isinstance(action, Judge | End)]
     free = bounds.max_workers - sum(isinstance(action, _WORK) for action in busy)
     return [*_without_excess(wanted, free), *_landing(state, busy)]
 
 
-def _tasks_of(action: Action) -> tuple[TaskId, ...]:
+def tasks_of(action: Action) -> tuple[TaskId, ...]:
+    """The tasks that an action is about."""
     return action.tasks if isinstance(action, Land) else (action.task,)
 
 
@@ -111,10 +114,27 @@ def _next(state: RunState, task: TaskState, bounds: Bounds) -> Action | None:
             return Judge(name) if task.verdict is None else _after_verdict(task, bounds)
         case TaskStatus.QUEUED if task.ejection is not None:
             return _again(task, bounds, "the queue ejected it")
+        case TaskStatus.QUEUED if (reason := _denied(state, f"landing/{task.unit}")) is not None:
+            return End(name, TaskStatus.REJECTED, f"a person did not let it land: {reason}")
     return None
 
 
+def _denied(state: RunState, item: str) -> str | None:
+    """Why a question was answered with no; None when it was not."""
+    answer = state.approvals.get(item)
+    return (answer.reason or f"denied by {answer.by}") if answer and answer.decision == "deny" else None
+
+
+def _waits(state: RunState, item: str) -> bool:
+    answer = state.approvals.get(item)
+    return answer is not None and answer.decision != "approve"
+
+
 def _first(state: RunState, task: TaskState) -> Action | None:
+    if (reason := _denied(state, task.spec.approval)) is not None:
+        return End(task.spec.id, TaskStatus.CANCELLED, f"a person did not approve the plan: {reason}")
+    if _waits(state, task.spec.approval):
+        return None
     needed = [state.tasks[name] for name in task.spec.depends_on]
     for other in needed:
         if other.status in {TaskStatus.REJECTED, TaskStatus.CANCELLED, TaskStatus.BLOCKED}:
@@ -139,8 +159,9 @@ def _after_verdict(task: TaskState, bounds: Bounds) -> Action | None:
 
 
 def _again(task: TaskState, bounds: Bounds, reason: str) -> Action:
-    if len(task.attempts) >= bounds.max_attempts:
-        text = f"no attempt of {len(task.attempts)} could land; the last: {reason}"
+    tries = len(task.attempts) - task.earlier_attempts
+    if tries >= bounds.max_attempts:
+        text = f"no attempt of {tries} could land; the last: {reason}"
         return End(task.spec.id, TaskStatus.REJECTED, text)
     return StartAttempt(task.spec.id)
 
@@ -149,7 +170,9 @@ def _landing(state: RunState, busy: frozenset[Action]) -> Iterator[Land]:
     if any(isinstance(action, Land) for action in busy):
         return
     queued = [
-        task.spec.id for task in state.tasks.values() if task.status == TaskStatus.QUEUED and task.ejection is None
+        task.spec.id
+        for task in state.tasks.values()
+        if task.status == TaskStatus.QUEUED and task.ejection is None and not _waits(state, f"landing/{task.unit}")
     ]
     if queued:
         yield Land(tuple(queued))

@@ -1,4 +1,7 @@
-"""How a run is stopped from outside: first Ctrl-C drains; the second, SIGTERM and the time limit stop at once."""
+"""How a run is stopped from outside, and what it must hear while it works.
+
+The first Ctrl-C drains; the second, SIGTERM and the time limit stop at once. Commands come through the run's inbox.
+"""
 
 import signal
 from collections.abc import AsyncIterator, Callable
@@ -7,24 +10,43 @@ from contextlib import asynccontextmanager
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
-from orchestrator.domain.event.run import RunDraining
+from orchestrator.domain.command import Command
+from orchestrator.domain.event.run import ClockJumped, RunDraining
 from orchestrator.engine.context import RunContext
-from orchestrator.errors import Interrupted, LimitReached, Terminated, sole_error
+from orchestrator.engine.desk import Desk, Withdraw
+from orchestrator.errors import Interrupted, LimitReached, PersonNeeded, Terminated, sole_error
+
+_TICK_S = 1.0
+_JUMP_S = 5.0
+"""A wall clock that differs by more from the time that passed was set, or the machine slept."""
+
+
+async def _nothing_to_withdraw(_command: Command) -> None:
+    """For runs whose commands concern nothing that is under way."""
 
 
 @asynccontextmanager
-async def stoppable(context: RunContext, on_drain: Callable[[], None]) -> AsyncIterator[TaskGroup]:
-    """A task group for the run's work that signals and the time limit can end.
+async def stoppable(
+    context: RunContext, on_change: Callable[[], None], withdraw: Withdraw = _nothing_to_withdraw
+) -> AsyncIterator[TaskGroup]:
+    """A task group for the run's work that signals, commands and the time limit can end.
+
+    Args:
+        context: the run.
+        on_change: called when a person has changed the state of the run.
+        withdraw: see `Desk`.
 
     Raises:
-        Interrupted, Terminated: a signal came.
+        Interrupted, Terminated: a signal or a person stopped it.
+        RunCancelled: a person gave up the run.
         LimitReached: the time limit passed.
         OrchestrateError: whatever stopped one of the tasks, taken out of its exception group.
     """
     try:
         async with anyio.create_task_group() as tasks:
-            await tasks.start(_watch_signals, context, on_drain)
-            tasks.start_soon(_watch_clock, context.config.run.time_limit_s, context.state.wall_s)
+            await tasks.start(_watch_signals, context, on_change)
+            tasks.start_soon(_watch_clock, context)
+            tasks.start_soon(Desk(context.journal, context.directory.inbox).watch, withdraw, on_change)
             yield tasks
             tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:
@@ -34,7 +56,20 @@ async def stoppable(context: RunContext, on_drain: Callable[[], None]) -> AsyncI
         raise error from group
 
 
-async def _watch_signals(context: RunContext, on_drain: Callable[[], None], *, task_status: TaskStatus[None]) -> None:
+def require_going(context: RunContext) -> None:
+    """Make sure that nobody wants the run to stop; to be asked before anything new begins.
+
+    Raises:
+        Interrupted: the run drains.
+        PersonNeeded: somebody paused it.
+    """
+    if context.state.is_draining:
+        raise Interrupted("drained: what was running is finished, the rest waits")
+    if context.state.held is not None:
+        raise PersonNeeded(f"{context.state.held}; go on with: orchestrate continue {context.state.run.run}")
+
+
+async def _watch_signals(context: RunContext, on_change: Callable[[], None], *, task_status: TaskStatus[None]) -> None:
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         task_status.started()
         async for number in signals:
@@ -43,11 +78,26 @@ async def _watch_signals(context: RunContext, on_drain: Callable[[], None], *, t
             if context.state.is_draining:
                 raise Interrupted("stopped by Ctrl-C")
             await context.journal.append(RunDraining())
-            on_drain()
+            on_change()
 
 
-async def _watch_clock(limit_s: float, spent_s: float) -> None:
-    """The limit is one of the whole run: what earlier processes took of it is gone."""
-    if limit_s > 0:
-        await anyio.sleep(max(limit_s - spent_s, 0))
-        raise LimitReached(f"the time limit of {limit_s:.0f} s is reached: resume with a larger one (--time-limit)")
+async def _watch_clock(context: RunContext) -> None:
+    """Give signs of life, notice a clock that jumps, and end the run at its time limit.
+
+    The limit is one of the whole run: what earlier processes took of it is gone. Time that the machine slept through
+    is not counted.
+    """
+    begun, spent_s = anyio.current_time(), context.state.wall_s
+    wall = context.journal.now().timestamp() - begun
+    while True:
+        context.lock.beat()
+        now = anyio.current_time()
+        jump_s = context.journal.now().timestamp() - now - wall
+        if abs(jump_s) > _JUMP_S:
+            wall += jump_s
+            await context.journal.append(ClockJumped(by_s=round(jump_s, 3)))
+        limit_s = context.config.run.time_limit_s
+        left_s = limit_s - spent_s - (now - begun)
+        if limit_s > 0 and left_s <= 0:
+            raise LimitReached(f"the time limit of {limit_s:.0f} s is reached: resume with a larger one (--time-limit)")
+        await anyio.sleep(min(_TICK_S, left_s) if limit_s > 0 else _TICK_S)

@@ -9,6 +9,7 @@ from time import monotonic
 import anyio
 from anyio import to_thread
 
+from orchestrator.crash import crash_point
 from orchestrator.domain.event import Event, Recorded
 from orchestrator.domain.event.base import effect_key
 from orchestrator.domain.event.run import RunEnded, RunPaused
@@ -73,6 +74,10 @@ class Journal:
         """The fold of everything appended so far; to be read only."""
         return self._state
 
+    def now(self) -> datetime:
+        """The time by the journal's clock, aware UTC."""
+        return self._clock.now()
+
     def next_key(self, name: str) -> str:
         """The idempotency key for the next try of the effect `name`."""
         return effect_key(name, self._state.tries[name])
@@ -105,7 +110,9 @@ class Journal:
         derived = self._derive(self._pending)
         batch, self._pending = self._pending, []
         try:
+            crash_point("journal.before-commit")
             await to_thread.run_sync(self._store.insert, batch, derived)
+            crash_point("journal.after-commit")
         except JournalProblem as problem:
             self._failure = problem
             return

@@ -1,18 +1,21 @@
 """Where runs lie on disk, how they are named and found, and the lock that says who works on one."""
 
-import fcntl
 import hashlib
 import os
 import secrets
-import socket
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from orchestrator.domain.ids import RunId, slug
-from orchestrator.errors import EnvironmentProblem, RunLocked, UsageProblem
+from orchestrator.errors import UsageProblem
+from orchestrator.journal.lock import LEASE_S, Held, hold
+
+if TYPE_CHECKING:
+    from orchestrator.journal.inbox import Inbox
 
 
 @dataclass(frozen=True)
@@ -41,33 +44,26 @@ class RunDirectory:
         """Whole outputs of commands; may be deleted without losing a fact."""
         return self.path / "logs"
 
-    @contextmanager
-    def lock(self) -> Iterator[None]:
-        """Hold the run for this process; the lock dies with the process.
+    @property
+    def inbox(self) -> "Inbox":
+        """Where people leave commands for the run."""
+        from orchestrator.journal.inbox import Inbox  # the verbs that only read should not wait for it
+
+        return Inbox(self.path / "inbox")
+
+    @property
+    def engine_log(self) -> Path:
+        """What a detached engine printed."""
+        return self.path / "engine.log"
+
+    def lock(self, lease_s: float = LEASE_S) -> AbstractContextManager[Held]:
+        """Hold the run for this process, see `lock.hold`.
 
         Raises:
-            RunLocked: another process holds it.
+            RunLocked: another process holds it and has given a sign of life within the lease.
             EnvironmentProblem: the state directory cannot be written.
         """
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            file = (self.path / "lock").open("a+")
-        except OSError as error:
-            raise EnvironmentProblem(
-                f"cannot write {self.path}: {error.strerror}; choose another state directory with --state DIR"
-            ) from error
-        with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                file.seek(0)
-                raise RunLocked(
-                    f"run {self.run} is being worked on by {file.read().strip() or 'another process'}"
-                ) from None
-            file.truncate(0)
-            file.write(f"process {os.getpid()} on {socket.gethostname()}")
-            file.flush()
-            yield
+        return hold(self.path, f"run {self.run}", lease_s)
 
 
 @dataclass(frozen=True)

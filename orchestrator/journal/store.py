@@ -7,7 +7,7 @@ the process that writes is the last one that claimed the journal.
 import os
 import socket
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -255,7 +255,7 @@ def _text(column: int | bytes | None) -> int | str | None:
     return column.decode() if isinstance(column, bytes) else column
 
 
-def read_all(path: Path) -> Iterable[Recorded]:
+def read_all(path: Path) -> Generator[Recorded, None, None]:
     """All events of a journal file, for readers that need them once."""
     store = Store.open_reader(path)
     try:

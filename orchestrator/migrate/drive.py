@@ -9,10 +9,10 @@ from orchestrator.domain.event.run import Outcome
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.plain import one_line
+from orchestrator.engine.approvals import ask, question, radius
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.finish import end_run, open_pull_request
-from orchestrator.engine.stopping import stoppable
-from orchestrator.errors import Interrupted
+from orchestrator.engine.stopping import require_going, stoppable
 from orchestrator.judge.signature import failure_excerpt, signature
 from orchestrator.migrate.bench import StepRun
 from orchestrator.migrate.inventory import count_sites
@@ -46,6 +46,7 @@ class MigrationRun:
         if context.state.ended is not None:
             return  # another process ended it after this one had found it open
         async with stoppable(context, lambda: None):
+            require_going(context)
             await context.gate.record_baseline(run.base, run.base_tree)
             for number, group in enumerate(passes(self._recipe), start=1):
                 await self._climb(group)
@@ -82,7 +83,7 @@ class MigrationRun:
         units = [UnitId(file.path) for file in to_queue(self._context.state.files.values())]
         composed = await self._composer().compose(start, units)
         ref, journal = self._context.ref("steps", step), self._context.journal
-        setting = RefSetting(key=journal.next_key(f"ref/{ref}"), ref=ref, commit=composed.commit)
+        setting = RefSetting(key=journal.next_key(f"ref/{ref}"), ref=ref, object=composed.commit)
         async with effect(journal, setting) as happening:
             await set_ref(self._context.repository.git, ref, composed.commit)
             happening.done = RefSet(key=setting.key)
@@ -90,13 +91,27 @@ class MigrationRun:
     async def _land(self, name: str) -> None:
         await self._mark_landed()
         files = to_queue(self._context.state.files.values())
-        if not files:
+        if not files or not await self._may_land(name, files):
             return
         lander = Lander(self._context.journal, _DrainableGate(self._context), self._context.branch)
         landing = await lander.land(name, [UnitId(file.path) for file in files], self._composer())
         await self._mark_landed()
         for ejected in landing.ejected:
             await self._mark_ejected(ejected)
+
+    async def _may_land(self, name: str, files: Sequence[FileRecord]) -> bool:
+        """Ask a person before a large or delicate pass lands, if that is configured; a no rejects its files."""
+        reasons = radius(self._context.config.approval, [file.path for file in files], 0)
+        if self._context.config.approval.mode != "review" or not reasons:
+            return True
+        title = f"land {name}: {len(files)} files"
+        answer = await ask(self._context, question(self._context, "landing", name, title, reasons))
+        if answer.decision == "deny":
+            reason = f"a person did not let it land: {answer.reason or f'denied by {answer.by}'}"
+            await self._context.journal.append(
+                *(FileMoved(path=f.path, status=FileStatus.REJECTED, rung=f.rung, reason=reason) for f in files)
+            )
+        return answer.decision == "approve"
 
     def _composer(self) -> OverlayComposer:
         files = self._context.state.files.values()
@@ -155,8 +170,7 @@ class _DrainableGate:
         self._context = context
 
     async def judge(self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False) -> GateResult:
-        if self._context.state.is_draining:
-            raise Interrupted("drained: what was running is finished, the rest waits")
+        require_going(self._context)
         return await self._context.gate.judge(commit, tree, purpose, fresh)
 
 

@@ -7,7 +7,7 @@ import anyio
 from orchestrator.domain.event.migration import StepFinished, StepStarted
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.engine.context import RunContext
-from orchestrator.errors import Interrupted
+from orchestrator.engine.stopping import require_going
 from orchestrator.migrate.bench import Bench, StepRun
 from orchestrator.ports.effect import effect
 
@@ -34,8 +34,7 @@ async def run_step(
             await _on_bench(context, run, files)
         else:
             await _one_by_one(context, run, files)
-        if context.state.is_draining:
-            raise Interrupted("drained: what was running is finished, the rest waits")
+        require_going(context)
         await keep()
         happening.done = _finished(context, run, files, key, round(anyio.current_time() - begun, 3))
 
@@ -57,7 +56,7 @@ async def _one_by_one(context: RunContext, run: StepRun, files: Sequence[FileRec
     async def work() -> None:
         async with Bench.at(context, run) as bench:
             for file in waiting:
-                if context.state.is_draining:
+                if context.state.is_draining or context.state.held is not None:
                     return
                 await context.journal.append(*await bench.transform([file]))
 

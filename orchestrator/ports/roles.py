@@ -71,10 +71,11 @@ class ReviewBrief(Frozen):
 
 
 class IterationBrief(Frozen):
-    """What the judge of an iteration is told."""
+    """What the judge of an iteration is told. `again` counts how often it has to be judged anew."""
 
     goal: str
     number: int
+    again: int = 0
     contract: Contract
     reports: tuple[TaskReport, ...]
     checks: tuple[CheckSummary, ...]

@@ -5,10 +5,19 @@ from dataclasses import dataclass
 from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId
-from orchestrator.errors import PersonNeeded
+from orchestrator.errors import PersonNeeded, Replaced
+from worktrees.errors import RefMoved
 from worktrees.merge import is_ancestor
 from worktrees.refs import move_ref, read_ref
 from worktrees.repository import Repository
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """The run's fence in git: a ref that names the process which may land. It is verified with every landing."""
+
+    ref: str
+    object: str
 
 
 @dataclass(frozen=True)
@@ -18,6 +27,7 @@ class PrBranch:
     repository: Repository
     name: str
     base: CommitId
+    epoch: Epoch
 
     @property
     def ref(self) -> str:
@@ -50,6 +60,7 @@ class PrBranch:
 
         Raises:
             worktrees.errors.RefMoved: it did not stand at `old`.
+            Replaced: another process has taken the run over; nothing was moved.
             PersonNeeded: somebody has the branch checked out; moving it would make their checkout look changed.
         """
         place = (await to_thread.run_sync(self.repository.checked_out)).get(self.name)
@@ -58,4 +69,11 @@ class PrBranch:
                 f"the PR branch {self.name} is checked out in {place}, so nothing can land on it: "
                 f"switch that checkout to another branch, then resume the run"
             )
-        await move_ref(self.repository.git, self.ref, new, old, reason)
+        try:
+            await move_ref(self.repository.git, self.ref, new, old, reason, {self.epoch.ref: self.epoch.object})
+        except RefMoved:
+            if await read_ref(self.repository.git, self.epoch.ref) != self.epoch.object:
+                raise Replaced(
+                    "another process has taken over the run; this one stops and lands nothing more"
+                ) from None
+            raise

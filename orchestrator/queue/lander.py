@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import anyio
+
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged, UnitEjected
 from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.ports.effect import effect
@@ -109,9 +111,10 @@ class _Round:
         key = self._ledger.next_key(f"land/{green.commit}")
         name = self._branch.name
         started = LandingStarted(key=key, branch=name, old=old, new=green.commit, tree=green.tree, units=units)
-        async with effect(self._ledger, started) as landing:
-            await self._branch.advance(old, green.commit, f"orchestrate: land {len(units)}")
-            landing.done = LandingFinished(key=key, branch=name, new=green.commit, tree=green.tree, units=units)
+        with anyio.CancelScope(shield=True):  # whoever is stopped now must know whether it has landed
+            async with effect(self._ledger, started) as landing:
+                await self._branch.advance(old, green.commit, f"orchestrate: land {len(units)}")
+                landing.done = LandingFinished(key=key, branch=name, new=green.commit, tree=green.tree, units=units)
 
     def _ejected(self, guilty: Units) -> tuple[UnitEjected, ...]:
         red = [

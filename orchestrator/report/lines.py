@@ -2,7 +2,7 @@
 
 from functools import singledispatch
 
-from orchestrator.domain.event import Event, Recorded, landing, migration, run, work
+from orchestrator.domain.event import Event, Recorded, landing, migration, people, run, work
 from orchestrator.domain.plain import strip_controls
 
 DETAIL = {"tool.called", "model.called", "turn.ended", "workspace.leasing", "workspace.leased", "candidate.taking"}
@@ -237,3 +237,29 @@ def _(event: migration.StepFinished) -> str:
 @say.register
 def _(event: migration.FileMoved) -> str:
     return f"{event.path} {event.status}" + (f": {event.reason}" if event.reason else "")
+
+
+_SAID = {"drain": ": what is running is finished, nothing new begins", "interrupt": " at once", "terminate": " at once"}
+
+
+@say.register
+def _(event: people.CommandTaken) -> str:
+    refused = f", refused: {event.refused}" if event.refused else ""
+    word = _SAID.get(getattr(event.command, "how", ""), "")
+    return f"{event.by} says {event.command.do}{word}{refused}"
+
+
+@say.register
+def _(event: people.ApprovalRequested) -> str:
+    return f"asks for an answer: {event.approval.title} ({event.approval.item})"
+
+
+@say.register
+def _(event: people.ApprovalDecided) -> str:
+    reason = f": {event.reason}" if event.reason else ""
+    return f"{event.by} answers {event.decision} to {event.item}{reason}"
+
+
+@say.register
+def _(event: run.ClockJumped) -> str:
+    return f"the clock was set, or the machine slept: {event.by_s:+.0f} s"

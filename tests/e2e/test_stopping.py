@@ -59,6 +59,11 @@ class Run:
             assert time.monotonic() < until, "the event never came"
             time.sleep(0.05)
 
+    def engine(self) -> int:
+        """The process that holds the run's lock."""
+        lock = next(self.place.glob("state/*/runs/*/lock"))
+        return int(lock.read_text().split()[1])
+
     def resume(self, *more: str) -> dict[str, object]:
         done = orchestrate("resume", *self.where, "--json", *more, cwd=self.place)
         assert done.code == 0, done.err
@@ -77,7 +82,7 @@ def test_ctrl_c_once_finishes_what_runs_and_starts_nothing_new(tmp_path: Path) -
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "draining" in said
+    assert "what is running is finished" in said
     assert "go on with: orchestrate resume" in said
     kinds = [one.event.kind for one in run.events()]
     assert kinds.count("landing.finished") == 1, "the task that ran has landed"
@@ -119,7 +124,7 @@ def test_a_run_that_is_being_worked_on_is_locked(tmp_path: Path) -> None:
     run.wait_for(in_shell)
     second = orchestrate("resume", *run.where, cwd=tmp_path)
     assert second.code == 8
-    assert f"is being worked on by process {process.pid} on" in second.err
+    assert f"is being worked on by process {run.engine()} on" in second.err
     status = orchestrate("status", "--json", *run.where, cwd=tmp_path).json
     assert (status["is_live"], status["outcome"]) == (True, "running")
     process.communicate(timeout=60)

@@ -1,33 +1,33 @@
-"""Killed between an effect and the event that tells of it, and resumed, a run ends as if nothing had been."""
+"""Killed with SIGKILL at named points around effects, and resumed, a run ends as if nothing had been."""
 
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from orchestrator.crash import VARIABLE
 from orchestrator.demo.story import fingerprint
+from orchestrator.domain.effects import CRASH_POINTS
 from orchestrator.domain.event.base import Intent
 from orchestrator.domain.fold import fold
 from orchestrator.journal.store import read_all
-from tests.running import dying
-from tests.running.cli import environment
+from tests.running.cli import environment, orchestrate
 from tests.running.killing import Start, as_json, landed_more_than_once, processes_about, terminal
 from tests.running.projects import GATE, calculator, git, refs, shop, tree_at
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(300)]
 
 DEMO = Path(__file__).parents[2] / "orchestrator" / "demo"
 GOOD, BROKEN = "    return a + b\n", "    return a - b\n"
 
 
-def goal(place: Path) -> Start:
-    """Two tasks, the first of which is red at first."""
+def goal(place: Path, *others: str) -> Start:
+    """Tasks one after the other, the first of which is red at first; `others` are more of them, side by side."""
+    last = {"key": "more", "depends_on": ["sum"]}
     items = [
-        plans("root", {"key": "sum"}, {"key": "more", "depends_on": ["sum"]}),
+        plans("root", {"key": "sum"}, *({"key": name, "depends_on": ["sum"]} for name in others), last),
         edits("sum", "calc.py", GOOD, BROKEN),
         worker_ends("sum"),
         edits("sum", "calc.py", BROKEN, "    return b + a\n"),
@@ -40,11 +40,18 @@ def goal(place: Path) -> Start:
         planner_ends(),
         judges(),
     ]
+    for name in others:
+        items += [writes(name, f"{name}.txt", f"{name}\n"), worker_ends(name), reviews(name)]
     calculator(place / "repo")
     model = write_script(place / "script.json", items)
     models = [word for role in ("planner", "worker", "judge") for word in ("--model", f"{role}={model}")]
     words = ("run", "better sums", "--gate", GATE, "--set", "gate.report=unittest", *models)
     return Start(words, ("--repo", str(place / "repo"), "--state", str(place / "state")), place, environment(place))
+
+
+def goal_of_eight(place: Path) -> Start:
+    """Eight tasks."""
+    return goal(place, *"bcdefg")
 
 
 def migration(place: Path) -> Start:
@@ -54,35 +61,49 @@ def migration(place: Path) -> Start:
     return Start(("migrate", "run", str(DEMO / "sample.toml")), where, place, environment(place))
 
 
-STORIES = {"goal": goal, "migration": migration}
+Story = Callable[[Path], Start]
 JUDGEMENTS = {"lens.voted", "verdict.given", "iteration.judged"}
-MOMENTS = {
-    "goal": (
-        *("session.ended:1", "check.finished:2", "tool.returned:3", "candidate.taken:2"),
-        *("verdict.given:2", "landing.finished:1", "iteration.judged:1", "pr.opening:1", "pr.opened:1"),
+SOME = {
+    goal: (
+        *("snapshot.before-done", "tool.before-done:3", "candidate.before-done:2", "check.after-intent:2"),
+        *("landing.before-done", "pr.before-done", "journal.after-commit:40"),
     ),
-    "migration": ("step.finished:1", "landing.finished:1", "unit.ejected:1"),
+    migration: ("step.before-done", "landing.after-intent", "ref.after-intent:2"),
 }
 
 
-@pytest.mark.parametrize("story", STORIES)
-def test_a_run_killed_after_an_effect_and_again_while_resuming_ends_the_same(story: str, tmp_path: Path) -> None:
-    wanted = outcome(STORIES[story](_place(tmp_path, "calm")), moment=None)
-    for number, moment in enumerate(MOMENTS[story]):
+@pytest.mark.parametrize("story", SOME)
+def test_a_run_killed_around_an_effect_and_again_while_resuming_ends_the_same(story: Story, tmp_path: Path) -> None:
+    _check(story, SOME[story], tmp_path)
+
+
+@pytest.mark.extended
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("story", [goal_of_eight, migration])
+def test_a_run_killed_at_any_point_and_again_while_resuming_ends_the_same(story: Story, tmp_path: Path) -> None:
+    only = {goal_of_eight: {"step"}, migration: {"model", "tool", "snapshot", "candidate"}}[story]
+    points = [name for name in CRASH_POINTS if name.partition(".")[0] not in {*only, "inbox"}]
+    assert len(points) >= 30
+    _check(story, points, tmp_path)
+
+
+def _check(story: Story, moments: Sequence[str], tmp_path: Path) -> None:
+    wanted = outcome(story(_place(tmp_path, "calm")), moment=None)
+    for number, moment in enumerate(moments):
         place = _place(tmp_path, f"kill-{number}")
-        assert outcome(STORIES[story](place), moment) == wanted, f"killed before {moment}"
+        assert outcome(story(place), moment) == wanted, f"killed at {moment}"
         assert processes_about(place) == []
 
 
 def outcome(start: Start, moment: str | None) -> dict[str, object]:
-    """How a run ends that is killed at a moment, and once more at the first thing it recovers."""
+    """How a run ends that is killed at a moment, and once more when it has recovered."""
     repository = start.cwd / "repo"
     before = fingerprint(repository)
     if moment is None:
         result = as_json(start.to_the_end()[0])
     else:
-        assert die(start, moment, start.words) == -9
-        die(start, "effect.abandoned:1", ("resume",))
+        die(start, moment, start.words)
+        die(start, "recovery.after", ("resume",))
         result = as_json(start.resume())
     journal = Path(result["journal"])
     assert fingerprint(repository) == before
@@ -97,12 +118,10 @@ def outcome(start: Start, moment: str | None) -> dict[str, object]:
     }
 
 
-def die(start: Start, moment: str, words: Sequence[str]) -> int:
-    """Work on the run until the moment comes; how the process ended."""
-    command = [sys.executable, dying.__file__, moment, *words, *start.where]
-    return subprocess.run(
-        command, cwd=start.cwd, env=dict(start.env), stdin=subprocess.DEVNULL, capture_output=True, check=False
-    ).returncode
+def die(start: Start, moment: str, words: Sequence[str]) -> None:
+    """Work on the run until the moment comes."""
+    done = orchestrate(*words, *start.where, cwd=start.cwd, env={**start.env, VARIABLE: moment})
+    assert done.code == -9 or "ended without a word (signal 9)" in done.err or words == ("resume",), (moment, done.err)
 
 
 def unsettled(journal: Path) -> list[str]:

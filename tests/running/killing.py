@@ -59,8 +59,27 @@ def kill_after(start: Start, seconds: float) -> bool:
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGKILL)
         process.wait()
+        kill_engines(start.cwd)
         return True
     return False
+
+
+def kill_engines(place: Path) -> int:
+    """Kill every engine that works on a run with its state below `place`; how many there were."""
+    engines = [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if _is_engine(entry, place)]
+    for engine in engines:
+        os.kill(engine, signal.SIGKILL)
+    while any(_is_engine(Path("/proc", str(engine)), place) for engine in engines):
+        time.sleep(0.01)
+    return len(engines)
+
+
+def _is_engine(entry: Path, place: Path) -> bool:
+    try:
+        words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return False
+    return "engine" in words and any(word.startswith(f"{place}/") for word in words)
 
 
 def moments(count: int, duration_s: float, seed: int) -> list[float]:

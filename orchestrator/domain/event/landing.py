@@ -62,16 +62,16 @@ class LandingFinished(Done):
 
 
 class RefSetting(Intent):
-    """A ref of the run's own is about to be pointed at a commit."""
+    """A ref of the run's own is about to be pointed at a git object."""
 
     kind: Literal["ref.setting"] = "ref.setting"
     v: Literal[1] = 1
     ref: str
-    commit: CommitId
+    object: str
 
 
 class RefSet(Done):
-    """The ref points at the commit."""
+    """The ref points at the object."""
 
     kind: Literal["ref.set"] = "ref.set"
     v: Literal[1] = 1

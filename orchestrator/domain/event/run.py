@@ -8,7 +8,7 @@ from orchestrator.domain.contract import Contract, IterationVerdict
 from orchestrator.domain.event.base import Done, Event, Intent
 from orchestrator.domain.ids import CommitId, RunId, TreeId
 
-Outcome = Literal["done", "partial", "rejected", "nothing-changed", "failed"]
+Outcome = Literal["done", "partial", "rejected", "nothing-changed", "failed", "cancelled"]
 
 
 class RunStarted(Event):
@@ -118,6 +118,14 @@ class RunDraining(Event):
 
     kind: Literal["run.draining"] = "run.draining"
     v: Literal[1] = 1
+
+
+class ClockJumped(Event):
+    """The wall clock moved by so many seconds more than passed for the engine: it was set, or the machine slept."""
+
+    kind: Literal["clock.jumped"] = "clock.jumped"
+    v: Literal[1] = 1
+    by_s: float
 
 
 class RunPaused(Event):

@@ -146,7 +146,8 @@ class TaskEnded(Event):
 class SessionStarted(Event):
     """A conversation begins: who speaks, on which model, with which prompt, and what it is told first.
 
-    One that `continues` another begins with all that was said there, and `brief` is what is said next.
+    One that `continues` another begins with all that was said there, up to and with `turn` if that is given, and
+    `brief` is what is said next. So conversations form a tree, whose nodes are turns.
     """
 
     kind: Literal["session.started"] = "session.started"
@@ -158,6 +159,7 @@ class SessionStarted(Event):
     system: Text
     brief: Text
     continues: SessionId | None = None
+    turn: int | None = None
 
 
 class ModelCalled(Intent):

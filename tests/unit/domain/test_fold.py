@@ -80,14 +80,14 @@ def test_a_move_that_the_table_does_not_have_is_refused() -> None:
         fold(record(created(), ended()))
 
 
-def test_nothing_leaves_a_terminal_status_but_a_planner_that_is_woken() -> None:
+def test_nothing_leaves_a_terminal_status_but_a_planner_that_is_woken_and_what_a_person_has_tried_again() -> None:
     ways = {status: TASK_MOVES[status] for status in TaskStatus if status.is_terminal}
     assert ways == {
         TaskStatus.MERGED: frozenset(),
         TaskStatus.DONE: frozenset({TaskStatus.PLANNING}),
-        TaskStatus.REJECTED: frozenset(),
-        TaskStatus.BLOCKED: frozenset(),
-        TaskStatus.CANCELLED: frozenset(),
+        TaskStatus.REJECTED: frozenset({TaskStatus.PLANNED}),
+        TaskStatus.BLOCKED: frozenset({TaskStatus.PLANNED}),
+        TaskStatus.CANCELLED: frozenset({TaskStatus.PLANNED}),
     }
     assert all(FILE_MOVES[status] == frozenset() for status in FileStatus if status.is_terminal)
 

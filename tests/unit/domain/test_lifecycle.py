@@ -26,9 +26,13 @@ def test_only_a_file_that_a_step_changed_is_merged_or_ejected(old: FileStatus) -
             move(FILE_MOVES, "file a.py", old, new)
 
 
-@pytest.mark.parametrize("end", ["merged", "rejected", "blocked", "cancelled"])
-def test_what_has_ended_stays_as_it_is(end: str) -> None:
-    assert TASK_MOVES[TaskStatus(end)] == frozenset()
+def test_what_has_landed_stays_as_it_is() -> None:
+    assert TASK_MOVES[TaskStatus.MERGED] == frozenset()
+
+
+@pytest.mark.parametrize("end", ["rejected", "blocked", "cancelled"])
+def test_what_has_ended_without_landing_can_only_be_tried_again(end: str) -> None:
+    assert TASK_MOVES[TaskStatus(end)] == frozenset({TaskStatus.PLANNED})
 
 
 @pytest.mark.parametrize("end", ["merged", "rejected", "unchanged", "nothing-to-do"])

@@ -1,0 +1,37 @@
+"""Starting an engine in a process of its own, which outlives whoever started it."""
+
+import os
+import subprocess
+import sys
+
+from orchestrator.app.wiring import Place
+from orchestrator.errors import EnvironmentProblem
+
+
+def start_engine(place: Place) -> "subprocess.Popen[bytes]":
+    """Start a process that works on the run; it belongs to no terminal, and what it prints goes to the run's log.
+
+    Raises:
+        EnvironmentProblem: it could not be started.
+    """
+    words = [
+        "engine",
+        place.directory.run,
+        "--repo",
+        str(place.repository.root),
+        "--state",
+        str(place.state.path.parent),
+    ]
+    try:
+        with place.directory.engine_log.open("ab") as log:
+            return subprocess.Popen(
+                # -P: nothing of the directory that we stand in is imported
+                [sys.executable, "-P", "-m", "orchestrator", *words],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            )
+    except OSError as error:
+        raise EnvironmentProblem(f"no engine could be started: {error}") from error

@@ -1,0 +1,141 @@
+"""Following a run that an engine works on. The terminal is only a client: its end ends nothing but itself."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from orchestrator.app.detached import start_engine
+from orchestrator.app.verbs import tell
+from orchestrator.app.wiring import Place
+from orchestrator.cli.finding import is_live
+from orchestrator.cli.progress import Watching, watching
+from orchestrator.cli.reading import opened
+from orchestrator.domain.command import Stop
+from orchestrator.domain.fold import advance
+from orchestrator.domain.state import RunState
+from orchestrator.errors import EnvironmentProblem, RunLocked
+from orchestrator.journal.store import Store
+
+_POLL_S = 0.1
+
+
+class Detached(Exception):
+    """The terminal went away, or whoever sits there wants to: the engine goes on."""
+
+    def __init__(self, place: Place, has_terminal: bool) -> None:
+        super().__init__()
+        self.place = place
+        self.has_terminal = has_terminal
+
+
+def start_in_background(place: Place) -> None:
+    """Start an engine for a run and wait only until it has taken it.
+
+    Raises:
+        RunLocked: another engine works on the run.
+        EnvironmentProblem: the engine ended at once.
+    """
+    if is_live(place.directory):
+        raise _locked(place)
+    engine = start_engine(place)
+    while not is_live(place.directory):
+        if engine.poll() not in (None, 0):
+            raise EnvironmentProblem(f"the engine ended at once ({_how(engine)}): {_last_words(place)}")
+        if engine.returncode == 0:
+            return
+        time.sleep(_POLL_S)
+
+
+def work_on(place: Place) -> RunState:
+    """Start an engine for a run and follow it to where it stops; gives the state then.
+
+    Raises:
+        RunLocked: another engine works on the run.
+        EnvironmentProblem: the engine ended without a word in the journal.
+        Detached: the terminal hung up, or Ctrl-C came a third time.
+    """
+    if is_live(place.directory):
+        raise _locked(place)
+    with opened(place.directory) as store, watching() as watcher:
+        engine = start_engine(place)
+        state = _Follower(place, store, watcher).follow(engine)
+    if engine.returncode == RunLocked.exit_code and (state.ended or state.paused) is None:
+        raise _locked(place)
+    if state.ended is None and state.paused is None:
+        raise EnvironmentProblem(f"the engine ended without a word ({_how(engine)}): {_last_words(place)}")
+    return state
+
+
+class _Follower:
+    """Reads a journal as it grows."""
+
+    def __init__(self, place: Place, store: Store, watcher: Watching) -> None:
+        self._place = place
+        self._store = store
+        self._watcher = watcher
+        self._state = RunState()
+        self._interrupts = 0
+
+    def follow(self, engine: "subprocess.Popen[bytes]") -> RunState:
+        for recorded in self._store.read():
+            advance(self._state, recorded)
+        self._state.paused = None  # of an earlier engine
+        self._watcher.opened(self._state)
+        with self._signals():
+            while True:
+                has_ended = engine.poll() is not None
+                self._read_on()
+                if has_ended:
+                    return self._state
+                time.sleep(_POLL_S)
+
+    def _read_on(self) -> None:
+        for recorded in self._store.read(after=self._state.seq):
+            advance(self._state, recorded)
+            self._watcher.recorded(recorded)
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        before = {
+            signal.SIGINT: signal.signal(signal.SIGINT, self._interrupted),
+            signal.SIGTERM: signal.signal(signal.SIGTERM, self._terminated),
+            signal.SIGHUP: signal.signal(signal.SIGHUP, self._hung_up),
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _interrupted(self, _number: int, _frame: FrameType | None) -> None:
+        """The first finishes what runs, the second stops at once, the third leaves the engine to itself."""
+        self._interrupts += 1
+        if self._interrupts > 2:
+            raise Detached(self._place, has_terminal=True)
+        tell(self._place.directory, Stop(how="drain" if self._interrupts == 1 else "interrupt"), by="Ctrl-C")
+
+    def _terminated(self, _number: int, _frame: FrameType | None) -> None:
+        tell(self._place.directory, Stop(how="terminate"), by="SIGTERM")
+
+    def _hung_up(self, _number: int, _frame: FrameType | None) -> None:
+        raise Detached(self._place, has_terminal=False)
+
+
+def _locked(place: Place) -> RunLocked:
+    holder = (place.directory.path / "lock").read_text() or "another process"
+    return RunLocked(f"run {place.directory.run} is being worked on by {holder}")
+
+
+def _how(engine: "subprocess.Popen[bytes]") -> str:
+    code = engine.returncode
+    return f"signal {-code}" if code is not None and code < 0 else f"exit {code}"
+
+
+def _last_words(place: Place) -> str:
+    log: Path = place.directory.engine_log
+    lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+    return f"{lines[-1] if lines else 'it printed nothing'} (see {log})"

@@ -1,0 +1,221 @@
+"""The verbs that tell a run something: approve, deny, pause, continue, retry, cancel; and what waits in its inbox."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar
+
+import click
+
+from orchestrator.app.options import Options
+from orchestrator.app.verbs import find_run, tell
+from orchestrator.app.wiring import Place
+from orchestrator.cli.attach import start_in_background
+from orchestrator.cli.finding import is_live
+from orchestrator.cli.options import as_json, in_repository
+from orchestrator.cli.output import print_lines, print_object, say
+from orchestrator.cli.reading import opened
+from orchestrator.domain.approval import Answered
+from orchestrator.domain.command import Approve, Cancel, Command, Continue, Deny, Pause, Retry
+from orchestrator.domain.commanded import refusal
+from orchestrator.domain.fold import advance
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.state import RunState
+from orchestrator.errors import RunLocked, UsageProblem
+
+F = TypeVar("F", bound=Callable[..., Any])
+_WAIT_S = 5.0
+_POLL_S = 0.1
+_run = click.argument("run")
+_reason = click.option("--reason", default="", help="Why; it is kept, and shown to whoever it concerns.")
+_no_wake = click.option("--no-wake", is_flag=True, help="Do not start an engine; the next one acts on it.")
+
+
+@click.command("approve")
+@_run
+@click.argument("item", required=False)
+@_reason
+@_no_wake
+@in_repository
+@as_json
+def approve_(run: str, item: str | None, reason: str, no_wake: bool, **given: Any) -> None:  # noqa: ANN401
+    """Answer yes to ITEM (what RUN asks, if it is one thing). An engine is started if none lives.
+
+    \b
+    orchestrate approve latest
+    orchestrate approve 7f3a landing/parser@1 --reason "looked at it"
+    """
+    _answer(run, item, partial(Approve, reason=reason), no_wake, given)
+
+
+@click.command("deny")
+@_run
+@click.argument("item", required=False)
+@_reason
+@_no_wake
+@in_repository
+@as_json
+def deny_(run: str, item: str | None, reason: str, no_wake: bool, **given: Any) -> None:  # noqa: ANN401
+    """Answer no to ITEM (what RUN asks, if it is one thing); the reason goes to whoever asked.
+
+    \b
+    orchestrate deny 7f3a plan/root@1 --reason "leave the parser alone"
+    """
+    _answer(run, item, partial(Deny, reason=reason), no_wake, given)
+
+
+@click.command("pause")
+@_run
+@_reason
+@in_repository
+@as_json
+def pause_(run: str, reason: str, **given: Any) -> None:  # noqa: ANN401
+    """Stop RUN at its next model call or file; nothing begins before `orchestrate continue`.
+
+    \b
+    orchestrate pause latest --reason "the provider is slow today"
+    """
+    place, state = _find(run, given)
+    _send(place, state, Pause(reason=reason), wake=False, as_json=given["as_json"])
+
+
+@click.command("continue")
+@_run
+@in_repository
+@as_json
+def continue_(run: str, **given: Any) -> None:  # noqa: ANN401
+    """Go on with RUN after a pause, in the background.
+
+    \b
+    orchestrate continue latest
+    """
+    place, state = _find(run, given)
+    _send(place, state, Continue(), wake=True, as_json=given["as_json"])
+
+
+@click.command("cancel")
+@_run
+@click.argument("task", required=False)
+@_reason
+@in_repository
+@as_json
+def cancel_(run: str, task: str | None, reason: str, **given: Any) -> None:  # noqa: ANN401
+    """Give up TASK with all below it, or the whole RUN. What landed stays, and so does every candidate.
+
+    \b
+    orchestrate cancel 7f3a reporting/csv
+    orchestrate cancel 7f3a --reason "another goal came up"
+    """
+    place, state = _find(run, given)
+    command = Cancel(task=TaskId(task) if task else None, reason=reason)
+    _send(place, state, command, wake=True, as_json=given["as_json"])
+
+
+@click.command("retry")
+@_run
+@click.argument("task")
+@click.option("--note", default="", help="What the worker is to know.")
+@click.option("--from", "turn", type=click.IntRange(0), metavar="TURN", help="Go on from the end of this turn.")
+@click.option("--attempt", type=click.IntRange(1), help="The attempt whose turn is meant; the latest if not given.")
+@_no_wake
+@in_repository
+@as_json
+def retry_(
+    run: str,
+    task: str,
+    note: str,
+    turn: int | None,
+    attempt: int | None,
+    no_wake: bool,
+    **given: Any,  # noqa: ANN401
+) -> None:
+    """Have TASK tried again, afresh or with the files and the words of an earlier turn; an ended run is opened again.
+
+    \b
+    orchestrate retry 7f3a storage/index --note "keep the old file format"
+    orchestrate retry 7f3a storage/index --from 12
+    """
+    place, state = _find(run, given)
+    command = Retry(task=TaskId(task), note=note, attempt=attempt, turn=turn)
+    _send(place, state, command, wake=not no_wake, as_json=given["as_json"])
+
+
+@click.command("inbox")
+@click.argument("run", required=False)
+@in_repository
+@as_json
+def inbox_(run: str | None, **given: Any) -> None:  # noqa: ANN401
+    """Show what RUN asks of a person, and the commands that no engine has taken yet.
+
+    \b
+    orchestrate inbox
+    """
+    place, state = _find(run, given)
+    sent = [one for _, one in place.directory.inbox.waiting()]
+    if given["as_json"]:
+        print_object(
+            {
+                "schema": "orchestrate.inbox/1",
+                "run": place.directory.run,
+                "waiting": [one.approval.model_dump(mode="json") for one in state.waiting],
+                "sent": [one.model_dump(mode="json") for one in sent],
+            }
+        )
+        return
+    lines = [line for one in state.waiting for line in _asked(one)]
+    lines += [f"not taken yet: {one.command.do} by {one.by}, {one.at:%Y-%m-%d %H:%M:%S} UTC" for one in sent]
+    print_lines(lines or [f"run {place.directory.run} asks nothing"])
+
+
+def _asked(one: Answered) -> list[str]:
+    asked = one.approval
+    until = f" (counts as {asked.default} after {asked.expires_at:%Y-%m-%d %H:%M} UTC)" if asked.expires_at else ""
+    return [f"{asked.item}  {asked.title}{until}", *(f"    {text}" for text in asked.detail)]
+
+
+def _answer(run: str, item: str | None, answer: Callable[..., Command], no_wake: bool, given: dict[str, Any]) -> None:
+    place, state = _find(run, given)
+    if item is None:
+        names = [one.approval.item for one in state.waiting]
+        if len(names) != 1:
+            told = f"asks {len(names)} things: name one of {', '.join(names)}" if names else "asks nothing"
+            raise UsageProblem(f"run {place.directory.run} {told}")
+        item = names[0]
+    # One key for yes and no: of two answers to one question the first counts.
+    _send(place, state, answer(item=item), wake=not no_wake, as_json=given["as_json"], key=f"answer/{item}")
+
+
+def _find(run: str | None, given: dict[str, Any]) -> tuple[Place, RunState]:
+    flags = {"state": {"dir": given["state"]}} if given["state"] else {}
+    return find_run(Options(given["repo"], flags), run)
+
+
+def _send(place: Place, state: RunState, command: Command, *, wake: bool, as_json: bool, key: str = "") -> None:
+    """Leave a command, see to it that an engine takes it, and tell what became of it."""
+    if not is_live(place.directory) and (refused := refusal(state, command)):
+        raise UsageProblem(refused)
+    key = tell(place.directory, command, key)
+    if wake and not is_live(place.directory):
+        with suppress(RunLocked):  # another one was faster, and will take it
+            start_in_background(place)
+    outcome = _outcome(place, state, key) if wake or is_live(place.directory) else None
+    told = {None: "waits for the next engine", "": "taken"}.get(outcome, f"refused: {outcome}")
+    if as_json:
+        names = {"run": place.directory.run, "key": key, "do": command.do}
+        print_object({"schema": "orchestrate.command/1", **names, "taken": outcome is not None, "refused": outcome})
+    else:
+        say(f"{command.do}: {told}")
+    if outcome:
+        raise UsageProblem(outcome)
+
+
+def _outcome(place: Place, state: RunState, key: str) -> str | None:
+    """Why an engine refused the command, empty if it did not; None if none has taken it within some seconds."""
+    until = time.monotonic() + _WAIT_S
+    with opened(place.directory) as store:
+        while key not in state.commands and time.monotonic() < until:
+            time.sleep(_POLL_S)
+            for recorded in store.read(after=state.seq):
+                advance(state, recorded)
+    return state.commands.get(key)

@@ -1,0 +1,46 @@
+"""Approvals: questions to a person that wait in the run's inbox, without a process if need be."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import Field
+
+from orchestrator.domain.base import Frozen
+
+Decision = Literal["approve", "deny"]
+Matter = Literal["plan", "landing", "pull-request", "budget", "tier", "contract"]
+
+
+class Approval(Frozen):
+    """One question. `subject` is what it is about within its `matter`: a task, a unit, a commit, an amount.
+
+    Nobody having answered by `expires_at` counts as `default`; without it the question waits for ever.
+    """
+
+    item: str
+    matter: Matter
+    subject: str
+    title: str
+    detail: tuple[str, ...] = ()
+    default: Decision = "deny"
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Settings of the run that a yes changes, nested as in config.toml."""
+    expires_at: datetime | None = None
+
+
+class Answered(Frozen):
+    """An approval with its answer, as far as there is one. `by` is a person, or `expiry`."""
+
+    approval: Approval
+    decision: Decision | None = None
+    by: str = ""
+    reason: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still waits for an answer."""
+        return self.decision is None
+
+    def is_due(self, now: datetime) -> bool:
+        """Whether it waits no longer for a person, because its time is over."""
+        return self.is_open and self.approval.expires_at is not None and self.approval.expires_at <= now

@@ -1,0 +1,101 @@
+"""What people tell a run: commands that wait in its inbox until an engine takes them."""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.ids import TaskId
+
+
+class _Told(Frozen):
+    """What all commands share: `do` says which one it is, also where defaults are left out."""
+
+    do: str
+
+    @model_serializer(mode="wrap")
+    def _with_name(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {"do": self.do, **handler(self)}
+
+
+class Approve(_Told):
+    """Answer an approval with yes."""
+
+    do: Literal["approve"] = "approve"
+    item: str
+    reason: str = ""
+
+
+class Deny(_Told):
+    """Answer an approval with no; the reason goes to whoever asked."""
+
+    do: Literal["deny"] = "deny"
+    item: str
+    reason: str = ""
+
+
+class Pause(_Told):
+    """Stop at the next model call or command; nothing begins before `continue`."""
+
+    do: Literal["pause"] = "pause"
+    reason: str = ""
+
+
+class Continue(_Told):
+    """Go on after a pause."""
+
+    do: Literal["continue"] = "continue"
+
+
+class Stop(_Told):
+    """End the engine; `resume` goes on. What Ctrl-C and SIGTERM mean to the terminal that follows the run.
+
+    `drain` lets what is running finish and begins nothing new; the others stop at once.
+    """
+
+    do: Literal["stop"] = "stop"
+    how: Literal["drain", "interrupt", "terminate"] = "drain"
+
+
+class Cancel(_Told):
+    """Give up a task with all below it, or the whole run."""
+
+    do: Literal["cancel"] = "cancel"
+    task: TaskId | None = None
+    reason: str = ""
+
+
+class Retry(_Told):
+    """Try a task again: afresh, or from the end of a turn of an earlier attempt.
+
+    `attempt` is the one whose `turn` (from 0) is gone on from; the latest if not given. `note` is for the worker.
+    """
+
+    do: Literal["retry"] = "retry"
+    task: TaskId
+    note: str = ""
+    attempt: int | None = None
+    turn: int | None = None
+
+
+class Configure(_Told):
+    """Change settings of the run from now on: nested values as in config.toml."""
+
+    do: Literal["configure"] = "configure"
+    settings: dict[str, Any]
+
+
+Command = Annotated[
+    Approve | Deny | Pause | Continue | Stop | Cancel | Retry | Configure,
+    Field(discriminator="do"),
+]
+
+
+class Sent(Frozen):
+    """A command as it lies in the inbox. Of two with the same key only the first one counts."""
+
+    key: str
+    at: datetime
+    by: str
+    command: Command

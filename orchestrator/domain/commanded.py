@@ -1,0 +1,134 @@
+"""What a command does to the state of a run, and why one that makes no sense is refused. Used by `fold` alone."""
+
+from collections.abc import Iterator
+
+from orchestrator.domain.approval import Answered
+from orchestrator.domain.command import Approve, Cancel, Command, Configure, Continue, Deny, Pause, Retry, Stop
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.lifecycle import TASK_MOVES, move
+from orchestrator.domain.state import RunState, TaskState
+from orchestrator.domain.task import TaskStatus
+
+_RETRIED = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.CANCELLED, TaskStatus.RUNNING, TaskStatus.JUDGING}
+
+
+def refusal(state: RunState, command: Command) -> str:
+    """Why a command cannot be carried out now; empty when it can."""
+    match command:
+        case Approve() | Deny():
+            return _undecidable(state, command.item)
+        case Retry():
+            return _not_retried(state, command)
+        case Cancel() if command.task is not None:
+            return _not_cancelled(state, command.task)
+        case Continue() if state.held is None:
+            return "the run is not paused"
+        case Configure():
+            return ""
+    return f"the run has ended: {state.ended.outcome}" if state.ended else ""
+
+
+def _undecidable(state: RunState, item: str) -> str:
+    known = state.approvals.get(item)
+    if known is None:
+        waiting = ", ".join(one.approval.item for one in state.waiting) or "nothing"
+        return f"nothing is asked under the name {item!r}; waiting: {waiting}"
+    return "" if known.is_open else f"{item} was answered already: {known.decision} by {known.by}"
+
+
+def _not_retried(state: RunState, command: Retry) -> str:
+    task = state.tasks.get(command.task)
+    if task is None:
+        return f"there is no task {command.task!r} in this run"
+    if task.spec.kind == "branch":
+        return f"{command.task} is a planner's slice: retry one of its tasks"
+    if task.status not in _RETRIED:
+        return f"{command.task} is {task.status}: there is nothing to try again"
+    if command.turn is None:
+        return ""
+    number = command.attempt or len(task.attempts)
+    if not 1 <= number <= len(task.attempts):
+        return f"{command.task} has no attempt {number}"
+    session = state.sessions.get(task.attempts[number - 1].session)
+    turns = session.turns if session else 0
+    if command.turn >= turns:
+        return (
+            f"attempt {number} of {command.task} has the turns 0 to {turns - 1}"
+            if turns
+            else (f"attempt {number} of {command.task} has no whole turn")
+        )
+    return ""
+
+
+def _not_cancelled(state: RunState, name: TaskId) -> str:
+    task = state.tasks.get(name)
+    if task is None:
+        return f"there is no task {name!r} in this run"
+    return f"{name} is {task.status} already" if task.status.is_terminal else ""
+
+
+def obey(state: RunState, command: Command, by: str) -> None:
+    """Change the state as the command says. Answers to approvals come as events of their own."""
+    match command:
+        case Pause():
+            state.held = f"paused by {by}" + (f": {command.reason}" if command.reason else "")
+        case Continue():
+            state.held = None
+        case Stop() if command.how == "drain":
+            state.is_draining = True
+        case Cancel():
+            _cancel(state, command, by)
+        case Retry():
+            _retry(state, command)
+        case Configure():
+            state.overrides = (*state.overrides, command.settings)
+
+
+def _cancel(state: RunState, command: Cancel, by: str) -> None:
+    reason = f"cancelled by {by}" + (f": {command.reason}" if command.reason else "")
+    if command.task is None:
+        state.cancelled = reason
+    top = state.tasks.values() if command.task is None else _below(state, state.tasks[command.task])
+    for task in list(top):
+        if not task.status.is_terminal:
+            status = move(TASK_MOVES, f"task {task.spec.id}", task.status, TaskStatus.CANCELLED)
+            state.tasks[task.spec.id] = task.model_copy(update={"status": status, "reason": reason})
+
+
+def _below(state: RunState, task: TaskState) -> Iterator[TaskState]:
+    yield task
+    for child in state.children(task.spec.id):
+        yield from _below(state, child)
+
+
+def _retry(state: RunState, command: Retry) -> None:
+    """The task is planned again, with a fresh count of attempts; an ended run is open again and will be judged anew."""
+    task = state.tasks[command.task]
+    _plan_again(state, task, {"retry": command, "earlier_attempts": len(task.attempts)})
+    for other in [one for one in state.tasks.values() if _fell_with(state, one, command.task)]:
+        _plan_again(state, other, {})
+    if len(state.iterations) >= state.iteration > 0:
+        state.iterations = state.iterations[: state.iteration - 1]
+        state.judged_again += 1
+    state.ended = None
+    state.cancelled = ""
+
+
+def _plan_again(state: RunState, task: TaskState, changes: dict[str, object]) -> None:
+    status = move(TASK_MOVES, f"task {task.spec.id}", task.status, TaskStatus.PLANNED)
+    state.tasks[task.spec.id] = task.model_copy(update={"status": status, "reason": ""} | changes)
+
+
+def _fell_with(state: RunState, task: TaskState, needed: TaskId) -> bool:
+    """Whether a task was cancelled without a try because of one that it depends on, directly or through others."""
+    if task.status != TaskStatus.CANCELLED or task.attempts:
+        return False
+    return any(
+        name == needed or (name in state.tasks and _fell_with(state, state.tasks[name], needed))
+        for name in task.spec.depends_on
+    )
+
+
+def answered(state: RunState, item: str, decision: str, by: str, reason: str) -> Answered:
+    """An approval with its answer."""
+    return state.approvals[item].model_copy(update={"decision": decision, "by": by, "reason": reason})

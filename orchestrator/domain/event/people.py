@@ -1,0 +1,39 @@
+"""Events of people: commands taken from the inbox, questions put to them and answered."""
+
+from datetime import datetime
+from typing import Literal
+
+from orchestrator.domain.approval import Approval, Decision
+from orchestrator.domain.command import Command
+from orchestrator.domain.event.base import Event
+
+
+class CommandTaken(Event):
+    """A command left the inbox. `refused` says why it changes nothing; empty when it does."""
+
+    kind: Literal["command.taken"] = "command.taken"
+    v: Literal[1] = 1
+    key: str
+    by: str
+    sent_at: datetime
+    command: Command
+    refused: str = ""
+
+
+class ApprovalRequested(Event):
+    """A person is asked."""
+
+    kind: Literal["approval.requested"] = "approval.requested"
+    v: Literal[1] = 1
+    approval: Approval
+
+
+class ApprovalDecided(Event):
+    """A person answered, or the time to answer was over."""
+
+    kind: Literal["approval.decided"] = "approval.decided"
+    v: Literal[1] = 1
+    item: str
+    decision: Decision
+    by: str
+    reason: str = ""

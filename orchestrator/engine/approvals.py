@@ -1,0 +1,98 @@
+"""Asking people: what needs an answer before it may happen, by how much of the repository it touches."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from pathspec import GitIgnoreSpec
+
+from orchestrator.config.model import ApprovalSettings
+from orchestrator.domain.approval import Answered, Approval, Matter
+from orchestrator.domain.event.people import ApprovalRequested
+from orchestrator.domain.event.work import CandidateTaken
+from orchestrator.engine.context import RunContext
+from orchestrator.errors import LimitReached, PersonNeeded
+
+_SHOWN = 20
+
+
+async def ask(context: RunContext, approval: Approval) -> Answered:
+    """The answer to a question, which is put when nobody has put it yet.
+
+    Raises:
+        PersonNeeded: there is no answer yet.
+    """
+    if approval.item not in context.state.approvals:
+        await context.journal.append(ApprovalRequested(approval=approval))
+    answer = context.state.approvals[approval.item]
+    if answer.is_open:
+        raise waits(context)
+    return answer
+
+
+def waits(context: RunContext) -> PersonNeeded:
+    """The error that ends an engine which has nothing to do but to wait for a person."""
+    run, waiting = context.state.run.run, context.state.waiting
+    items = ", ".join(one.approval.item for one in waiting)
+    return PersonNeeded(f"waits for an answer to {items}: orchestrate approve {run} ITEM, or deny")
+
+
+def question(
+    context: RunContext, matter: Matter, subject: str, title: str, detail: Sequence[str], **more: object
+) -> Approval:
+    """An approval that expires as configured."""
+    settings = context.config.approval
+    expires = timedelta(seconds=settings.expires_s) if settings.expires_s else None
+    return Approval(
+        item=f"{matter}/{subject}",
+        matter=matter,
+        subject=subject,
+        title=title,
+        detail=tuple(detail),
+        default=settings.default,
+        expires_at=context.journal.now() + expires if expires else None,
+        **more,
+    )
+
+
+def landing_question(context: RunContext, candidate: CandidateTaken, unit: str) -> Approval | None:
+    """What is to be asked before a candidate lands; None when it may land by itself."""
+    changed = candidate.added + candidate.removed
+    reasons = radius(context.config.approval, candidate.paths, changed)
+    if context.config.approval.mode != "review" or not reasons:
+        return None
+    title = f"land {unit}: {len(candidate.paths)} files, +{candidate.added} −{candidate.removed} lines"
+    return question(context, "landing", unit, title, [*reasons, *candidate.paths[:_SHOWN]])
+
+
+def radius(settings: ApprovalSettings, paths: Sequence[str], lines: int) -> list[str]:
+    """Why a change is too large or too delicate to land unseen, in words; empty when it is not."""
+    reasons = []
+    if len(paths) > settings.max_files:
+        reasons.append(f"it changes {len(paths)} files, more than {settings.max_files}")
+    if lines > settings.max_lines:
+        reasons.append(f"it changes {lines} lines, more than {settings.max_lines}")
+    for name, globs in (("a path to be looked at", settings.paths), ("tests", settings.tests)):
+        touched = list(GitIgnoreSpec.from_lines(globs).match_files(paths))
+        if touched:
+            reasons.append(f"it changes {name}: {', '.join(touched[:3])}")
+    return reasons
+
+
+def budget_question(context: RunContext, limit: LimitReached) -> Approval | None:
+    """Whether a spent budget may be larger; None where nobody is asked that."""
+    settings, budget = context.config.approval, context.config.budget
+    if settings.mode != "review" or settings.budget_factor <= 1:
+        return None
+    limits = budget.model_dump(include={"usd", "tokens", "calls"})
+    raised = {name: type(value)(value * settings.budget_factor) for name, value in limits.items() if value}
+    if not raised:
+        return None
+    title = "raise the budget to " + ", ".join(f"{value:g} {name}" for name, value in raised.items())
+    return question(
+        context,
+        "budget",
+        ", ".join(f"{value:g}{name}" for name, value in raised.items()),
+        title,
+        [str(limit)],
+        settings={"budget": raised},
+    )

@@ -1,0 +1,108 @@
+"""The desk: takes commands from the run's inbox while the engine works, and books what became of each."""
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+from pydantic import ValidationError
+
+from orchestrator.config.effective import effective
+from orchestrator.crash import crash_point
+from orchestrator.domain.command import Approve, Cancel, Command, Configure, Deny, Sent, Stop
+from orchestrator.domain.commanded import refusal
+from orchestrator.domain.event import Event
+from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
+from orchestrator.domain.state import RunState
+from orchestrator.errors import Interrupted, RunCancelled, Terminated
+from orchestrator.journal.inbox import Inbox
+from orchestrator.journal.journal import Journal
+
+_POLL_S = 0.2
+
+Withdraw = Callable[[Command], Awaitable[None]]
+"""Stops what is being done about the tasks that a command changes, and waits until it has stopped."""
+
+
+class Desk:
+    """Takes commands, each once, in the order in which they came."""
+
+    def __init__(self, journal: Journal, inbox: Inbox) -> None:
+        self._journal = journal
+        self._inbox = inbox
+
+    async def watch(self, withdraw: Withdraw, on_change: Callable[[], None]) -> None:
+        """Take commands and answer approvals whose time is over, for as long as this is awaited.
+
+        Raises:
+            Interrupted, Terminated: a person stopped the engine.
+            RunCancelled: a person gave up the run; that is not recorded yet.
+        """
+        while True:
+            for path, sent in await to_thread.run_sync(lambda: list(self._inbox.waiting())):
+                if isinstance(sent.command, Cancel) and sent.command.task is None and not self._refused(sent):
+                    raise RunCancelled(f"cancelled by {sent.by}")
+                await withdraw(sent.command)
+                await self._take(path, sent)
+                on_change()
+                _stop(sent)
+            if await self._expire():
+                on_change()
+            await anyio.sleep(_POLL_S)
+
+    async def take_all(self) -> None:
+        """Take what was sent while no engine lived."""
+        for path, sent in await to_thread.run_sync(lambda: list(self._inbox.waiting())):
+            late = "the engine that it was meant for had ended" if isinstance(sent.command, Stop) else ""
+            await self._take(path, sent, late)
+        await self._expire()
+
+    async def _take(self, path: Path, sent: Sent, refused: str = "") -> None:
+        """Record a command, then remove its file: killed in between, it is only removed the next time."""
+        crash_point("inbox.before-record")
+        if sent.key not in self._journal.state.commands:
+            await self._journal.append(*_events(sent, refused or self._refused(sent)))
+        crash_point("inbox.after-record")
+        await to_thread.run_sync(path.unlink, True)
+
+    def _refused(self, sent: Sent) -> str:
+        state = self._journal.state
+        return refusal(state, sent.command) or _invalid(state, sent.command)
+
+    async def _expire(self) -> bool:
+        now = self._journal.now()
+        due = [one for one in self._journal.state.waiting if one.is_due(now)]
+        await self._journal.append(
+            *(
+                ApprovalDecided(item=one.approval.item, decision=one.approval.default, by="expiry", reason="no answer")
+                for one in due
+            )
+        )
+        return bool(due)
+
+
+def _events(sent: Sent, refused: str) -> list[Event]:
+    command = sent.command
+    taken = CommandTaken(key=sent.key, by=sent.by, sent_at=sent.at, command=command, refused=refused)
+    if refused or not isinstance(command, Approve | Deny):
+        return [taken]
+    return [taken, ApprovalDecided(item=command.item, decision=command.do, by=sent.by, reason=command.reason)]
+
+
+def _invalid(state: RunState, command: Command) -> str:
+    if not isinstance(command, Configure):
+        return ""
+    try:
+        effective(state, command.settings)
+    except ValidationError as error:
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return ""
+
+
+def _stop(sent: Sent) -> None:
+    match sent.command:
+        case Stop(how="interrupt"):
+            raise Interrupted(f"stopped by {sent.by}")
+        case Stop(how="terminate"):
+            raise Terminated(f"stopped by {sent.by}")

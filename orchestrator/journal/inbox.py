@@ -1,0 +1,54 @@
+"""The inbox of a run: commands as files, so that people can tell a run something also while no engine lives."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from pydantic import ValidationError
+
+from orchestrator.domain.command import Sent
+from orchestrator.errors import EnvironmentProblem
+
+_SUFFIX = ".json"
+
+
+class Inbox:
+    """A directory with one file a command. Files appear whole, by rename, and go when the engine has recorded them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def send(self, sent: Sent) -> None:
+        """Leave a command; it is durable when this returns.
+
+        Raises:
+            EnvironmentProblem: the directory cannot be written.
+        """
+        try:
+            self._path.mkdir(parents=True, exist_ok=True)
+            with NamedTemporaryFile("w", dir=self._path, prefix=".", encoding="utf-8", delete=False) as file:
+                file.write(sent.model_dump_json())
+                file.flush()
+                os.fsync(file.fileno())
+            Path(file.name).replace(self._path / f"{sent.at:%Y%m%dT%H%M%S.%f}-{os.getpid()}{_SUFFIX}")
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"cannot write {self._path}: {error.strerror}; make the state directory writable"
+            ) from error
+
+    def waiting(self) -> Iterator[tuple[Path, Sent]]:
+        """The commands that no engine has taken, oldest first; a file that holds none is put aside."""
+        for path in self._files():
+            try:
+                yield path, Sent.model_validate_json(path.read_bytes())
+            except FileNotFoundError:
+                continue
+            except ValidationError:
+                path.rename(path.with_suffix(".unreadable"))
+
+    def _files(self) -> list[Path]:
+        try:
+            return sorted(path for path in self._path.iterdir() if path.suffix == _SUFFIX)
+        except FileNotFoundError:
+            return []
