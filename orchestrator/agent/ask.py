@@ -4,6 +4,7 @@ from typing import Any
 
 from orchestrator.agent.spec import SessionSpec
 from orchestrator.domain.chat import Message, Reply, Request
+from orchestrator.domain.event import Done, Intent
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
 from orchestrator.errors import PersonNeeded
 from orchestrator.llm.budget import Budget
@@ -59,7 +60,7 @@ class _JournaledTries:
             model=request.model,
         )
         self._open = called
-        async with effect(self._ledger, called, unsettled=(ModelError,)) as asking:
+        async with effect(self._ledger, called, unsettled=(ModelError,), lost=_lost) as asking:
             reply = await self._client.complete(request)
             asking.done = ModelReplied(
                 **_shared(called),
@@ -82,6 +83,12 @@ class _JournaledTries:
 
 def _shared(called: ModelCalled) -> dict[str, Any]:
     return called.model_dump(include={"key", "task", "session", "turn", "role"})
+
+
+def _lost(intent: Intent, reason: str) -> Done:
+    if not isinstance(intent, ModelCalled):
+        raise TypeError(f"{intent.kind} is no model call")
+    return lost_call(intent, "lost", f"{reason}; it may have been billed")
 
 
 def lost_call(called: ModelCalled, error: str, detail: str, retry_in_s: float | None = None) -> ModelFailed:

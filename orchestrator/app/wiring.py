@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -17,7 +17,7 @@ from orchestrator.config.model import Config
 from orchestrator.crash import crash_point
 from orchestrator.domain.chat import Role
 from orchestrator.domain.event import Recorded
-from orchestrator.domain.event.run import RunPaused, RunStarted
+from orchestrator.domain.event.run import RunPaused
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import RunState
 from orchestrator.engine.begin import engine_started
@@ -28,9 +28,7 @@ from orchestrator.errors import EnvironmentProblem, OrchestrateError
 from orchestrator.forge.local import LocalForge
 from orchestrator.hands.local import LocalHands, local_hands
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.lock import LEASE_S
 from orchestrator.journal.runs import RunDirectory, StateDirectory
-from orchestrator.journal.store import read_all
 from orchestrator.judge.checks import CheckRunner
 from orchestrator.judge.gate import HarnessGate
 from orchestrator.llm.budget import Budget
@@ -74,7 +72,7 @@ async def open_run(place: Place, watcher: Watcher | None = None) -> AsyncIterato
         EnvironmentProblem: the state directory cannot be used.
     """
     async with AsyncExitStack() as stack:
-        lock = stack.enter_context(place.directory.lock(_lease_s(place)))
+        lock = stack.enter_context(place.directory.lock())
         crash_point("engine.before-claim")
         journal = await to_thread.run_sync(Journal, place.directory.path, SystemClock())
         crash_point("engine.after-claim")
@@ -87,6 +85,7 @@ async def open_run(place: Place, watcher: Watcher | None = None) -> AsyncIterato
         epoch = await raise_fence(place.repository.git, journal)
         await Desk(journal, place.directory.inbox).take_all()
         live = LiveConfig(journal.state)
+        lock.sign(live.now.run.lease_s)
         recipe = Recipe.model_validate(journal.state.run.recipe) if journal.state.run.recipe else None
         hands = JournaledHands(await _hands(place, live.now, recipe, journal, stack), journal)
         runner = CheckRunner(hands, journal, live.now.hands.output_mb * 1024 * 1024)
@@ -102,17 +101,6 @@ async def open_run(place: Place, watcher: Watcher | None = None) -> AsyncIterato
             forge=_forge(place, journal.state),
             roles=None if recipe else await _roles(place, live, journal, stack),
         )
-
-
-def _lease_s(place: Place) -> float:
-    """The run's lease; the usual one for a run whose settings cannot be read."""
-    if not place.directory.journal.exists():
-        return LEASE_S
-    with closing(read_all(place.directory.journal)) as events:
-        first = next(events, None)
-    if first is None or not isinstance(first.event, RunStarted):
-        return LEASE_S
-    return Config.model_validate(first.event.settings).run.lease_s
 
 
 async def _hands(

@@ -18,6 +18,7 @@ from orchestrator.domain.command import Stop
 from orchestrator.domain.fold import advance
 from orchestrator.domain.state import RunState
 from orchestrator.errors import EnvironmentProblem, RunLocked
+from orchestrator.journal.lock import holder
 from orchestrator.journal.store import Store
 
 _POLL_S = 0.1
@@ -66,7 +67,10 @@ def work_on(place: Place) -> RunState:
     if engine.returncode == RunLocked.exit_code and (state.ended or state.paused) is None:
         raise _locked(place)
     if state.ended is None and state.paused is None:
-        raise EnvironmentProblem(f"the engine ended without a word ({_how(engine)}): {_last_words(place)}")
+        raise EnvironmentProblem(
+            f"the engine ended without a word ({_how(engine)}): {_last_words(place)}; "
+            f"nothing recorded is lost, go on with: orchestrate resume {place.directory.run}"
+        )
     return state
 
 
@@ -126,8 +130,7 @@ class _Follower:
 
 
 def _locked(place: Place) -> RunLocked:
-    holder = (place.directory.path / "lock").read_text() or "another process"
-    return RunLocked(f"run {place.directory.run} is being worked on by {holder}")
+    return RunLocked(f"run {place.directory.run} is being worked on by {holder(place.directory.path) or 'another'}")
 
 
 def _how(engine: "subprocess.Popen[bytes]") -> str:

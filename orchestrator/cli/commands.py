@@ -20,7 +20,7 @@ from orchestrator.domain.approval import Answered
 from orchestrator.domain.command import Approve, Cancel, Command, Continue, Deny, Pause, Retry
 from orchestrator.domain.commanded import refusal
 from orchestrator.domain.fold import advance
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.ids import ROOT, TaskId
 from orchestrator.domain.state import RunState
 from orchestrator.errors import RunLocked, UsageProblem
 
@@ -108,7 +108,7 @@ def cancel_(run: str, task: str | None, reason: str, **given: Any) -> None:  # n
     orchestrate cancel 7f3a --reason "another goal came up"
     """
     place, state = _find(run, given)
-    command = Cancel(task=TaskId(task) if task else None, reason=reason)
+    command = Cancel(task=TaskId(task) if task not in (None, ROOT) else None, reason=reason)
     _send(place, state, command, wake=True, as_json=given["as_json"])
 
 

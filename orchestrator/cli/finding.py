@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from orchestrator.errors import UsageProblem
-from orchestrator.journal.lock import is_held
+from orchestrator.journal.lock import holder
 from orchestrator.journal.runs import RunDirectory, StateDirectory
 from worktrees.discover import find_checkout
 from worktrees.errors import GitError
@@ -39,5 +39,5 @@ def _configured(environ: Mapping[str, str]) -> str:
 
 
 def is_live(directory: RunDirectory) -> bool:
-    """Whether a process holds the run's lock."""
-    return is_held(directory.path)
+    """Whether a process holds the run's lock and gives signs of life."""
+    return holder(directory.path) is not None

@@ -88,17 +88,18 @@ def _cancel(state: RunState, command: Cancel, by: str) -> None:
     reason = f"cancelled by {by}" + (f": {command.reason}" if command.reason else "")
     if command.task is None:
         state.cancelled = reason
-    top = state.tasks.values() if command.task is None else _below(state, state.tasks[command.task])
+    top = state.tasks.values() if command.task is None else below(state, state.tasks[command.task])
     for task in list(top):
         if not task.status.is_terminal:
             status = move(TASK_MOVES, f"task {task.spec.id}", task.status, TaskStatus.CANCELLED)
             state.tasks[task.spec.id] = task.model_copy(update={"status": status, "reason": reason})
 
 
-def _below(state: RunState, task: TaskState) -> Iterator[TaskState]:
+def below(state: RunState, task: TaskState) -> Iterator[TaskState]:
+    """A task and everything under it."""
     yield task
     for child in state.children(task.spec.id):
-        yield from _below(state, child)
+        yield from below(state, child)
 
 
 def _retry(state: RunState, command: Retry) -> None:

@@ -1,6 +1,7 @@
 """The desk: takes commands from the run's inbox while the engine works, and books what became of each."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import anyio
@@ -20,8 +21,8 @@ from orchestrator.journal.journal import Journal
 
 _POLL_S = 0.2
 
-Withdraw = Callable[[Command], Awaitable[None]]
-"""Stops what is being done about the tasks that a command changes, and waits until it has stopped."""
+Withdraw = Callable[[Command], AbstractAsyncContextManager[None]]
+"""Has stopped what was being done about the tasks that a command changes, and begins nothing while it lasts."""
 
 
 class Desk:
@@ -42,8 +43,8 @@ class Desk:
             for path, sent in await to_thread.run_sync(lambda: list(self._inbox.waiting())):
                 if isinstance(sent.command, Cancel) and sent.command.task is None and not self._refused(sent):
                     raise RunCancelled(f"cancelled by {sent.by}")
-                await withdraw(sent.command)
-                await self._take(path, sent)
+                async with withdraw(sent.command):
+                    await self._take(path, sent)
                 on_change()
                 _stop(sent)
             if await self._expire():

@@ -1,9 +1,13 @@
 """The run of a goal: one task group that does whatever is due until nothing is."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 import anyio
 from anyio.abc import TaskGroup
 
 from orchestrator.domain.command import Cancel, Command, Retry
+from orchestrator.domain.commanded import below
 from orchestrator.domain.contract import IterationVerdict
 from orchestrator.domain.event.run import Outcome
 from orchestrator.domain.event.work import TaskEnded
@@ -72,7 +76,7 @@ class GoalRun:
             for action in self._wanted():
                 self._busy[action] = anyio.CancelScope()
                 tasks.start_soon(self._perform, action)
-            if not self._busy:
+            if not self._busy and not self._withdrawn:
                 break
             await self._changed.wait()
         if self._limit is not None:
@@ -108,20 +112,23 @@ class GoalRun:
             return Interrupted("the budget was raised while the run came to rest: resume it")
         return limit
 
-    async def _withdraw(self, command: Command) -> None:
-        """Stop what is being done about tasks that a person cancels or has tried again, and wait until it has."""
+    @asynccontextmanager
+    async def _withdraw(self, command: Command) -> AsyncIterator[None]:
+        """Stop what is being done about tasks that a person cancels or has tried again, and begin nothing meanwhile."""
         if not isinstance(command, Cancel | Retry) or command.task is None:
+            yield
             return
-        name = command.task
-        below = {one for one in self._context.state.tasks if one == name or one.startswith(f"{name}/")}
-        self._withdrawn = frozenset(below)
+        state = self._context.state
+        concerned = below(state, state.tasks[command.task]) if command.task in state.tasks else ()
+        self._withdrawn = frozenset(task.spec.id for task in concerned)
         try:
             for action, scope in self._busy.items():
-                if below.intersection(tasks_of(action)):
+                if self._withdrawn.intersection(tasks_of(action)):
                     scope.cancel()
-            while any(below.intersection(tasks_of(action)) for action in self._busy):
+            while any(self._withdrawn.intersection(tasks_of(action)) for action in self._busy):
                 await self._changed.wait()
                 await anyio.lowlevel.checkpoint()
+            yield
         finally:
             self._withdrawn = frozenset()
 

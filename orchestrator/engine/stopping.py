@@ -5,7 +5,7 @@ The first Ctrl-C drains; the second, SIGTERM and the time limit stop at once. Co
 
 import signal
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
@@ -21,8 +21,9 @@ _JUMP_S = 5.0
 """A wall clock that differs by more from the time that passed was set, or the machine slept."""
 
 
-async def _nothing_to_withdraw(_command: Command) -> None:
+def _nothing_to_withdraw(_command: Command) -> AbstractAsyncContextManager[None]:
     """For runs whose commands concern nothing that is under way."""
+    return nullcontext()
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from orchestrator.domain.fold import advance, fold
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.state import RunState
 from orchestrator.domain.text import INLINE_CHARS, Text
-from orchestrator.errors import JournalProblem
+from orchestrator.errors import JournalProblem, Replaced
 from orchestrator.journal.blobs import Blobs
 from orchestrator.journal.escape import escaped, storable
 from orchestrator.journal.store import Store
@@ -58,7 +58,7 @@ class Journal:
         self._pending: list[Recorded] = []
         self._durable = self._state.seq
         self._turn = anyio.Lock()
-        self._failure: JournalProblem | None = None
+        self._failure: JournalProblem | Replaced | None = None
         self._projected = -_PROJECT_EVERY_S
         self.listeners: list[Listener] = []
         self.projections: dict[str, Projector] = {}
@@ -113,7 +113,7 @@ class Journal:
             crash_point("journal.before-commit")
             await to_thread.run_sync(self._store.insert, batch, derived)
             crash_point("journal.after-commit")
-        except JournalProblem as problem:
+        except (JournalProblem, Replaced) as problem:
             self._failure = problem
             return
         self._durable = batch[-1].seq

@@ -28,79 +28,100 @@ class Held:
 
     file: IO[str]
 
+    def sign(self, lease_s: float) -> None:
+        """Say who holds the lock, and after how many seconds without a sign of life it may be taken over."""
+        self.file.seek(0)
+        self.file.truncate()
+        self.file.write(f"process {os.getpid()} on {socket.gethostname()}\nlease {lease_s:g}\n")
+        self.file.flush()
+
     def beat(self) -> None:
         """Give a sign of life."""
         os.utime(self.file.fileno())
 
 
+@dataclass(frozen=True)
+class Holder:
+    """What a lock says of who holds it."""
+
+    name: str
+    age_s: float
+    lease_s: float
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether its last sign of life lies within the lease."""
+        return self.age_s <= self.lease_s
+
+    def __str__(self) -> str:
+        return f"{self.name} (last sign of life {max(self.age_s, 0):.0f} s ago)"
+
+
 @contextmanager
-def hold(directory: Path, what: str, lease_s: float) -> Iterator[Held]:
+def hold(directory: Path, what: str) -> Iterator[Held]:
     """Hold the lock of a directory, made if need be. `what` names it in messages.
 
     Raises:
-        RunLocked: another process holds it and has given a sign of life within the lease.
+        RunLocked: another process holds it and has given a sign of life within its lease.
         EnvironmentProblem: the directory cannot be written.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        file = _take(directory, lease_s)
+        file = _take(directory, what)
     except OSError as error:
         raise EnvironmentProblem(
             f"cannot write {directory}: {error.strerror}; choose another state directory with --state DIR"
         ) from error
-    if file is None:
-        raise RunLocked(f"{what} is being worked on by {_holder(directory)}")
     with file:
-        yield Held(file)
+        held = Held(file)
+        held.sign(LEASE_S)
+        yield held
 
 
-def _take(directory: Path, lease_s: float) -> IO[str] | None:
+def _take(directory: Path, what: str) -> IO[str]:
     with (directory / "lock.turn").open("w") as turn:  # one process at a time tries
         fcntl.flock(turn, fcntl.LOCK_EX)
         path = directory / "lock"
         file = path.open("a+")
         for _ in range(_TRIES):
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                time.sleep(_PAUSE_S)
-            else:
-                return _signed(file)
-        age_s = time.time() - os.fstat(file.fileno()).st_mtime
+            if _lock(file, fcntl.LOCK_EX):
+                return file
+            time.sleep(_PAUSE_S)
+        holder = _read(file)
         file.close()
-        return _replaced(path) if age_s > lease_s else None
+        if holder.is_alive:
+            raise RunLocked(f"{what} is being worked on by {holder}")
+        return _replaced(path)
 
 
 def _replaced(path: Path) -> IO[str]:
     """A lock in the place of one whose holder sleeps; its own stays with it and means nothing any more."""
     new = path.with_name("lock.new").open("w+")
-    fcntl.flock(new, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    _signed(new)
+    _lock(new, fcntl.LOCK_EX)
     Path(new.name).replace(path)
     return new
 
 
-def _signed(file: IO[str]) -> IO[str]:
-    file.truncate(0)
-    file.write(f"process {os.getpid()} on {socket.gethostname()}")
-    file.flush()
-    os.utime(file.fileno())
-    return file
+def _lock(file: IO[str], how: int) -> bool:
+    try:
+        fcntl.flock(file, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
-def _holder(directory: Path) -> str:
-    path = directory / "lock"
-    age_s = max(time.time() - path.stat().st_mtime, 0)
-    return f"{path.read_text() or 'another process'} (last sign of life {age_s:.0f} s ago)"
+def _read(file: IO[str]) -> Holder:
+    file.seek(0)
+    name, _, lease = file.read().partition("\nlease ")
+    age_s = time.time() - os.fstat(file.fileno()).st_mtime
+    return Holder(name or "another process", age_s, float(lease.strip() or LEASE_S))
 
 
-def is_held(directory: Path) -> bool:
-    """Whether a process holds the lock of a directory."""
+def holder(directory: Path) -> Holder | None:
+    """Who holds the lock of a directory and has given a sign of life within the lease; None when nobody has."""
     try:
         with (directory / "lock").open() as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+            found = None if _lock(file, fcntl.LOCK_SH) else _read(file)
     except OSError:
-        return False
-    return False
+        return None
+    return found if found and found.is_alive else None

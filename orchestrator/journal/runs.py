@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from orchestrator.domain.ids import RunId, slug
 from orchestrator.errors import UsageProblem
-from orchestrator.journal.lock import LEASE_S, Held, hold
+from orchestrator.journal.lock import Held, hold
 
 if TYPE_CHECKING:
     from orchestrator.journal.inbox import Inbox
@@ -56,14 +56,14 @@ class RunDirectory:
         """What a detached engine printed."""
         return self.path / "engine.log"
 
-    def lock(self, lease_s: float = LEASE_S) -> AbstractContextManager[Held]:
+    def lock(self) -> AbstractContextManager[Held]:
         """Hold the run for this process, see `lock.hold`.
 
         Raises:
-            RunLocked: another process holds it and has given a sign of life within the lease.
+            RunLocked: another process holds it and has given a sign of life within its lease.
             EnvironmentProblem: the state directory cannot be written.
         """
-        return hold(self.path, f"run {self.run}", lease_s)
+        return hold(self.path, f"run {self.run}")
 
 
 @dataclass(frozen=True)

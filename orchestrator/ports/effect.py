@@ -1,8 +1,10 @@
 """The one way to do something outside the journal: intent, effect, done, with a crash point between any two of them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+
+import anyio
 
 from orchestrator.crash import crash_point
 from orchestrator.domain.event import Done, Event, Intent
@@ -20,14 +22,22 @@ class Happening:
     along: tuple[Event, ...] = ()
 
 
+def abandoned(intent: Intent, reason: str) -> Done:
+    """The end of an effect that did not happen, or of which nobody knows and it does not matter."""
+    return EffectAbandoned(task=intent.task, key=intent.key, reason=reason)
+
+
 @asynccontextmanager
 async def effect(
-    ledger: Ledger, intent: Intent, unsettled: tuple[type[Exception], ...] = ()
+    ledger: Ledger,
+    intent: Intent,
+    unsettled: tuple[type[Exception], ...] = (),
+    lost: Callable[[Intent, str], Done] = abandoned,
 ) -> AsyncIterator[Happening]:
     """Record the intent, let the block do the effect, and record what it set as `done`.
 
-    An error of ours or of git in the block is recorded as `effect.abandoned`, but for those in `unsettled`, whose end
-    the caller records. Anything else, such as being cancelled, leaves the intent open: recovery settles it.
+    An error of ours or of git in the block, or its being cancelled, is recorded as the event that `lost` makes, but for
+    the errors in `unsettled`, whose end the caller records. Anything else leaves the intent open: recovery settles it.
 
     Raises:
         JournalProblem: the intent could not be recorded, and nothing was done; or the effect happened and could not be.
@@ -44,7 +54,11 @@ async def effect(
     except JournalProblem:
         raise
     except (OrchestrateError, GitError) as error:
-        await ledger.append(EffectAbandoned(task=intent.task, key=intent.key, reason=str(error)))
+        await ledger.append(lost(intent, str(error)))
+        raise
+    except anyio.get_cancelled_exc_class():
+        with anyio.CancelScope(shield=True):
+            await ledger.append(lost(intent, "stopped before it was done"))
         raise
     if happening.done is None or happening.done.key != intent.key:
         raise ValueError(f"the effect {intent.key} was left without the event that tells of its end")

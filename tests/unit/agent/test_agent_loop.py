@@ -266,14 +266,14 @@ async def test_old_observations_are_elided_in_steps_so_that_the_prefix_stays(set
     assert "left out; run it again" in requests[-1][3].text
 
 
-async def test_cancelling_during_a_call_leaves_an_open_intent_and_no_reply(setting: Setting) -> None:
+async def test_a_call_that_is_cancelled_is_booked_as_possibly_billed_and_brings_no_reply(setting: Setting) -> None:
     async with anyio.create_task_group() as tasks:
         setting.journal.listeners.append(
             lambda recorded: tasks.cancel_scope.cancel() if isinstance(recorded.event, ModelCalled) else None
         )
         tasks.start_soon(setting.run, reply("late", delay_s=60))
-    assert list(setting.journal.state.open_intents) == ["model/work:api@1/0~0"]
-    assert setting.journal.state.spent.calls == 0
+    state = setting.journal.state
+    assert (list(state.open_intents), state.spent.calls, state.possibly_billed) == ([], 0, 1)
 
 
 async def test_calls_that_cannot_be_read_end_the_session_with_their_own_name(setting: Setting) -> None:

@@ -1,0 +1,165 @@
+"""The engine is a process of its own: terminals come and go, two never work at once, one that slept is fenced off."""
+
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from orchestrator.domain.event import Recorded
+from orchestrator.domain.event.work import ToolCalled
+from orchestrator.journal.store import read_all
+from tests.running.cli import COMMAND, Finished, environment, orchestrate
+from tests.running.killing import kill_engines, processes_about
+from tests.running.projects import GATE, calculator, git
+from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+
+
+class Run:
+    """A run of one task that sleeps in a command, and what a person does about it in several terminals."""
+
+    def __init__(self, place: Path, sleep_s: float = 2.0) -> None:
+        calculator(place / "repo")
+        items = [
+            plans("root", {"key": "a"}),
+            uses("worker", "a", "shell", command=f"sleep {sleep_s}"),
+            writes("a", "a.txt", "a"),
+            worker_ends("a"),
+            reviews("a"),
+            planner_ends(),
+            judges(),
+        ]
+        model = write_script(place / "script.json", items)
+        models = [word for role in ("planner", "worker", "judge") for word in ("--model", f"{role}={model}")]
+        self.place = place
+        self.where = ("--repo", str(place / "repo"), "--state", str(place / "state"))
+        self.words = ["run", "a step", "--gate", GATE, "--set", "gate.report=unittest", *models]
+
+    def says(self, *words: str) -> Finished:
+        return orchestrate(*words, *self.where, cwd=self.place)
+
+    def begin(self, *words: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [*COMMAND, *words, *self.where],
+            cwd=self.place,
+            env=environment(self.place),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    @property
+    def directory(self) -> Path:
+        return next(self.place.glob("state/*/runs/*"))
+
+    def engine(self) -> int:
+        """The process that holds the run's lock."""
+        return int((self.directory / "lock").read_text().split()[1])
+
+    def events(self) -> list[Recorded]:
+        journals = list(self.place.glob("state/*/runs/*/journal.db"))
+        return list(read_all(journals[0])) if journals else []
+
+    def wait_for(self, is_there: Callable[[Recorded], bool]) -> None:
+        until = time.monotonic() + 60
+        while not any(is_there(event) for event in self.events()):
+            assert time.monotonic() < until, "the event never came"
+            time.sleep(0.05)
+
+    def wait_for_the_end(self) -> None:
+        self.wait_for(lambda recorded: recorded.event.kind == "run.ended")
+
+
+def in_shell(recorded: Recorded) -> bool:
+    return isinstance(recorded.event, ToolCalled) and recorded.event.name == "shell"
+
+
+def test_a_detached_run_prints_its_id_and_goes_on_alone(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    started = run.says(*run.words, "--detach")
+    assert (started.code, started.out.strip()) == (0, run.directory.name)
+    assert run.says("status", "--json").json["is_live"]
+    run.wait_for_the_end()
+    assert run.says("resume", "--json").json["outcome"] == "done"
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
+def test_a_terminal_that_goes_away_ends_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    run = Run(tmp_path)
+    terminal = run.begin(*run.words)
+    run.wait_for(in_shell)
+    terminal.send_signal(number)
+    terminal.communicate(timeout=20)
+    assert not any(recorded.event.kind == "run.ended" for recorded in run.events())
+    run.wait_for_the_end()
+    assert Counter(recorded.event.kind for recorded in run.events())["engine.started"] == 1
+
+
+def test_of_two_resumes_at_once_one_works_and_the_other_says_who(tmp_path: Path) -> None:
+    run = Run(tmp_path, sleep_s=3)
+    run.says(*run.words, "--detach")
+    run.wait_for(in_shell)
+    assert kill_engines(tmp_path) == 1
+    both = [run.begin("resume") for _ in range(2)]
+    said = [process.communicate(timeout=120)[1] for process in both]
+    codes = [process.returncode for process in both]
+    assert sorted(codes) == [0, 8], said
+    assert "is being worked on by process" in said[codes.index(8)]
+    assert Counter(recorded.event.kind for recorded in run.events())["landing.finished"] == 1
+
+
+def test_an_engine_that_slept_past_its_lease_can_neither_record_nor_land(tmp_path: Path) -> None:
+    run = Run(tmp_path, sleep_s=3)
+    run.says(*run.words, "--detach", "--set", "run.lease_s=6")
+    run.wait_for(in_shell)
+    sleeper = run.engine()
+    os.kill(sleeper, signal.SIGSTOP)
+    try:
+        assert run.says("resume").code == 8, "within the lease it may only be slow"
+        time.sleep(6.5)
+        done = run.says("resume", "--json")
+        assert (done.code, done.json["outcome"]) == (0, "done"), done.err
+        recorded = len(run.events())
+        tip = git(tmp_path / "repo", "rev-parse", done.json["pr_branch"])
+    finally:
+        os.kill(sleeper, signal.SIGCONT)
+    until = time.monotonic() + 30
+    while processes_about(tmp_path / "state") and time.monotonic() < until:
+        time.sleep(0.1)
+    assert processes_about(tmp_path / "state") == []
+    assert len(run.events()) == recorded
+    assert git(tmp_path / "repo", "rev-parse", done.json["pr_branch"]) == tip
+    assert "took over" in (run.directory / "engine.log").read_text()
+
+
+def test_an_answer_from_another_shell_wakes_a_run_that_nobody_works_on(tmp_path: Path) -> None:
+    run = Run(tmp_path, sleep_s=0.1)
+    asked = run.says(*run.words, "--approval", "pr")
+    assert (asked.code, processes_about(tmp_path)) == (6, [])
+    assert "open the pull request: a step" in run.says("inbox").out
+    answers = [run.begin("approve", "latest") for _ in range(2)]
+    for answer in answers:
+        answer.communicate(timeout=60)
+    run.wait_for_the_end()
+    kinds = Counter(recorded.event.kind for recorded in run.events())
+    assert (kinds["approval.decided"], kinds["pr.opened"]) == (1, 1)
+    assert run.says("resume", "--json").json["outcome"] == "done"
+
+
+def test_an_engine_that_dies_is_told_of_with_its_log_and_the_way_on(tmp_path: Path) -> None:
+    run = Run(tmp_path, sleep_s=3)
+    terminal = run.begin(*run.words)
+    run.wait_for(in_shell)
+    assert kill_engines(tmp_path) == 1
+    _, said = terminal.communicate(timeout=30)
+    assert terminal.returncode == 7
+    assert "the engine ended without a word (signal 9)" in said
+    assert "orchestrate resume" in said
+    assert run.says("resume", "--json").json["outcome"] == "done"

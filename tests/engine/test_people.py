@@ -1,0 +1,188 @@
+"""People and a run: approvals, pauses, retries and cancellations, taken from the inbox once and acted upon."""
+
+from typing import Any
+
+import pytest
+
+from orchestrator.app.verbs import Ended, tell
+from orchestrator.domain.command import Approve, Cancel, Command, Configure, Continue, Deny, Pause, Retry, Stop
+from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
+from orchestrator.domain.event.run import PrOpened
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.task import TaskStatus
+from orchestrator.journal.runs import RunDirectory
+from orchestrator.journal.store import read_all
+from orchestrator.llm.script import ScriptedReply
+from tests.running.goals import TWO, Bench, When, one, reason, status, task
+from tests.running.projects import git
+from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
+
+pytestmark = pytest.mark.sandbox
+
+
+def say(bench: Bench, command: Command, key: str = "") -> None:
+    """Leave a command for the latest run."""
+    tell(directory(bench), command, key=key, by="ada")
+
+
+def directory(bench: Bench) -> RunDirectory:
+    return RunDirectory(max(bench.root.glob("state/*/runs/*")))
+
+
+def events(ended: Ended, kind: type[Any]) -> list[Any]:
+    return [one.event for one in read_all(ended.directory.journal) if isinstance(one.event, kind)]
+
+
+def question(ended: Ended) -> str:
+    assert ended.exit_code == 6, ended.error
+    (asked,) = ended.state.waiting
+    return asked.approval.item
+
+
+async def test_the_pull_request_waits_for_an_answer_and_a_second_yes_changes_nothing(bench: Bench) -> None:
+    ended = await bench.run(*one("a"), approval={"mode": "pr"})
+    item = question(ended)
+    assert (item.partition("/")[0], ended.state.pr) == ("pull-request", None)
+    say(bench, Approve(item=item), key=f"answer/{item}")
+    say(bench, Approve(item=item), key=f"answer/{item}")
+    again = await bench.resume(*one("a"))
+    assert (again.exit_code, len(events(again, PrOpened)), len(events(again, ApprovalDecided))) == (0, 1, 1)
+    assert list(directory(bench).inbox.waiting()) == []
+
+
+async def test_a_landing_that_is_not_approved_rejects_its_task_with_the_reason(bench: Bench) -> None:
+    review = {"mode": "review", "paths": ["a.txt"]}
+    ended = await bench.run(*TWO, approval=review)
+    assert status(ended, "a") == TaskStatus.QUEUED
+    say(bench, Deny(item=question(ended), reason="not this way"))
+    again = await bench.resume(*TWO)
+    assert (status(again, "a"), status(again, "b")) == (TaskStatus.REJECTED, TaskStatus.CANCELLED)
+    assert "not this way" in reason(again, "a")
+
+
+async def test_only_what_is_large_or_delicate_waits_before_it_lands(bench: Bench) -> None:
+    items = [plans("root", {"key": "a"}, {"key": "b"}), *task("a"), *task("b"), planner_ends(), judges()]
+    ended = await bench.run(*items, approval={"mode": "review", "paths": ["b.*"]})
+    assert (status(ended, "a"), status(ended, "b")) == (TaskStatus.MERGED, TaskStatus.QUEUED)
+    assert question(ended) == "landing/b@1"
+
+
+async def test_a_large_plan_waits_and_its_tasks_begin_only_when_it_is_approved(bench: Bench) -> None:
+    ended = await bench.run(*TWO, approval={"mode": "review", "max_tasks": 1})
+    assert (question(ended), status(ended, "a")) == ("plan/root@1", TaskStatus.PLANNED)
+    say(bench, Approve(item="plan/root@1"))
+    assert (await bench.resume(*TWO)).exit_code == 0
+
+
+async def test_without_an_answer_in_time_the_default_counts(bench: Bench) -> None:
+    ended = await bench.run(*one("a"), approval={"mode": "pr", "expires_s": 0.01, "default": "approve"})
+    again = await bench.resume(*one("a")) if ended.exit_code == 6 else ended
+    (decided,) = events(again, ApprovalDecided)
+    assert (again.exit_code, decided.by, decided.decision) == (0, "expiry", "approve")
+
+
+async def test_a_spent_budget_can_be_raised_by_an_answer(bench: Bench) -> None:
+    ended = await bench.run(*one("a"), budget={"calls": 3}, approval={"mode": "review"})
+    say(bench, Approve(item=question(ended)))
+    again = await bench.resume(*one("a"))
+    assert (again.exit_code, again.state.overrides[0]) == (0, {"budget": {"calls": 6}})
+
+
+async def test_a_paused_run_asks_no_model_until_it_is_continued(bench: Bench) -> None:
+    pause = When("attempt.started", lambda _: say(bench, Pause(reason="lunch")))
+    slow = [item.model_copy(update={"delay_s": 0.6}) for item in one("a")]
+    ended = await bench.run(*slow, when=pause)
+    assert (ended.exit_code, str(ended.error).partition(";")[0]) == (6, "paused by ada: lunch")
+    calls = ended.state.spent.calls
+    say(bench, Configure(settings={"run": {"max_workers": 2}}))
+    still = await bench.resume(*one("a"), run={})
+    assert (still.exit_code, still.state.spent.calls > calls) == (0, True), "resume goes on as `continue` does"
+
+
+async def test_a_rejected_task_is_tried_again_with_a_note_and_opens_the_run_again(bench: Bench) -> None:
+    first = [plans("root", {"key": "a"}), writes("a", "a.txt", "a\n"), worker_ends("a"), reviews("a", "reject", "no")]
+    rest = [planner_ends(), judges()]
+    ended = await bench.run(*first, *rest)
+    assert (ended.exit_code, status(ended, "a")) == (4, TaskStatus.REJECTED)
+    say(bench, Retry(task=TaskId("a"), note="write it in capitals"))
+    again = await bench.resume(*first, *task("a"), *rest)
+    assert (again.exit_code, status(again, "a")) == (0, TaskStatus.MERGED)
+    assert "write it in capitals" in await _told(again, "work:a@2")
+
+
+async def test_an_attempt_forks_from_a_turn_with_the_files_and_the_words_it_had_then(bench: Bench) -> None:
+    first = [
+        *(plans("root", {"key": "a"}), writes("a", "one.txt", "1\n"), writes("a", "two.txt", "2\n")),
+        *(worker_ends("a"), reviews("a", "reject", "two is wrong")),
+    ]
+    rest = [planner_ends(), judges()]
+    await bench.run(*first, *rest)
+    say(bench, Retry(task=TaskId("a"), turn=0, note="something else than two"))
+    forked = [writes("a", "three.txt", "3\n"), worker_ends("a"), reviews("a")]
+    again = await bench.resume(*first, *forked, *rest)
+    assert again.exit_code == 0
+    names = git(bench.repository, "ls-tree", "--name-only", again.state.run.branch).split()
+    assert [name for name in ("one.txt", "two.txt", "three.txt") if name in names] == ["one.txt", "three.txt"]
+    assert "something else than two" in await _told(again, "work:a@2")
+    assert again.state.tasks[TaskId("a")].attempts[1].mode == "fork"
+
+
+async def test_a_turn_that_never_was_cannot_be_gone_on_from(bench: Bench) -> None:
+    await bench.run(*one("a"))
+    say(bench, Retry(task=TaskId("a"), turn=7))
+    ended = await bench.resume(*one("a"))
+    (taken,) = events(ended, CommandTaken)
+    assert "a is merged: there is nothing to try again" in taken.refused
+
+
+async def test_a_task_is_cancelled_while_it_runs_and_the_others_go_on(bench: Bench) -> None:
+    slow = writes("a", "a.txt", "a\n").model_copy(update={"delay_s": 30})
+    items = [plans("root", {"key": "a"}, {"key": "b"}), slow, *task("b"), planner_ends(), judges()]
+    cancel = When("verdict.given", lambda _: say(bench, Cancel(task=TaskId("a"), reason="not needed")))
+    ended = await bench.run(*items, when=cancel)
+    assert (ended.exit_code, status(ended, "a"), status(ended, "b")) == (0, TaskStatus.CANCELLED, TaskStatus.MERGED)
+    assert "cancelled by ada: not needed" in reason(ended, "a")
+
+
+async def test_a_whole_run_is_given_up_and_keeps_what_landed(bench: Bench) -> None:
+    slow = writes("b", "b.txt", "b\n").model_copy(update={"delay_s": 30})
+    items = [plans("root", {"key": "a"}, {"key": "b", "depends_on": ["a"]}), *task("a"), slow]
+    cancel = When("landing.finished", lambda _: say(bench, Cancel(reason="another goal")))
+    ended = await bench.run(*items, when=cancel)
+    assert ended.state.ended is not None
+    assert (ended.state.ended.outcome, ended.state.ended.reason) == ("cancelled", "cancelled by ada: another goal")
+    assert ended.state.head is not None
+
+
+@pytest.mark.parametrize(
+    ("command", "said"), [(Stop(), "had ended"), (Continue(), "not paused"), (Deny(item="x"), "x")]
+)
+async def test_what_makes_no_sense_is_refused_and_recorded(bench: Bench, command: Command, said: str) -> None:
+    items: list[ScriptedReply] = one("a")
+    await bench.run(*items[:2])
+    say(bench, command)
+    ended = await bench.resume(*items)
+    (taken,) = [event for event in events(ended, CommandTaken) if event.command == command]
+    assert said in taken.refused
+    assert ended.exit_code == 0
+
+
+async def test_settings_changed_while_nobody_works_hold_for_good(bench: Bench) -> None:
+    ended = await bench.run(*one("a"), budget={"calls": 2})
+    assert ended.exit_code == 5
+    await bench.resume(*one("a"), budget={"calls": 4})
+    say(bench, Configure(settings={"budget": {"calls": "many"}}))
+    again = await bench.resume(budget={})
+    assert again.exit_code == 5, "the budget of four calls is still the run's"
+    assert any("budget.calls" in taken.refused for taken in events(again, CommandTaken))
+
+
+async def _told(ended: Ended, session: str) -> str:
+    """What a conversation was told at its beginning."""
+    (started,) = [
+        one.event
+        for one in read_all(ended.directory.journal)
+        if one.event.kind == "session.started" and getattr(one.event, "session", "") == session
+    ]
+    brief: str = getattr(started, "brief").head  # noqa: B009
+    return brief
