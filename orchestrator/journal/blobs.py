@@ -7,6 +7,16 @@ from tempfile import NamedTemporaryFile
 
 from orchestrator.errors import JournalProblem
 
+_LOST = ".lost"
+_ADVICE = (
+    "put it back from a backup, or let `orchestrate repair` go on without it: "
+    "only the long text that it held is lost, the events are sound"
+)
+
+
+class BlobLost(JournalProblem):
+    """`orchestrate repair` has found this blob missing or damaged: what it held is gone."""
+
 
 class Blobs:
     """A directory of blobs. A blob is durable before its name is handed out."""
@@ -33,16 +43,40 @@ class Blobs:
         """The content.
 
         Raises:
+            BlobLost: it was given up by `lose`.
             JournalProblem: the blob is missing or damaged.
         """
         path = self._path(sha)
         try:
             content = path.read_bytes()
+        except FileNotFoundError as error:
+            if path.with_name(f"{sha}{_LOST}").exists():
+                raise BlobLost(f"blob {path} was lost") from error
+            raise JournalProblem(f"blob {path} is missing; {_ADVICE}") from error
         except OSError as error:
-            raise JournalProblem(f"blob {path} cannot be read: {error.strerror}") from error
+            raise JournalProblem(f"blob {path} cannot be read: {error.strerror}; {_ADVICE}") from error
         if hashlib.sha256(content).hexdigest() != sha:
-            raise JournalProblem(f"blob {path} is damaged: its content has another sha256")
+            raise JournalProblem(f"blob {path} is damaged: its content has another sha256; {_ADVICE}")
         return content
+
+    def is_whole(self, sha: str) -> bool:
+        """Whether a blob can be read, or was given up before."""
+        try:
+            self.get(sha)
+        except BlobLost:
+            return True
+        except JournalProblem:
+            return False
+        return True
+
+    def lose(self, sha: str, aside: Path) -> None:
+        """Give up a blob that cannot be read; what is left of it goes to the directory `aside`."""
+        path = self._path(sha)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.with_name(f"{sha}{_LOST}").touch()
+        if path.exists():
+            aside.mkdir(parents=True, exist_ok=True)
+            path.replace(aside / sha)
 
     def _path(self, sha: str) -> Path:
         return self._root / sha[:2] / sha
@@ -58,10 +92,11 @@ class Blobs:
             except BaseException:
                 Path(file.name).unlink(missing_ok=True)
                 raise
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
 
 
-def _sync_directory(path: Path) -> None:
+def sync_directory(path: Path) -> None:
+    """Make what was renamed in a directory durable."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -16,8 +16,8 @@ from orchestrator.domain.fold import advance, fold
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.state import RunState
 from orchestrator.domain.text import INLINE_CHARS, Text
-from orchestrator.errors import JournalProblem
-from orchestrator.journal.blobs import Blobs
+from orchestrator.errors import JournalProblem, OrchestrateError, RunLocked
+from orchestrator.journal.blobs import BlobLost, Blobs
 from orchestrator.journal.escape import escaped, storable
 from orchestrator.journal.store import Store
 from orchestrator.ports.ledger import Clock
@@ -57,7 +57,7 @@ class Journal:
         self._pending: list[Recorded] = []
         self._durable = self._state.seq
         self._turn = anyio.Lock()
-        self._failure: JournalProblem | None = None
+        self._failure: OrchestrateError | None = None
         self._projected = -_PROJECT_EVERY_S
         self.listeners: list[Listener] = []
         self.projections: dict[str, Projector] = {}
@@ -106,7 +106,7 @@ class Journal:
         batch, self._pending = self._pending, []
         try:
             await to_thread.run_sync(self._store.insert, batch, derived)
-        except JournalProblem as problem:
+        except (JournalProblem, RunLocked) as problem:
             self._failure = problem
             return
         self._durable = batch[-1].seq
@@ -141,7 +141,10 @@ class Journal:
         """The whole of a kept text."""
         if text.sha is None:
             return text.head
-        return (await self.read_bytes(text.sha)).decode("utf-8", "replace")
+        try:
+            return (await self.read_bytes(text.sha)).decode("utf-8", "replace")
+        except BlobLost:
+            return f"{text.head}\n[... the rest of {text.size:,} characters was lost when the journal was damaged]"
 
     async def keep_bytes(self, content: bytes) -> str:
         """Store a blob and return its sha256."""
@@ -153,8 +156,10 @@ class Journal:
 
     async def session(self, session: SessionId) -> list[Recorded]:
         """All events of one conversation, in order."""
+        if session not in self._state.sessions:
+            return []
         async with self._turn:
-            return await to_thread.run_sync(lambda: list(self._store.read(session=session)))
+            return await to_thread.run_sync(self._store.session, session)
 
     def close(self) -> None:
         """Close the file. Only after everybody who appends has stopped."""

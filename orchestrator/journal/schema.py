@@ -5,7 +5,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from orchestrator.errors import JournalProblem
+from orchestrator.journal.problems import REPAIR
 from orchestrator.journal.sums import BEGINNING, chained
+from orchestrator.journal.transaction import transaction
 
 SCHEMA_VERSION = 2
 
@@ -16,7 +18,7 @@ CREATE TABLE event(
 );
 CREATE UNIQUE INDEX event_once ON event(kind, key) WHERE key IS NOT NULL;
 CREATE INDEX event_of_session ON event(session, seq) WHERE session IS NOT NULL;
-CREATE TABLE projection(name TEXT PRIMARY KEY, seq INTEGER NOT NULL, at TEXT NOT NULL, body TEXT NOT NULL);
+CREATE TABLE projection(name TEXT PRIMARY KEY, seq INTEGER NOT NULL, at TEXT NOT NULL, body TEXT NOT NULL, sum BLOB);
 """
 _TRIGGERS = """
 CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event
@@ -61,10 +63,12 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
     if not 1 <= version <= SCHEMA_VERSION:
         raise JournalProblem(
             f"{path} has journal schema {version}, this program reads 1 to {SCHEMA_VERSION}: "
-            "use the version of orchestrate that wrote it, or a newer one"
+            f"use the version of orchestrate that wrote it, or a newer one; if none has, it is damaged: {REPAIR}"
         )
     if bool(connection.execute(_HAS).fetchone()[0]) != (version > 1):
-        raise JournalProblem(f"{path} says it has journal schema {version} but has not: its header is damaged")
+        raise JournalProblem(
+            f"{path} says it has journal schema {version} but has not: its header is damaged; {REPAIR}"
+        )
     return version
 
 
@@ -76,21 +80,16 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     """
     if version_of(connection, path) == SCHEMA_VERSION:
         return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         while (version := version_of(connection, path)) < SCHEMA_VERSION:
             _MIGRATIONS[version](connection)
             connection.execute(f"PRAGMA user_version = {version + 1}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _add_sums_and_fence(connection: sqlite3.Connection) -> None:
     _run(connection, "DROP TRIGGER event_is_never_changed; DROP TRIGGER event_is_never_deleted")
     connection.execute("ALTER TABLE event ADD COLUMN sum BLOB")
+    connection.execute("ALTER TABLE projection ADD COLUMN sum BLOB")
     seq, previous, after = 0, BEGINNING, -1
     while rows := connection.execute(
         f"SELECT {COLUMNS} FROM event WHERE seq > ? ORDER BY seq LIMIT 10000", (after,)

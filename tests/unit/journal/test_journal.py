@@ -87,7 +87,7 @@ async def test_a_damaged_or_missing_blob_is_told(tmp_path: Path, journal: Journa
     with pytest.raises(JournalProblem, match="damaged"):
         await journal.read_bytes(sha)
     path.unlink()
-    with pytest.raises(JournalProblem, match="cannot be read"):
+    with pytest.raises(JournalProblem, match="is missing; put it back"):
         await journal.read_bytes(sha)
 
 
@@ -159,7 +159,7 @@ def test_an_event_of_an_unknown_version_is_refused_with_its_place(tmp_path: Path
 
 def test_a_damaged_event_is_told_with_its_place(tmp_path: Path) -> None:
     insert_raw(tmp_path / "journal.db", "run.noticed", 1, '{"level": "info"}')
-    with pytest.raises(JournalProblem, match=r"event 1 \(run.noticed\) is damaged"):
+    with pytest.raises(JournalProblem, match=r"is damaged: event 1 \(run.noticed\) does not have its shape"):
         fold(read_all(tmp_path / "journal.db"))
 
 
