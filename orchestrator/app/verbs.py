@@ -18,7 +18,6 @@ from orchestrator.app.wiring import Watcher, Wiring, open_run
 from orchestrator.config.layers import load, merged
 from orchestrator.config.model import Config
 from orchestrator.domain.event.run import RunPaused
-from orchestrator.domain.fold import fold
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.state import RunState
 from orchestrator.engine.begin import NewRun, first_events
@@ -28,7 +27,7 @@ from orchestrator.engine.run import GoalRun
 from orchestrator.errors import EnvironmentProblem, JournalProblem, OrchestrateError, UsageProblem, as_ours
 from orchestrator.journal.journal import SystemClock
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all
+from orchestrator.journal.states import read_state
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.drive import MigrationRun
 from orchestrator.migrate.inventory import take_inventory
@@ -95,7 +94,7 @@ async def resume(options: Options, wanted: str | None, watcher: Watcher | None =
     repository = await to_thread.run_sync(open_repository, options.repository)
     where = state_directory(repository, load(None, {"state": options.flags.get("state", {})}).config.state.dir)
     directory = where.find(wanted)
-    state = await to_thread.run_sync(lambda: fold(read_all(directory.journal)))
+    state = await to_thread.run_sync(read_state, directory.journal)
     if state.started is None:
         raise UsageProblem(f"run {directory.run} stopped before its first event: start it anew")
     if state.ended:

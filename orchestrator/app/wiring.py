@@ -23,6 +23,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.forge.local import LocalForge
 from orchestrator.hands.local import local_hands
+from orchestrator.journal.caretaker import Caretaker
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.runs import RunDirectory, StateDirectory
 from orchestrator.judge.checks import CheckRunner
@@ -90,6 +91,9 @@ async def open_run(wiring: Wiring) -> AsyncIterator[RunContext]:
         stack.enter_context(wiring.directory.lock())
         journal = await to_thread.run_sync(Journal, wiring.directory.path, SystemClock())
         stack.callback(journal.close)
+        caretaker = Caretaker(wiring.directory.path, lambda: journal.state)
+        stack.callback(caretaker.close)
+        journal.listeners.append(caretaker.recorded)
         journal.projections[STATUS] = partial(status_body, journal=wiring.directory.journal)
         if wiring.watcher:
             journal.listeners.append(wiring.watcher.recorded)

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from orchestrator.domain.fold import fold
 from orchestrator.domain.state import RunState
 from orchestrator.errors import JournalProblem, UsageProblem
 from orchestrator.journal.blobs import Blobs
-from orchestrator.journal.problems import Damaged
 from orchestrator.journal.runs import RunDirectory
+from orchestrator.journal.states import derive
 from orchestrator.journal.store import Store
 
 
@@ -30,12 +29,8 @@ def state_of(directory: RunDirectory) -> Iterator[RunState]:
         UsageProblem: it stopped before its first event.
         Damaged: at the end of the block.
     """
-    state, damage = RunState(), None
     with opened(directory) as store:
-        try:
-            fold(store.read(), state)
-        except Damaged as problem:
-            damage = problem
+        state, damage = derive(store)
     if state.started is not None:
         yield state
     if damage:

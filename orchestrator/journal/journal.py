@@ -12,13 +12,14 @@ from anyio import to_thread
 from orchestrator.domain.event import Event, Recorded
 from orchestrator.domain.event.base import effect_key
 from orchestrator.domain.event.run import RunEnded, RunPaused
-from orchestrator.domain.fold import advance, fold
+from orchestrator.domain.fold import advance
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.state import RunState
 from orchestrator.domain.text import INLINE_CHARS, Text
 from orchestrator.errors import JournalProblem, OrchestrateError, RunLocked
 from orchestrator.journal.blobs import BlobLost, Blobs
 from orchestrator.journal.escape import escaped, storable
+from orchestrator.journal.states import whole_state
 from orchestrator.journal.store import Store
 from orchestrator.ports.ledger import Clock
 
@@ -53,7 +54,7 @@ class Journal:
         self._epoch = self._store.claim()
         self._blobs = Blobs(directory / "blobs")
         self._clock = clock
-        self._state = fold(self._store.read())
+        self._state = whole_state(self._store)
         self._pending: list[Recorded] = []
         self._durable = self._state.seq
         self._turn = anyio.Lock()

@@ -137,6 +137,7 @@ class Reader:
         return found
 
     def _sum_of(self, seq: int) -> bytes:
+        """The sum of an event; empty if there is no such event or it has none."""
         if seq == 0 or self._version == 1:
             return BEGINNING
         row = self._connection.execute("SELECT sum FROM event WHERE seq = ?", (seq,)).fetchone()
@@ -156,6 +157,19 @@ class Reader:
         if row is None or not isinstance(row[0], int):
             raise Damaged(self.path, 0, "its tables do not hold what they must")
         return row[0]
+
+    def holds(self, seq: int, total: bytes) -> bool:
+        """Whether the journal's event `seq` is the one with this sum."""
+        with explained(self.path):
+            return self._version > 1 and bool(total) and self._sum_of(seq) == total
+
+    def sum_at(self, seq: int, at: datetime | None) -> bytes:
+        """The sum of the event `seq` if it was recorded at this moment; empty if it is another or there is none."""
+        with explained(self.path):
+            row = self._connection.execute("SELECT at FROM event WHERE seq = ?", (seq,)).fetchone()
+            if row is None or self._version == 1 or datetime.fromisoformat(row[0].decode()) != at:
+                return b""
+            return self._sum_of(seq)
 
     def inner_problem(self) -> str:
         """What SQLite finds wrong with the file beyond the events themselves: indexes, free pages; empty if nothing."""
