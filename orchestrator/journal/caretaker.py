@@ -5,7 +5,7 @@ Caches are never needed: whatever goes wrong with one is left, and whoever reads
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Event as Signal
 from threading import Thread
@@ -15,10 +15,10 @@ from orchestrator.domain.state import RunState
 from orchestrator.errors import OrchestrateError
 from orchestrator.journal import snapshot
 from orchestrator.journal.reader import Reader
+from orchestrator.journal.search import catch_up
 
 _MOST_EVENTS = 20_000
 _SHARE = 20
-_PAUSE_S = 2.0
 
 
 class Caretaker:
@@ -28,9 +28,13 @@ class Caretaker:
         directory: the run's.
         state: gives the live state.
         least_events: how many events at least lie between two snapshots.
+        pause_s: seconds between two looks at what is to be done.
     """
 
-    def __init__(self, directory: Path, state: Callable[[], RunState], least_events: int = 2_000) -> None:
+    def __init__(
+        self, directory: Path, state: Callable[[], RunState], least_events: int = 2_000, pause_s: float = 2.0
+    ) -> None:
+        self._pause_s = pause_s
         self._least = least_events
         self._directory = directory
         self._state = state
@@ -50,7 +54,7 @@ class Caretaker:
         """Keep the last state and stop. Only after everybody who appends has stopped."""
         self._stop.set()
         self._thread.join()
-        if self._state().seq - self._saved >= self._least // 4:
+        if self._wanted is not None or self._state().seq - self._saved >= self._least // 4:
             self._take()
             self._save()
 
@@ -59,8 +63,10 @@ class Caretaker:
         self._saved = self._wanted.seq
 
     def _work(self) -> None:
-        while not self._stop.wait(_PAUSE_S):
+        while not self._stop.wait(self._pause_s):
             self._save()
+            with suppress(OSError, sqlite3.Error, OrchestrateError):
+                catch_up(self._directory, lambda: not self._stop.is_set())
 
     def _save(self) -> None:
         state, self._wanted = self._wanted, None

@@ -19,9 +19,11 @@ from orchestrator.domain.text import INLINE_CHARS, Text
 from orchestrator.errors import JournalProblem, OrchestrateError, RunLocked
 from orchestrator.journal.blobs import BlobLost, Blobs
 from orchestrator.journal.escape import escaped, storable
+from orchestrator.journal.search import search
 from orchestrator.journal.states import whole_state
 from orchestrator.journal.store import Store
 from orchestrator.ports.ledger import Clock
+from orchestrator.ports.search import Hit
 
 Listener = Callable[[Recorded], None]
 Projector = Callable[[RunState], str]
@@ -53,6 +55,7 @@ class Journal:
         self._store = Store.open_writer(directory / "journal.db")
         self._epoch = self._store.claim()
         self._blobs = Blobs(directory / "blobs")
+        self._directory = directory
         self._clock = clock
         self._state = whole_state(self._store)
         self._pending: list[Recorded] = []
@@ -161,6 +164,10 @@ class Journal:
             return []
         async with self._turn:
             return await to_thread.run_sync(self._store.session, session)
+
+    async def search(self, query: str, limit: int) -> list[Hit]:
+        """The newest durable events in which all words of the query occur, newest first."""
+        return await to_thread.run_sync(search, self._directory, query, limit)
 
     def close(self) -> None:
         """Close the file. Only after everybody who appends has stopped."""

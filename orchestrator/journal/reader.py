@@ -171,6 +171,27 @@ class Reader:
                 return b""
             return self._sum_of(seq)
 
+    def changes(self) -> int:
+        """A number that is another one whenever another process has written since."""
+        with explained(self.path):
+            return self._one("PRAGMA data_version")
+
+    def row(self, seq: int) -> list[Columns]:
+        """One stored event, or none; held against its sum.
+
+        Raises:
+            Damaged: it is not what was written.
+        """
+        with explained(self.path):
+            return list(self._rows("seq = ?", seq))
+
+    def mark(self, seq: int) -> bytes:
+        """What tells an event from every other that could stand at its place; empty if there is none."""
+        if self._version > 1:
+            with explained(self.path):
+                return self._sum_of(seq)
+        return next((chained(BEGINNING, row) for row in self.row(seq)), b"")
+
     def inner_problem(self) -> str:
         """What SQLite finds wrong with the file beyond the events themselves: indexes, free pages; empty if nothing."""
         try:

@@ -159,7 +159,7 @@ def test_events_that_cannot_follow_each_other_are_told_as_damage(tmp_path: Path,
     events = kept(GOAL, place)
     store = Store.open_writer(tmp_path / "journal.db")
     store.claim()
-    ended = next(r for r in events if r.event.kind == "task.ended" or r.event.kind == "attempt.ended")
+    ended = next(r for r in events if r.event.kind in {"task.ended", "attempt.ended"})
     store.insert([Recorded(1, ended.at, ended.event)])
     store.close()
     with pytest.raises(JournalProblem, match="event 1 cannot have happened"):
