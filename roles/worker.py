@@ -1,4 +1,4 @@
-"""The worker: one task, one workspace, five tools, one report."""
+"""The worker: one task, one workspace, a handful of tools, one report."""
 
 from orchestrator.agent.spec import SessionSpec, anchor_ref, tool_box
 from orchestrator.agent.tools.base import AnyTool

@@ -31,7 +31,7 @@ class Blobs:
             JournalProblem: it could not be written.
         """
         sha = hashlib.sha256(content).hexdigest()
-        path = self._path(sha)
+        path = self.path_of(sha)
         if not path.exists():
             try:
                 self._write(path, content)
@@ -46,7 +46,7 @@ class Blobs:
             BlobLost: it was given up by `lose`.
             JournalProblem: the blob is missing or damaged.
         """
-        path = self._path(sha)
+        path = self.path_of(sha)
         try:
             content = path.read_bytes()
         except FileNotFoundError as error:
@@ -71,14 +71,15 @@ class Blobs:
 
     def lose(self, sha: str, aside: Path) -> None:
         """Give up a blob that cannot be read; what is left of it goes to the directory `aside`."""
-        path = self._path(sha)
+        path = self.path_of(sha)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.with_name(f"{sha}{_LOST}").touch()
         if path.exists():
             aside.mkdir(parents=True, exist_ok=True)
             path.replace(aside / sha)
 
-    def _path(self, sha: str) -> Path:
+    def path_of(self, sha: str) -> Path:
+        """Where a blob lies, if there is one."""
         return self._root / sha[:2] / sha
 
     def _write(self, path: Path, content: bytes) -> None:

@@ -105,7 +105,7 @@ class Reader:
         if seq == fence and self._version > 1 and previous != total_of_fence:
             raise Damaged(self.path, seq, "its fence is not what was written")
         if seq < last:
-            raise Damaged(self.path, seq, f"events {seq + 1} to {last}, which were recorded, are missing")
+            raise Damaged(self.path, seq, _missing(seq + 1, last))
 
     def _rows(self, condition: str, *values: object) -> Iterator[Columns]:
         """Some events, each held against its sum."""
@@ -171,6 +171,16 @@ class Reader:
                 return b""
             return self._sum_of(seq)
 
+    def require_noted(self) -> None:
+        """Make sure that nothing is missing of what a writer noted as durable.
+
+        Raises:
+            Damaged: events are missing.
+        """
+        noted = self._head.read()
+        if (last := self.last_seq()) < noted:
+            raise Damaged(self.path, last, _missing(last + 1, noted))
+
     def changes(self) -> int:
         """A number that is another one whenever another process has written since."""
         with explained(self.path):
@@ -220,6 +230,10 @@ class Reader:
         self._head.close()
         with explained(self.path):
             self._connection.close()
+
+
+def _missing(first: int, last: int) -> str:
+    return f"events {first} to {last}, which were recorded, are missing"
 
 
 def read_all(path: Path) -> Iterable[Recorded]:

@@ -100,7 +100,7 @@ def _lost_blobs(directory: RunDirectory) -> dict[str, tuple[int, ...]]:
     named: dict[str, list[int]] = {}
     with closing(Store.open_reader(directory.journal)) as store:
         for seq, *_, body in store.rows():
-            for sha in _BLOB.findall(body):
+            for sha in set(_BLOB.findall(body)):
                 named.setdefault(sha.decode(), []).append(seq)
     blobs = Blobs(directory.blobs)
     return {sha: tuple(seqs) for sha, seqs in named.items() if not blobs.is_whole(sha)}
@@ -174,11 +174,12 @@ def sentences(result: Repaired) -> Iterator[str]:
     """What was found and done, for a person."""
     if result.is_rewritten:
         yield f"The journal was damaged: {result.problem}."
-        yield f"Events 1 to {result.kept} are kept." if result.kept else "Not even its first event could be read."
+        whole = spelled(((1, result.kept),))
+        yield f"{whole} kept." if result.kept else "Not even its first event could be read."
     if result.set_aside:
-        yield f"Events {spelled(result.set_aside)} could be read and were set aside in {result.aside}/set-aside.jsonl."
+        yield f"{spelled(result.set_aside)} set aside, being readable, in {result.aside}/set-aside.jsonl."
     if result.lost:
-        yield f"Events {spelled(result.lost)} are lost."
+        yield f"{spelled(result.lost)} lost."
     for sha, seqs in result.blobs.items():
         numbers = ", ".join(map(str, seqs[:8])) + (" …" if len(seqs) > 8 else "")
         yield f"The long text in blob {sha[:12]} is lost but for its beginning, which stands in event {numbers}."
@@ -187,8 +188,9 @@ def sentences(result: Repaired) -> Iterator[str]:
 
 
 def spelled(spans: Sequence[tuple[int, int]]) -> str:
-    """`3 to 7, 9`."""
-    return ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in spans)
+    """`Events 3 to 7, 9 are`, or `Event 9 is`."""
+    told = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in spans)
+    return f"Events {told} are" if len(spans) > 1 or spans[0][0] != spans[0][1] else f"Event {told} is"
 
 
 def ranges(numbers: Sequence[int]) -> tuple[tuple[int, int], ...]:

@@ -8,6 +8,7 @@ import os
 import socket
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from datetime import UTC
 from pathlib import Path
 from types import MappingProxyType
@@ -38,10 +39,14 @@ class Store(Reader):
         """Open for writing, creating the file if it does not exist and migrating it if its schema is an older one.
 
         Raises:
+            Damaged: events that were recorded are missing.
             JournalProblem: the file cannot be opened or was written by a newer version of this program.
         """
         with explained(path):
-            if not path.exists():
+            if path.exists():
+                with closing(Reader.open_reader(path)) as reader:
+                    reader.require_noted()  # before a writer folds into the file what is left of a damaged WAL
+            else:
                 Head(path).path.unlink(missing_ok=True)
                 schema.create(path)
             connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
