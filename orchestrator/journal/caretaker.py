@@ -17,7 +17,8 @@ from orchestrator.journal import snapshot
 from orchestrator.journal.reader import Reader
 from orchestrator.journal.search import catch_up
 
-_MOST_EVENTS = 20_000
+MOST_EVENTS = 20_000
+"""How many events at most lie between two snapshots."""
 _SHARE = 20
 
 
@@ -46,7 +47,7 @@ class Caretaker:
 
     def recorded(self, recorded: Recorded) -> None:
         """An event is durable."""
-        least = min(max(self._least, recorded.seq // _SHARE), _MOST_EVENTS)
+        least = min(max(self._least, recorded.seq // _SHARE), MOST_EVENTS)
         if self._wanted is None and recorded.seq - self._saved >= least:
             self._take()
 

@@ -111,7 +111,7 @@ WAYS: dict[str, Callable[[Path, random.Random], None]] = {"flip": flip, "cut": c
 
 @HARMS
 @FILES
-@pytest.mark.parametrize("seeds", [range(40), pytest.param(range(40, 500), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [range(40), pytest.param(range(40, 500), marks=pytest.mark.extended)])
 def test_wherever_a_file_is_harmed_only_true_events_are_returned_and_what_is_missing_is_told(
     sound: Path, tmp_path: Path, name: str, harm: str, seeds: range
 ) -> None:
@@ -131,7 +131,7 @@ def test_wherever_a_file_is_harmed_only_true_events_are_returned_and_what_is_mis
 
 @HARMS
 @FILES
-@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 120), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 120), marks=pytest.mark.extended)])
 def test_repair_keeps_at_least_what_could_be_read_and_loses_nothing_it_does_not_tell_of(
     sound: Path, tmp_path: Path, name: str, harm: str, seeds: range
 ) -> None:
