@@ -168,8 +168,7 @@ async def agent(journal, pause_s):
 async def main(directory):
     with directory.lock():
         journal = Journal(directory.path, SystemClock())
-        caretaker = Caretaker(directory.path, lambda: journal.state)
-        journal.listeners.append(caretaker.recorded)
+        caretaker = Caretaker(journal)
         print("ready", flush=True)
         with anyio.move_on_after(float(sys.argv[2])):
             async with anyio.create_task_group() as tasks:

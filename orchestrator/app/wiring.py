@@ -91,9 +91,7 @@ async def open_run(wiring: Wiring) -> AsyncIterator[RunContext]:
         stack.enter_context(wiring.directory.lock())
         journal = await to_thread.run_sync(Journal, wiring.directory.path, SystemClock())
         stack.callback(journal.close)
-        caretaker = Caretaker(wiring.directory.path, lambda: journal.state)
-        stack.callback(caretaker.close)
-        journal.listeners.append(caretaker.recorded)
+        stack.callback(Caretaker(journal).close)
         journal.projections[STATUS] = partial(status_body, journal=wiring.directory.journal)
         if wiring.watcher:
             journal.listeners.append(wiring.watcher.recorded)

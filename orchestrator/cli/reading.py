@@ -30,7 +30,7 @@ def state_of(directory: RunDirectory) -> Iterator[RunState]:
         Damaged: at the end of the block.
     """
     with opened(directory) as store:
-        state, damage = derive(store)
+        state, damage, _ = derive(store)
     if state.started is not None:
         yield state
     if damage:

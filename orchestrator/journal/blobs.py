@@ -5,17 +5,13 @@ import os
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from orchestrator.errors import JournalProblem
+from orchestrator.errors import BlobLost, JournalProblem
 
 _LOST = ".lost"
 _ADVICE = (
     "put it back from a backup, or let `orchestrate repair` go on without it: "
     "only the long text that it held is lost, the events are sound"
 )
-
-
-class BlobLost(JournalProblem):
-    """`orchestrate repair` has found this blob missing or damaged: what it held is gone."""
 
 
 class Blobs:

@@ -16,11 +16,11 @@ from orchestrator.domain.fold import advance
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.state import RunState
 from orchestrator.domain.text import INLINE_CHARS, Text
-from orchestrator.errors import JournalProblem, OrchestrateError, RunLocked
-from orchestrator.journal.blobs import BlobLost, Blobs
+from orchestrator.errors import BlobLost, JournalProblem, OrchestrateError, RunLocked
+from orchestrator.journal.blobs import Blobs
 from orchestrator.journal.escape import escaped, storable
 from orchestrator.journal.search import search
-from orchestrator.journal.states import whole_state
+from orchestrator.journal.states import derive_whole
 from orchestrator.journal.store import Store
 from orchestrator.ports.ledger import Clock
 from orchestrator.ports.search import Hit
@@ -55,9 +55,12 @@ class Journal:
         self._store = Store.open_writer(directory / "journal.db")
         self._epoch = self._store.claim()
         self._blobs = Blobs(directory / "blobs")
-        self._directory = directory
+        self.directory = directory
         self._clock = clock
-        self._state = whole_state(self._store)
+        derived = derive_whole(self._store)
+        self._state = derived.state
+        self.unread = derived.unread
+        """Events up to this one were not looked at when the journal was opened."""
         self._pending: list[Recorded] = []
         self._durable = self._state.seq
         self._turn = anyio.Lock()
@@ -71,6 +74,10 @@ class Journal:
     def epoch(self) -> int:
         """How many processes have claimed this journal, with this one; only the last of them can append."""
         return self._epoch
+
+    def fail(self, problem: JournalProblem) -> None:
+        """Let nothing more be appended; from any thread."""
+        self._failure = self._failure or problem
 
     @property
     def state(self) -> RunState:
@@ -167,7 +174,7 @@ class Journal:
 
     async def search(self, query: str, limit: int) -> list[Hit]:
         """The newest durable events in which all words of the query occur, newest first."""
-        return await to_thread.run_sync(search, self._directory, query, limit)
+        return await to_thread.run_sync(search, self.directory, query, limit)
 
     def close(self) -> None:
         """Close the file. Only after everybody who appends has stopped."""

@@ -15,6 +15,8 @@ from orchestrator.journal.head import Head
 from orchestrator.journal.problems import Damaged, explained, is_damage
 from orchestrator.journal.sums import BEGINNING, Columns, chained
 
+_NO_END = 2**62
+
 
 class Reader:
     """One journal file, of any schema. There may be many readers, in any process, also while one writes."""
@@ -79,8 +81,12 @@ class Reader:
             raise Damaged(self.path, 0, f"events of session {session} are missing")
         return found
 
-    def rows(self, after: int = 0) -> Iterator[Columns]:
+    def rows(self, after: int = 0, until: int | None = None) -> Iterator[Columns]:
         """Stored events above a seq, each held against its sum, its predecessor and the number there must be.
+
+        Args:
+            after: the seq before the first.
+            until: the last seq; None for all there are.
 
         Raises:
             Damaged: an event is damaged or missing; those before it were given.
@@ -88,10 +94,10 @@ class Reader:
         seq = after
         try:
             fence, total_of_fence = self._fence()
-            last = max(fence, self._head.read())
+            last = max(fence, self._head.read()) if until is None else until
             previous = self._sum_of(after)
-            query = f"SELECT {self._columns} FROM event WHERE seq > ? ORDER BY seq"
-            for *columns, total in self._connection.execute(query, (after,)):
+            query = f"SELECT {self._columns} FROM event WHERE seq > ? AND seq <= ? ORDER BY seq"
+            for *columns, total in self._connection.execute(query, (after, _NO_END if until is None else until)):
                 if columns[0] != seq + 1:
                     raise Damaged(self.path, seq, f"event {seq + 1} is missing")
                 row = cast(Columns, tuple(columns))

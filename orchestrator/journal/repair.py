@@ -27,7 +27,8 @@ from orchestrator.journal.store import Store
 
 _BLOB = re.compile(rb'"(?:sha|tests)":"([0-9a-f]{64})"')
 _REPORT = "repaired.json"
-_SIDE_FILES = ("journal.db-wal", "journal.db-shm", "journal.head")
+_WAL_FILES = ("journal.db-wal", "journal.db-shm")
+_HEAD = "journal.head"
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def _new_place(place: Path) -> Path:
 def _put_aside(directory: RunDirectory) -> Path:
     """Copies of the damaged file and of what belongs to it; the journal itself last, which says that all are there."""
     aside = _new_place(directory.path)
-    for name in (*_SIDE_FILES, "journal.db"):
+    for name in (*_WAL_FILES, _HEAD, "journal.db"):
         source = directory.path / name
         if source.exists():
             part = aside / f"{name}.part"
@@ -144,9 +145,10 @@ def _rewrite(directory: RunDirectory, aside: Path, problem: str) -> Repaired:
             file.write(json.dumps(words | {"body": _text(body)}) + "\n")
     new = directory.path / "journal.db.repaired"
     write_fresh(new, salvage.kept())
-    for name in _SIDE_FILES:  # a WAL must not meet the file of another
+    for name in _WAL_FILES:  # a WAL must not meet the file of another
         (directory.path / name).unlink(missing_ok=True)
     new.replace(directory.journal)
+    (directory.path / _HEAD).unlink(missing_ok=True)  # last: until then it is seen that events are missing
     sync_directory(directory.path)
     highest = max(salvage.highest, Head(aside / "journal.db").read())
     missing = sorted(set(range(salvage.last + 1, highest + 1)) - set(set_aside))

@@ -13,10 +13,14 @@ from orchestrator.journal.reader import Reader
 
 
 class Derived(NamedTuple):
-    """A state, and what kept it from going further: None when it is that of the whole journal."""
+    """A state, and what kept it from going further: None when it is that of the whole journal.
+
+    Events up to `unread` were not looked at, because a snapshot stood for them.
+    """
 
     state: RunState
     damage: Damaged | None = None
+    unread: int = 0
 
 
 def derive(reader: Reader) -> Derived:
@@ -27,25 +31,26 @@ def derive(reader: Reader) -> Derived:
     """
     kept = snapshot.load(reader.path.parent)
     state = kept[0] if kept and reader.holds(kept[0].seq, kept[1]) else RunState()
+    unread = state.seq
     try:
-        for recorded in reader.read(after=state.seq):
+        for recorded in reader.read(after=unread):
             _advance(reader.path, state, recorded)
     except Damaged as damage:
-        return Derived(state, damage)
-    return Derived(state)
+        return Derived(state, damage, unread)
+    return Derived(state, None, unread)
 
 
-def whole_state(reader: Reader) -> RunState:
+def derive_whole(reader: Reader) -> Derived:
     """The state of the whole journal.
 
     Raises:
         Damaged: the journal cannot be read to its end.
         JournalProblem: it cannot be used at all, or holds events of a newer program.
     """
-    state, damage = derive(reader)
-    if damage:
-        raise damage
-    return state
+    derived = derive(reader)
+    if derived.damage:
+        raise derived.damage
+    return derived
 
 
 def read_state(journal: Path) -> RunState:
@@ -55,7 +60,7 @@ def read_state(journal: Path) -> RunState:
         JournalProblem: it cannot be read to its end.
     """
     with closing(Reader.open_reader(journal)) as reader:
-        return whole_state(reader)
+        return derive_whole(reader).state
 
 
 def _advance(path: Path, state: RunState, recorded: Recorded) -> None:

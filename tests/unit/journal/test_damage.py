@@ -16,8 +16,8 @@ from orchestrator.domain.event.run import EffectAbandoned, Noticed
 from orchestrator.domain.event.work import SessionStarted, TurnEnded
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.text import Text
-from orchestrator.errors import OrchestrateError
-from orchestrator.journal.blobs import BlobLost, Blobs
+from orchestrator.errors import BlobLost, OrchestrateError
+from orchestrator.journal.blobs import Blobs
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.problems import Damaged
 from orchestrator.journal.projection import read_projection

@@ -1,20 +1,24 @@
 """Snapshots are a cache: with one or without, the state is the same."""
 
 import json
+import sqlite3
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.domain.event import Recorded
+from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.fold import fold
-from orchestrator.domain.state import RunState
-from orchestrator.errors import JournalProblem
+from orchestrator.errors import JournalProblem, Replaced
 from orchestrator.journal import snapshot
 from orchestrator.journal.caretaker import Caretaker
+from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.journal.problems import Damaged
 from orchestrator.journal.reader import Reader
 from orchestrator.journal.states import read_state
 from orchestrator.journal.store import Store, read_all
@@ -125,34 +129,50 @@ def test_events_before_the_snapshot_that_are_gone_do_not_hide_behind_it(tmp_path
     assert read_state(tmp_path / "journal.db").seq == 3
 
 
-def test_the_caretaker_keeps_a_snapshot_when_the_engine_leaves(tmp_path: Path, place: Path) -> None:
-    events = kept(GOAL, place)
-    store = Store.open_writer(tmp_path / "journal.db")
-    store.claim()
-    state = RunState()
-    caretaker = Caretaker(tmp_path, lambda: state, least_events=10)
-    store.insert(events)
-    fold(events, state)
-    for recorded in events:
-        caretaker.recorded(recorded)
+async def test_the_caretaker_keeps_a_snapshot_when_the_engine_leaves(tmp_path: Path, place: Path) -> None:
+    journal = Journal(tmp_path, SystemClock())
+    caretaker = Caretaker(journal, least_events=10)
+    await journal.append(*(recorded.event for recorded in kept(GOAL, place)))
     caretaker.close()
-    store.close()
+    journal.close()
     loaded = snapshot.load(tmp_path)
     assert loaded is not None
-    assert loaded[0] == state
+    assert loaded[0] == journal.state
 
 
-def test_a_state_that_never_became_durable_is_not_kept(tmp_path: Path, place: Path) -> None:
-    events = kept(GOAL, place)
-    store = Store.open_writer(tmp_path / "journal.db")
-    store.claim()
-    state = RunState()
-    caretaker = Caretaker(tmp_path, lambda: state, least_events=10)
-    store.insert([Recorded(r.seq, events[-1].at, r.event) for r in events])  # what another process wrote instead
-    fold(events[:-5], state)
+async def test_a_state_that_never_became_durable_is_not_kept(tmp_path: Path, place: Path) -> None:
+    events = [recorded.event for recorded in kept(GOAL, place)]
+    journal = Journal(tmp_path, SystemClock())
+    caretaker = Caretaker(journal, least_events=10)
+    await journal.append(*events[:4])
+    other = Journal(tmp_path, SystemClock())
+    with pytest.raises(Replaced):
+        await journal.append(*events[4:])
+    await other.append(*events[4:])  # at the same places, by another process
     caretaker.close()
-    store.close()
+    journal.close()
+    other.close()
+    assert journal.state.seq == other.state.seq
     assert snapshot.load(tmp_path) is None
+
+
+async def test_damage_before_the_snapshot_is_found_while_the_run_goes_on_and_ends_it(
+    tmp_path: Path, place: Path
+) -> None:
+    written(tmp_path, place)
+    raw = sqlite3.connect(tmp_path / "journal.db")
+    raw.execute("DROP TRIGGER event_is_never_changed")
+    raw.execute("UPDATE event SET body = replace(body, '{', '{ ') WHERE seq = 5")
+    raw.commit()
+    raw.close()
+    journal = Journal(tmp_path, SystemClock())
+    caretaker = Caretaker(journal)
+    with pytest.raises(Damaged, match="event 5 is not what was written"):
+        while True:
+            await journal.append(Noticed(level="info", text="still going"))
+            await anyio.sleep(0.01)
+    caretaker.close()
+    journal.close()
 
 
 def test_events_that_cannot_follow_each_other_are_told_as_damage(tmp_path: Path, place: Path) -> None:
