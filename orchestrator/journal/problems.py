@@ -22,6 +22,10 @@ _CORRUPT = {
 }
 
 
+class TooNew(JournalProblem):
+    """The journal holds what only a newer version of this program can read; it is sound."""
+
+
 class Damaged(JournalProblem):
     """The file holds something that no writer wrote. Events up to `seq` are sound."""
 
@@ -63,7 +67,10 @@ class explained:
             return
         text = str(error)
         if (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in _LOCKED:
-            raise RunLocked(f"the journal {self._path} is being written by another process right now") from error
+            hint = "if that one hangs, end it, then try again"
+            raise RunLocked(
+                f"the journal {self._path} is being written by another process right now; {hint}"
+            ) from error
         advice = next((advice for sign, advice in _ADVICE.items() if sign in text), "see the disk and the file's owner")
         raise JournalProblem(f"the journal {self._path} cannot be used: {text}; {advice}") from error
 

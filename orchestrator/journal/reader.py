@@ -12,7 +12,7 @@ from orchestrator.domain.event import Recorded, UnknownEventError, parse_event
 from orchestrator.errors import JournalProblem
 from orchestrator.journal import schema
 from orchestrator.journal.head import Head
-from orchestrator.journal.problems import Damaged, explained, is_damage
+from orchestrator.journal.problems import Damaged, TooNew, explained, is_damage
 from orchestrator.journal.sums import BEGINNING, Columns, chained
 
 _NO_END = 2**62
@@ -227,7 +227,7 @@ class Reader:
         try:
             return Recorded(seq, datetime.fromisoformat(at.decode()), parse_event(name, version, body))
         except UnknownEventError as error:
-            raise JournalProblem(f"{self.path}, event {seq}: {error}; use a newer version of orchestrate") from error
+            raise TooNew(f"{self.path}, event {seq}: {error}; use a newer version of orchestrate") from error
         except (ValidationError, ValueError) as error:
             raise Damaged(self.path, seq - 1, f"event {seq} ({name}) does not have its shape ({error})") from error
 

@@ -20,7 +20,7 @@ from orchestrator.errors import JournalProblem
 from orchestrator.journal.blobs import Blobs, sync_directory
 from orchestrator.journal.fresh import write_fresh
 from orchestrator.journal.head import Head
-from orchestrator.journal.problems import Damaged
+from orchestrator.journal.problems import Damaged, TooNew
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.salvage import Salvage
 from orchestrator.journal.store import Store
@@ -56,7 +56,8 @@ def repair(directory: RunDirectory) -> Repaired | None:
     """Make a run's journal whole again; None if nothing is wrong with it. The caller holds the run's lock.
 
     Raises:
-        JournalProblem: it holds events of a newer program, or the new file cannot be written.
+        TooNew: it is sound, and a newer program wrote it.
+        JournalProblem: the new file cannot be written.
     """
     aside = _unfinished(directory.path)
     problem = _problem(directory.journal) if aside is None else "an earlier repair was cut short"
@@ -83,11 +84,11 @@ def _problem(journal: Path) -> str:
             for _ in store.read():
                 pass
             return store.inner_problem()
+    except TooNew:
+        raise
     except Damaged as damage:
         return damage.what
     except JournalProblem as problem:
-        if "newer" in str(problem) and "damaged" not in str(problem):
-            raise
         return str(problem)
 
 

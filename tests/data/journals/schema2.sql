@@ -16,3 +16,4 @@ CREATE TABLE fence(
 );
 INSERT INTO fence VALUES(1, 0, '', 0, x'0000000000000000');
 PRAGMA user_version = 2;
+PRAGMA application_id = 1332896514;
