@@ -28,6 +28,7 @@ lint: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m bench.startup
+	$(BIN)/python -m bench.journal
 
 setup: node $(STAMP)
 

@@ -46,6 +46,10 @@ class JournalProblem(EnvironmentProblem):
     """The journal cannot be read or written: disk full, corrupt file, unknown event version."""
 
 
+class BlobLost(JournalProblem):
+    """`orchestrate repair` has found this blob missing or damaged: what it held is gone."""
+
+
 class Replaced(JournalProblem):
     """Another process took the run over while this one slept; this one may record nothing more."""
 

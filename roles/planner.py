@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from orchestrator.agent.spec import SessionSpec, tool_box
 from orchestrator.agent.tools.files import list_tool, read_tool, search_tool
+from orchestrator.agent.tools.recall import recall_tool
 from orchestrator.agent.tools.submit import submit_tool
 from orchestrator.domain.event.work import PlanRefused
 from orchestrator.domain.handoff import Handoff
@@ -37,6 +38,7 @@ class ModelPlanner:
                 list_tool(workspace),
                 search_tool(workspace),
                 read_tool(workspace),
+                recall_tool(self._around.ledger),
                 submit_tool("submit_plan", "Submit the tasks of your slice.", Plan, self._checker(brief)),
                 submit_tool("finish", "Your slice needs no more work: report to whoever asked.", Handoff),
             ),

@@ -1,8 +1,9 @@
-"""The worker: one task, one workspace, five tools, one report."""
+"""The worker: one task, one workspace, a handful of tools, one report."""
 
 from orchestrator.agent.spec import SessionSpec, anchor_ref, tool_box
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.agent.tools.files import edit_tool, list_tool, read_tool, search_tool, write_tool
+from orchestrator.agent.tools.recall import recall_tool
 from orchestrator.agent.tools.shell import shell_tool
 from orchestrator.agent.tools.submit import submit_tool
 from orchestrator.config.model import ModelSettings
@@ -60,6 +61,7 @@ class ModelWorker:
             read_tool(workspace),
             edit_tool(workspace),
             write_tool(workspace),
+            recall_tool(self._around.ledger),
             submit_tool("finish", "The task is done, or cannot be done: report and end.", Handoff),
         ]
 

@@ -25,7 +25,6 @@ from orchestrator.config.layers import load
 from orchestrator.config.model import Config
 from orchestrator.domain.command import Command, Configure, Continue, Sent
 from orchestrator.domain.event.run import RunPaused
-from orchestrator.domain.fold import fold
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.state import RunState
 from orchestrator.engine.begin import NewRun, first_events
@@ -46,7 +45,7 @@ from orchestrator.errors import (
 from orchestrator.hands.local import local_hands
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all
+from orchestrator.journal.states import read_state
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.drive import MigrationRun
 from orchestrator.migrate.inventory import take_inventory
@@ -136,7 +135,7 @@ def find_run(options: Options, wanted: str | None) -> tuple[Place, RunState]:
     repository = open_repository(options.repository)
     state = state_directory(repository, load(None, {"state": options.flags.get("state", {})}).config.state.dir)
     place = Place(repository, state, state.find(wanted))
-    found = fold(read_all(place.directory.journal))
+    found = read_state(place.directory.journal)
     if found.started is None:
         raise UsageProblem(f"run {place.directory.run} stopped before its first event: start it anew")
     return place, found

@@ -27,6 +27,7 @@ from orchestrator.engine.fence import raise_fence
 from orchestrator.errors import EnvironmentProblem, OrchestrateError
 from orchestrator.forge.local import LocalForge
 from orchestrator.hands.local import LocalHands, local_hands
+from orchestrator.journal.caretaker import Caretaker
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.runs import RunDirectory, StateDirectory
 from orchestrator.judge.checks import CheckRunner
@@ -77,6 +78,7 @@ async def open_run(place: Place, watcher: Watcher | None = None) -> AsyncIterato
         journal = await to_thread.run_sync(Journal, place.directory.path, SystemClock())
         crash_point("engine.after-claim")
         stack.callback(journal.close)
+        stack.callback(Caretaker(journal).close)
         journal.projections[STATUS] = partial(status_body, journal=place.directory.journal)
         if watcher:
             journal.listeners.append(watcher.recorded)

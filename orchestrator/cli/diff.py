@@ -9,7 +9,7 @@ import click
 from orchestrator.app.changes import change_text
 from orchestrator.cli.finding import state_directory
 from orchestrator.cli.options import in_repository
-from orchestrator.cli.reading import read_state
+from orchestrator.cli.reading import state_of
 from orchestrator.domain.excerpt import visible
 
 
@@ -28,7 +28,8 @@ def command(run: str | None, task: str | None, attempt: int | None, stat: bool, 
     orchestrate diff 7f3a src/click/formatting.py
     """
     directory = state_directory(repo, state).find(run)
-    text = anyio.run(change_text, repo, read_state(directory), task, attempt, stat)
-    if sys.stdout.isatty():  # into a file or pipe it goes as it is, so that it can be applied
-        text = visible(text)
-    click.echo(text, nl=not text.endswith("\n"))
+    with state_of(directory) as found:
+        text = anyio.run(change_text, repo, found, task, attempt, stat)
+        if sys.stdout.isatty():  # into a file or pipe it goes as it is, so that it can be applied
+            text = visible(text)
+        click.echo(text, nl=not text.endswith("\n"))

@@ -31,6 +31,7 @@ VERBS = {
     "inbox": "Show what waits for a person.",
     "resume": "Go on with a run that stopped.",
     "engine": "Work on a run in this process, for service managers.",
+    "repair": "Make the damaged journal of a run whole again.",
     "doctor": "Check sandbox, git, models and state, and say how to mend them.",
     "config": "Show the configuration and where each value comes from.",
     "gc": "Remove idle workspaces and, if named, whole runs.",

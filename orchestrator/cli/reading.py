@@ -1,12 +1,13 @@
-"""Reading a run's journal for the verbs that only read."""
+"""Reading a run's journal for the verbs that only read. What can be read of a damaged one is shown first."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from orchestrator.domain.fold import fold
 from orchestrator.domain.state import RunState
-from orchestrator.errors import UsageProblem
+from orchestrator.errors import JournalProblem, UsageProblem
+from orchestrator.journal.blobs import Blobs
 from orchestrator.journal.runs import RunDirectory
+from orchestrator.journal.states import derive
 from orchestrator.journal.store import Store
 
 
@@ -20,14 +21,44 @@ def opened(directory: RunDirectory) -> Iterator[Store]:
         store.close()
 
 
-def read_state(directory: RunDirectory) -> RunState:
-    """The run as its journal has it now.
+@contextmanager
+def state_of(directory: RunDirectory) -> Iterator[RunState]:
+    """The run as its journal has it now, or as far as the journal can be read; after the block the damage is told.
 
     Raises:
         UsageProblem: it stopped before its first event.
+        Damaged: at the end of the block.
     """
     with opened(directory) as store:
-        state = fold(store.read())
+        state, damage, _ = derive(store)
+    if state.started is not None:
+        yield state
+    if damage:
+        raise damage.shown() if state.started else damage
     if state.started is None:
         raise UsageProblem(f"run {directory.run} stopped before its first event: there is nothing to see")
-    return state
+
+
+class TolerantBlobs:
+    """Blobs for a reader who wants to see the rest when one of them cannot be read."""
+
+    def __init__(self, directory: RunDirectory) -> None:
+        self._blobs = Blobs(directory.blobs)
+        self._problem: JournalProblem | None = None
+
+    def get(self, sha: str) -> bytes:
+        """The content, or words that say that it cannot be read."""
+        try:
+            return self._blobs.get(sha)
+        except JournalProblem as problem:
+            self._problem = problem
+            return f"[this text cannot be read: {problem}]".encode()
+
+    def tell(self) -> None:
+        """Raise the last problem there was.
+
+        Raises:
+            JournalProblem: a blob could not be read.
+        """
+        if self._problem:
+            raise self._problem

@@ -7,8 +7,8 @@ import click
 from orchestrator.cli.finding import state_directory
 from orchestrator.cli.options import as_json, in_repository
 from orchestrator.cli.output import print_lines, print_object
-from orchestrator.cli.reading import read_state
-from orchestrator.journal.blobs import Blobs
+from orchestrator.cli.reading import TolerantBlobs, state_of
+from orchestrator.domain.state import RunState
 from orchestrator.report.task import file_object, file_text, find_file, find_task, task_object, task_text
 
 
@@ -27,7 +27,13 @@ def command(run: str, task: str, repo: Path, state: str, as_json: bool) -> None:
     orchestrate show 7f3a src/click/formatting.py --json
     """
     directory = state_directory(repo, state).find(run)
-    found, blobs = read_state(directory), Blobs(directory.blobs)
+    blobs = TolerantBlobs(directory)
+    with state_of(directory) as found:
+        _print(found, task, blobs, as_json)
+    blobs.tell()
+
+
+def _print(found: RunState, task: str, blobs: TolerantBlobs, as_json: bool) -> None:
     if found.run.mode == "migration":
         file = find_file(found, task)
         output = file_object(found, file) if as_json else file_text(found, file, blobs.get)

@@ -1,6 +1,8 @@
 """`orchestrate status`."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,24 +28,25 @@ def command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
     orchestrate status
     orchestrate status 7f3a --json
     """
-    status = _status(state_directory(repo, state).find(run))
-    if as_json:
-        print_object(status)
-        return
-    from orchestrator.report.status_text import status_text
+    with _status(state_directory(repo, state).find(run)) as status:
+        if as_json:
+            print_object(status)
+            return
+        from orchestrator.report.status_text import status_text
 
-    print_lines(status_text(status))
+        print_lines(status_text(status))
 
 
-def _status(directory: RunDirectory) -> dict[str, Any]:
+@contextmanager
+def _status(directory: RunDirectory) -> Iterator[dict[str, Any]]:
     """The engine's own projection if it is current, or fresh enough while it works; else derived from the events."""
     live = is_live(directory)
     kept = read_projection(directory.journal, "status")
     if kept and (kept.is_current or (live and kept.age_s < _FRESH_S)):
-        status: dict[str, Any] = json.loads(kept.body)
-    else:
-        from orchestrator.cli.reading import read_state
-        from orchestrator.report.status import status_object
+        yield json.loads(kept.body) | {"is_live": live}
+        return
+    from orchestrator.cli.reading import state_of
+    from orchestrator.report.status import status_object
 
-        status = status_object(read_state(directory), directory.journal)
-    return status | {"is_live": live}
+    with state_of(directory) as state:
+        yield status_object(state, directory.journal) | {"is_live": live}

@@ -5,7 +5,13 @@ import os
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from orchestrator.errors import JournalProblem
+from orchestrator.errors import BlobLost, JournalProblem
+
+_LOST = ".lost"
+_ADVICE = (
+    "put it back from a backup, or let `orchestrate repair` go on without it: "
+    "only the long text that it held is lost, the events are sound"
+)
 
 
 class Blobs:
@@ -21,7 +27,7 @@ class Blobs:
             JournalProblem: it could not be written.
         """
         sha = hashlib.sha256(content).hexdigest()
-        path = self._path(sha)
+        path = self.path_of(sha)
         if not path.exists():
             try:
                 self._write(path, content)
@@ -33,18 +39,43 @@ class Blobs:
         """The content.
 
         Raises:
+            BlobLost: it was given up by `lose`.
             JournalProblem: the blob is missing or damaged.
         """
-        path = self._path(sha)
+        path = self.path_of(sha)
         try:
             content = path.read_bytes()
+        except FileNotFoundError as error:
+            if path.with_name(f"{sha}{_LOST}").exists():
+                raise BlobLost(f"blob {path} was lost") from error
+            raise JournalProblem(f"blob {path} is missing; {_ADVICE}") from error
         except OSError as error:
-            raise JournalProblem(f"blob {path} cannot be read: {error.strerror}") from error
+            raise JournalProblem(f"blob {path} cannot be read: {error.strerror}; {_ADVICE}") from error
         if hashlib.sha256(content).hexdigest() != sha:
-            raise JournalProblem(f"blob {path} is damaged: its content has another sha256")
+            raise JournalProblem(f"blob {path} is damaged: its content has another sha256; {_ADVICE}")
         return content
 
-    def _path(self, sha: str) -> Path:
+    def is_whole(self, sha: str) -> bool:
+        """Whether a blob can be read, or was given up before."""
+        try:
+            self.get(sha)
+        except BlobLost:
+            return True
+        except JournalProblem:
+            return False
+        return True
+
+    def lose(self, sha: str, aside: Path) -> None:
+        """Give up a blob that cannot be read; what is left of it goes to the directory `aside`."""
+        path = self.path_of(sha)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.with_name(f"{sha}{_LOST}").touch()
+        if path.exists():
+            aside.mkdir(parents=True, exist_ok=True)
+            path.replace(aside / sha)
+
+    def path_of(self, sha: str) -> Path:
+        """Where a blob lies, if there is one."""
         return self._root / sha[:2] / sha
 
     def _write(self, path: Path, content: bytes) -> None:
@@ -58,10 +89,11 @@ class Blobs:
             except BaseException:
                 Path(file.name).unlink(missing_ok=True)
                 raise
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
 
 
-def _sync_directory(path: Path) -> None:
+def sync_directory(path: Path) -> None:
+    """Make what was renamed in a directory durable."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)

@@ -13,15 +13,18 @@ from orchestrator.crash import crash_point
 from orchestrator.domain.event import Event, Recorded
 from orchestrator.domain.event.base import effect_key
 from orchestrator.domain.event.run import RunEnded, RunPaused
-from orchestrator.domain.fold import advance, fold
+from orchestrator.domain.fold import advance
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.state import RunState
 from orchestrator.domain.text import INLINE_CHARS, Text
-from orchestrator.errors import JournalProblem, Replaced
+from orchestrator.errors import BlobLost, JournalProblem, OrchestrateError, RunLocked
 from orchestrator.journal.blobs import Blobs
 from orchestrator.journal.escape import escaped, storable
+from orchestrator.journal.search import search
+from orchestrator.journal.states import derive_whole
 from orchestrator.journal.store import Store
 from orchestrator.ports.ledger import Clock
+from orchestrator.ports.search import Hit
 
 Listener = Callable[[Recorded], None]
 Projector = Callable[[RunState], str]
@@ -53,12 +56,16 @@ class Journal:
         self._store = Store.open_writer(directory / "journal.db")
         self._epoch = self._store.claim()
         self._blobs = Blobs(directory / "blobs")
+        self.directory = directory
         self._clock = clock
-        self._state = fold(self._store.read())
+        derived = derive_whole(self._store)
+        self._state = derived.state
+        self.unread = derived.unread
+        """Events up to this one were not looked at when the journal was opened."""
         self._pending: list[Recorded] = []
         self._durable = self._state.seq
         self._turn = anyio.Lock()
-        self._failure: JournalProblem | Replaced | None = None
+        self._failure: OrchestrateError | None = None
         self._projected = -_PROJECT_EVERY_S
         self.listeners: list[Listener] = []
         self.projections: dict[str, Projector] = {}
@@ -68,6 +75,10 @@ class Journal:
     def epoch(self) -> int:
         """How many processes have claimed this journal, with this one; only the last of them can append."""
         return self._epoch
+
+    def fail(self, problem: JournalProblem) -> None:
+        """Let nothing more be appended; from any thread."""
+        self._failure = self._failure or problem
 
     @property
     def state(self) -> RunState:
@@ -113,7 +124,7 @@ class Journal:
             crash_point("journal.before-commit")
             await to_thread.run_sync(self._store.insert, batch, derived)
             crash_point("journal.after-commit")
-        except (JournalProblem, Replaced) as problem:
+        except (JournalProblem, RunLocked) as problem:
             self._failure = problem
             return
         self._durable = batch[-1].seq
@@ -148,7 +159,10 @@ class Journal:
         """The whole of a kept text."""
         if text.sha is None:
             return text.head
-        return (await self.read_bytes(text.sha)).decode("utf-8", "replace")
+        try:
+            return (await self.read_bytes(text.sha)).decode("utf-8", "replace")
+        except BlobLost:
+            return f"{text.head}\n[... the rest of {text.size:,} characters was lost when the journal was damaged]"
 
     async def keep_bytes(self, content: bytes) -> str:
         """Store a blob and return its sha256."""
@@ -160,8 +174,14 @@ class Journal:
 
     async def session(self, session: SessionId) -> list[Recorded]:
         """All events of one conversation, in order."""
+        if session not in self._state.sessions:
+            return []
         async with self._turn:
-            return await to_thread.run_sync(lambda: list(self._store.read(session=session)))
+            return await to_thread.run_sync(self._store.session, session)
+
+    async def search(self, query: str, limit: int) -> list[Hit]:
+        """The newest durable events in which all words of the query occur, newest first."""
+        return await to_thread.run_sync(search, self.directory, query, limit)
 
     def close(self) -> None:
         """Close the file. Only after everybody who appends has stopped."""

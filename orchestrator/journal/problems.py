@@ -6,16 +6,49 @@ from types import TracebackType
 
 from orchestrator.errors import JournalProblem, RunLocked
 
-REPAIR = "run `orchestrate repair` to go on from the event before it; landed work is safe in git"
+REPAIR = (
+    "`orchestrate repair` keeps the damaged file aside and goes on from the event before the damage; "
+    "what has landed is safe in git"
+)
+_LOCKED = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_CORRUPT = {
+    sqlite3.SQLITE_ERROR,  # our statements are sound, so the schema they meet is not
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_FORMAT,
+    sqlite3.SQLITE_TOOBIG,
+    sqlite3.SQLITE_MISMATCH,
+    sqlite3.SQLITE_NOMEM,
+}
+
+
+class TooNew(JournalProblem):
+    """The journal holds what only a newer version of this program can read; it is sound."""
 
 
 class Damaged(JournalProblem):
-    """The file holds something that no writer wrote. `seq` is the last event before the damage."""
+    """The file holds something that no writer wrote. Events up to `seq` are sound."""
 
     def __init__(self, path: Path, seq: int, what: str) -> None:
-        super().__init__(f"{path} is damaged after event {seq}: {what}; {REPAIR}")
+        super().__init__(f"{path} is damaged: {what}; {REPAIR}")
+        self.path = path
         self.seq = seq
         self.what = what
+
+    def shown(self) -> "Damaged":
+        """The same for somebody who has just been shown what could be read."""
+        return Damaged(self.path, self.seq, f"{self.what}; what is shown is the run up to event {self.seq}")
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether an error while reading means that the file's content is wrong, not that it cannot be had."""
+    if isinstance(error, sqlite3.DataError | sqlite3.InterfaceError | MemoryError | OverflowError):
+        return True
+    code = getattr(error, "sqlite_errorcode", None)
+    return isinstance(error, sqlite3.Error) and code is not None and (code & 0xFF in _CORRUPT or code == _SHORT)
+
+
+_SHORT = sqlite3.SQLITE_IOERR_SHORT_READ
 
 
 class explained:
@@ -33,8 +66,11 @@ class explained:
         if not isinstance(error, sqlite3.Error):
             return
         text = str(error)
-        if "locked" in text:
-            raise RunLocked(f"the journal {self._path} is being written by another process right now") from error
+        if (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in _LOCKED:
+            hint = "if that one hangs, end it, then try again"
+            raise RunLocked(
+                f"the journal {self._path} is being written by another process right now; {hint}"
+            ) from error
         advice = next((advice for sign, advice in _ADVICE.items() if sign in text), "see the disk and the file's owner")
         raise JournalProblem(f"the journal {self._path} cannot be used: {text}; {advice}") from error
 
@@ -43,7 +79,7 @@ _ADVICE = {
     "full": "free some disk space, then resume the run; nothing recorded before is lost",
     "readonly": "make the state directory writable, or choose another with --state DIR",
     "unable to open": "make the state directory writable, or choose another with --state DIR",
-    "malformed": "the file is corrupt: `orchestrate repair` saves what can be read; landed work is safe in git",
-    "not a database": "the file is no journal: restore it from a backup; landed work is safe in git",
+    "malformed": f"the file is corrupt: {REPAIR}",
+    "not a database": f"the file is no journal, or its beginning is damaged: {REPAIR}",
     "UNIQUE": "an effect was recorded twice, which is a defect of orchestrate: please report it",
 }

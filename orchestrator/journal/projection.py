@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from orchestrator.journal.head import Head
+from orchestrator.journal.sums import of_text
+
 
 @dataclass(frozen=True)
 class Projection:
@@ -28,16 +31,25 @@ class Projection:
 
 def read_projection(journal: Path, name: str) -> Projection | None:
     """The projection of this name; None if there is none, for whatever reason: it can be derived anew."""
+    noted = Head(journal).read()
     try:
         connection = sqlite3.connect(f"{journal.as_uri()}?mode=ro", uri=True)
     except sqlite3.Error:
         return None
     try:
         row = connection.execute(
-            "SELECT body, seq, at, (SELECT max(seq) FROM event) FROM projection WHERE name = ?", (name,)
+            "SELECT body, seq, at, (SELECT max(seq) FROM event), sum FROM projection WHERE name = ?", (name,)
         ).fetchone()
-    except sqlite3.Error:
+        return _checked(name, row, noted) if row else None
+    except (sqlite3.Error, ValueError, TypeError):
         return None
     finally:
         connection.close()
-    return Projection(row[0], row[1], datetime.fromisoformat(row[2]), row[3]) if row else None
+
+
+def _checked(name: str, row: tuple[str, int, str, int, bytes], noted: int) -> Projection | None:
+    """A projection that is what was written, of a journal that holds at least what is noted beside it."""
+    body, seq, at, last, total = row
+    if of_text(name, seq, at, body) != total or last < noted:
+        return None
+    return Projection(body, seq, datetime.fromisoformat(at), last)

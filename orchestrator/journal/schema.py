@@ -4,10 +4,12 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from orchestrator.errors import JournalProblem
+from orchestrator.journal.problems import Damaged, TooNew
 from orchestrator.journal.sums import BEGINNING, chained
+from orchestrator.journal.transaction import transaction
 
 SCHEMA_VERSION = 2
+_APPLICATION = 0x4F726300
 
 _TABLES = """
 CREATE TABLE event(
@@ -16,7 +18,7 @@ CREATE TABLE event(
 );
 CREATE UNIQUE INDEX event_once ON event(kind, key) WHERE key IS NOT NULL;
 CREATE INDEX event_of_session ON event(session, seq) WHERE session IS NOT NULL;
-CREATE TABLE projection(name TEXT PRIMARY KEY, seq INTEGER NOT NULL, at TEXT NOT NULL, body TEXT NOT NULL);
+CREATE TABLE projection(name TEXT PRIMARY KEY, seq INTEGER NOT NULL, at TEXT NOT NULL, body TEXT NOT NULL, sum BLOB);
 """
 _TRIGGERS = """
 CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event
@@ -35,7 +37,7 @@ INSERT INTO fence VALUES(1, 0, '', 0, x'{BEGINNING.hex()}');
 """One row: the epoch of the process that may write and who it is, and the last event with its sum."""
 
 COLUMNS = "seq, at, kind, v, task, session, key, body"
-_HAS = "SELECT count(*) FROM pragma_table_info('event') WHERE name = 'sum'"
+_HAS_SUMS = "SELECT count(*) FROM pragma_table_info('event') WHERE name = 'sum'"
 
 
 def create(path: Path) -> None:
@@ -44,7 +46,7 @@ def create(path: Path) -> None:
     new.unlink(missing_ok=True)
     connection = sqlite3.connect(new, isolation_level=None)
     try:
-        script = f"{_TABLES} {_TRIGGERS} {_FENCE} PRAGMA user_version = {SCHEMA_VERSION};"
+        script = f"{_TABLES} {_TRIGGERS} {_FENCE} {_say(SCHEMA_VERSION)}"
         connection.executescript(f"BEGIN; {script} COMMIT;")
     finally:
         connection.close()
@@ -55,42 +57,51 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
     """The schema of an open journal.
 
     Raises:
-        JournalProblem: this program cannot read it.
+        TooNew: a newer program wrote it.
+        Damaged: what the header says does not agree with itself or with the tables.
     """
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if not 1 <= version <= SCHEMA_VERSION:
-        raise JournalProblem(
+    again = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    if again != _application_id(version):
+        raise Damaged(path, 0, f"it is no journal, or its header is damaged (it says {version} and {again})")
+    if version > SCHEMA_VERSION:
+        raise TooNew(
             f"{path} has journal schema {version}, this program reads 1 to {SCHEMA_VERSION}: "
             "use the version of orchestrate that wrote it, or a newer one"
         )
-    if bool(connection.execute(_HAS).fetchone()[0]) != (version > 1):
-        raise JournalProblem(f"{path} says it has journal schema {version} but has not: its header is damaged")
+    if bool(connection.execute(_HAS_SUMS).fetchone()[0]) != (version > 1):
+        raise Damaged(path, 0, f"its tables are not those of journal schema {version}")
     return version
+
+
+def _application_id(version: int) -> int:
+    """The schema said a second time, so that a flipped bit is not taken for another version."""
+    return 0 if version == 1 else _APPLICATION + version
+
+
+def _say(version: int) -> str:
+    return f"PRAGMA user_version = {version}; PRAGMA application_id = {_application_id(version)};"
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Bring an older journal up to date, in one transaction.
 
     Raises:
-        JournalProblem: it was written by a newer version of this program.
+        TooNew: it was written by a newer version of this program.
+        Damaged: its header is damaged.
     """
     if version_of(connection, path) == SCHEMA_VERSION:
         return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         while (version := version_of(connection, path)) < SCHEMA_VERSION:
             _MIGRATIONS[version](connection)
-            connection.execute(f"PRAGMA user_version = {version + 1}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+            _run(connection, _say(version + 1))
 
 
 def _add_sums_and_fence(connection: sqlite3.Connection) -> None:
     _run(connection, "DROP TRIGGER event_is_never_changed; DROP TRIGGER event_is_never_deleted")
     connection.execute("ALTER TABLE event ADD COLUMN sum BLOB")
+    connection.execute("ALTER TABLE projection ADD COLUMN sum BLOB")
     seq, previous, after = 0, BEGINNING, -1
     while rows := connection.execute(
         f"SELECT {COLUMNS} FROM event WHERE seq > ? ORDER BY seq LIMIT 10000", (after,)

@@ -7,31 +7,31 @@ the process that writes is the last one that claimed the journal.
 import os
 import socket
 import sqlite3
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from datetime import UTC
 from pathlib import Path
 from types import MappingProxyType
 
-from pydantic import ValidationError
-
-from orchestrator.domain.event import Recorded, UnknownEventError, parse_event, to_body
+from orchestrator.domain.event import Recorded, to_body
 from orchestrator.domain.event.run import EngineStarted
 from orchestrator.errors import JournalProblem, Replaced
 from orchestrator.journal import schema
+from orchestrator.journal.fresh import INSERT, column_text
+from orchestrator.journal.head import Head
 from orchestrator.journal.problems import Damaged, explained
-from orchestrator.journal.sums import BEGINNING, Columns, chained
+from orchestrator.journal.reader import Reader, read_all
+from orchestrator.journal.sums import Columns, chained, of_text
+from orchestrator.journal.transaction import transaction
 
-_INSERT = "INSERT INTO event(seq, at, kind, v, task, session, key, body, sum) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+__all__ = ["Store", "read_all"]
 
 
-class Store:
+class Store(Reader):
     """One journal file. There is one writer (the run's lock and the fence see to that); readers may be many."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path = path
-        self._connection = connection
-        self._connection.text_factory = bytes  # what is damaged need not be text
-        self._version = schema.version_of(connection, path)
+        super().__init__(path, connection)
         self._epoch: int | None = None
 
     @classmethod
@@ -39,10 +39,15 @@ class Store:
         """Open for writing, creating the file if it does not exist and migrating it if its schema is an older one.
 
         Raises:
+            Damaged: events that were recorded are missing.
             JournalProblem: the file cannot be opened or was written by a newer version of this program.
         """
         with explained(path):
-            if not path.exists():
+            if path.exists():
+                with closing(Reader.open_reader(path)) as reader:
+                    reader.require_noted()  # before a writer folds into the file what is left of a damaged WAL
+            else:
+                Head(path).path.unlink(missing_ok=True)
                 schema.create(path)
             connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             connection.text_factory = bytes
@@ -50,23 +55,6 @@ class Store:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = FULL")
                 schema.migrate(connection, path)
-                return cls(path, connection)
-            except BaseException:
-                connection.close()
-                raise
-
-    @classmethod
-    def open_reader(cls, path: Path) -> "Store":
-        """Open read-only, also while another process writes, and also a file of an older schema.
-
-        Raises:
-            JournalProblem: there is no journal, or it was written by a newer version of this program.
-        """
-        if not path.exists():
-            raise JournalProblem(f"there is no journal at {path}")
-        with explained(path):
-            connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, check_same_thread=False)
-            try:
                 return cls(path, connection)
             except BaseException:
                 connection.close()
@@ -82,10 +70,10 @@ class Store:
             JournalProblem: the claim could not be written.
             RunLocked: another process is in the middle of writing.
         """
-        with explained(self.path), _transaction(self._connection):
-            engines = self._rows("kind = 'engine.started' AND seq > ?", 0)
+        with explained(self.path), transaction(self._connection):
+            engines = self._rows("kind = 'engine.started'")
             epochs = [event.epoch for *_, event in map(self._parse, engines) if isinstance(event, EngineStarted)]
-            fence = int(self._connection.execute("SELECT epoch FROM fence").fetchone()[0])
+            fence = self._one("SELECT epoch FROM fence")
             epoch = max(fence, *epochs, 0) + 1
             holder = f"process {os.getpid()} on {socket.gethostname()}"
             self._connection.execute("UPDATE fence SET epoch = ?, holder = ?", (epoch, holder))
@@ -101,7 +89,7 @@ class Store:
             Replaced: another process has claimed the journal since; nothing was written.
             JournalProblem: nothing of the batch was written.
         """
-        with explained(self.path), _transaction(self._connection):
+        with explained(self.path), transaction(self._connection):
             seq, previous = self._fenced()
             rows: list[tuple[object, ...]] = []
             for recorded in batch:
@@ -109,15 +97,20 @@ class Store:
                     raise JournalProblem(f"{self.path}: event {recorded.seq} cannot follow event {seq}")
                 columns = _columns(recorded)
                 seq, previous = recorded.seq, chained(previous, columns)
-                rows.append((*(_text(column) for column in columns), previous))
-            self._connection.executemany(_INSERT, rows)
+                rows.append((*(column_text(column) for column in columns), previous))
+            self._connection.executemany(INSERT, rows)
             self._connection.execute("UPDATE fence SET seq = ?, sum = ?", (seq, previous))
-            derived = [(name, seq, _at(batch[-1]), body) for name, body in projections.items()]
-            self._connection.executemany("INSERT OR REPLACE INTO projection VALUES(?, ?, ?, ?)", derived)
+            at = _at(batch[-1])
+            derived = [(name, seq, at, body, of_text(name, seq, at, body)) for name, body in projections.items()]
+            self._connection.executemany("INSERT OR REPLACE INTO projection VALUES(?, ?, ?, ?, ?)", derived)
+        self._head.note(seq)
 
     def _fenced(self) -> tuple[int, bytes]:
         """The last event's seq and sum, inside a transaction, if this process may still write."""
-        epoch, holder, seq, total = self._connection.execute("SELECT epoch, holder, seq, sum FROM fence").fetchone()
+        row = self._connection.execute("SELECT epoch, holder, seq, sum FROM fence").fetchone()
+        if row is None or list(map(type, row)) != [int, bytes, int, bytes]:
+            raise Damaged(self.path, 0, "its fence is gone")
+        epoch, holder, seq, total = row
         if self._epoch is None:
             raise RuntimeError("a store writes only after it has claimed its journal")
         if epoch != self._epoch:
@@ -126,107 +119,6 @@ class Store:
                 "this one stops and records nothing more"
             )
         return seq, total
-
-    def read(self, after: int = 0, session: str | None = None) -> Iterator[Recorded]:
-        """Events with a seq above `after`, in order; only those of one session if it is named.
-
-        Raises:
-            Damaged: an event is damaged or missing; those before it were given.
-            JournalProblem: an event is of a kind or version this program does not know.
-        """
-        with explained(self.path):
-            if session is None:
-                yield from map(self._parse, self._chain(after))
-            else:
-                yield from map(self._parse, self._rows("session = ? AND seq > ?", session, after))
-
-    def _chain(self, after: int) -> Iterator[Columns]:
-        """All rows above a seq, each held against its sum, its predecessor, and the number of events there must be."""
-        last = self._last()
-        previous = self._sum_of(after)
-        seq = after
-        query = f"SELECT {self._columns} FROM event WHERE seq > ? ORDER BY seq"
-        for *row, total in self._connection.execute(query, (after,)):
-            if row[0] != seq + 1:
-                raise Damaged(self.path, seq, f"event {seq + 1} is missing")
-            previous = self._verified(row, total, previous, seq)
-            seq = row[0]
-            yield row
-        if seq < last:
-            raise Damaged(self.path, seq, f"events {seq + 1} to {last} are missing")
-
-    def _rows(self, condition: str, *values: object) -> Iterator[Columns]:
-        """Some rows, each held against its sum."""
-        before = "(SELECT sum FROM event p WHERE p.seq = event.seq - 1)" if self._version > 1 else "NULL"
-        query = f"SELECT {self._columns}, {before} FROM event WHERE {condition} ORDER BY seq"
-        for *row, total, previous in self._connection.execute(query, values):
-            seq = int(row[0])
-            self._verified(row, total, BEGINNING if seq == 1 else previous, seq - 1)
-            yield row
-
-    @property
-    def _columns(self) -> str:
-        return f"{schema.COLUMNS}, {'sum' if self._version > 1 else 'NULL'}"
-
-    def _verified(self, row: Columns, total: bytes | None, previous: bytes | None, before: int) -> bytes:
-        if self._version == 1:
-            return BEGINNING
-        try:
-            found = chained(previous or b"", row)
-        except TypeError:
-            found = b""
-        if found != total:
-            raise Damaged(self.path, before, f"event {before + 1} is not what was written")
-        return found
-
-    def _sum_of(self, seq: int) -> bytes:
-        if seq == 0 or self._version == 1:
-            return BEGINNING
-        row = self._connection.execute("SELECT sum FROM event WHERE seq = ?", (seq,)).fetchone()
-        return bytes(row[0] or b"") if row else b""
-
-    def _last(self) -> int:
-        if self._version == 1:
-            return 0
-        return int(self._connection.execute("SELECT seq FROM fence").fetchone()[0])
-
-    def last_seq(self) -> int:
-        """The seq of the newest event, 0 when there is none."""
-        with explained(self.path):
-            return int(self._connection.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()[0])
-
-    def _parse(self, row: Columns) -> Recorded:
-        seq, at, kind, version, *_, body = row
-        name = kind.decode("utf-8", "replace")
-        try:
-            return Recorded(seq, datetime.fromisoformat(at.decode()), parse_event(name, version, body))
-        except UnknownEventError as error:
-            raise JournalProblem(f"{self.path}, event {seq}: {error}; use a newer version of orchestrate") from error
-        except (ValidationError, ValueError) as error:
-            raise Damaged(self.path, seq - 1, f"event {seq} ({name}) is damaged: {error}") from error
-
-    def close(self) -> None:
-        """Close the file; a writer's WAL is folded back into it."""
-        with explained(self.path):
-            self._connection.close()
-
-
-class _transaction:
-    """BEGIN IMMEDIATE … COMMIT, or ROLLBACK when something is raised."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
-
-    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        try:
-            if error is None:
-                self._connection.execute("COMMIT")
-        finally:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
 
 
 def _at(recorded: Recorded) -> str:
@@ -249,16 +141,3 @@ def _columns(recorded: Recorded) -> Columns:
 
 def _bytes(text: str | None) -> bytes | None:
     return None if text is None else text.encode()
-
-
-def _text(column: int | bytes | None) -> int | str | None:
-    return column.decode() if isinstance(column, bytes) else column
-
-
-def read_all(path: Path) -> Generator[Recorded, None, None]:
-    """All events of a journal file, for readers that need them once."""
-    store = Store.open_reader(path)
-    try:
-        yield from store.read()
-    finally:
-        store.close()

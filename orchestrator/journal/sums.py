@@ -22,3 +22,8 @@ def chained(previous: bytes, row: Columns) -> bytes:
         for part in (at, kind, task, session, key, body)
     ]
     return blake2b(b"%b%d %d " % (previous, seq, version) + b"".join(parts), digest_size=8).digest()
+
+
+def of_text(name: str, seq: int, at: str, body: str) -> bytes:
+    """The sum of a projection."""
+    return blake2b(f"{name} {seq} {at} {body}".encode(), digest_size=8).digest()

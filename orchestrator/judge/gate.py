@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from orchestrator.domain.check import CheckSpec, Difference, Receipt, ReceiptStatus, TestOutcome
 from orchestrator.domain.event.run import BaselineRecorded, Noticed
 from orchestrator.domain.ids import CommitId, TreeId
-from orchestrator.errors import EnvironmentProblem
+from orchestrator.errors import BlobLost, EnvironmentProblem
 from orchestrator.judge.checks import CheckRunner, check_name
 from orchestrator.judge.difference import compare
 from orchestrator.ports.gate import GateResult
@@ -53,11 +53,10 @@ class HarnessGate:
     async def judge(self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False) -> GateResult:
         """The difference to the baseline; stops at the first check that is red."""
         total, keys, before = Difference(), [], self._ledger.state.test_runs
-        baseline = self._ledger.state.baseline_receipts()
         for spec in self._checks:
             receipt = await self._receipt(spec, commit, tree, purpose, fresh)
             keys.append(receipt.key)
-            total += await self._difference(spec, baseline[check_name(spec)], receipt)
+            total += await self._difference(spec, await self._baseline(spec), receipt)
             if not total.is_green:
                 break
         return GateResult(
@@ -70,11 +69,28 @@ class HarnessGate:
 
     async def _receipt(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str, fresh: bool) -> Receipt:
         known = None if fresh else self._known(spec, tree)
+        if known and not await self._has_outcomes(known):
+            known = None
         tries = 0
         while known is None or (known.status != ReceiptStatus.COMPLETED and tries < _INFRASTRUCTURE_TRIES):
             known = await self._runner.run(spec, commit, tree, purpose)
             tries += 1
         return known
+
+    async def _baseline(self, spec: CheckSpec) -> Receipt:
+        """The check's receipt on the base; made again if a damaged journal lost what the tests did there."""
+        receipt = self._ledger.state.baseline_receipts()[check_name(spec)]
+        if await self._has_outcomes(receipt):
+            return receipt
+        run = self._ledger.state.run
+        return await self._receipt(spec, run.base, run.base_tree, "the lost baseline", fresh=False)
+
+    async def _has_outcomes(self, receipt: Receipt) -> bool:
+        try:
+            await self.outcomes(receipt)
+        except BlobLost:
+            return False
+        return True
 
     def _known(self, spec: CheckSpec, tree: TreeId) -> Receipt | None:
         wanted = (check_name(spec), tree, self._runner.environment)

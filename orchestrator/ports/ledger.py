@@ -7,6 +7,7 @@ from orchestrator.domain.event import Event, Recorded
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.state import RunState
 from orchestrator.domain.text import Text
+from orchestrator.ports.search import Hit
 
 
 class Clock(Protocol):
@@ -51,6 +52,10 @@ class Ledger(Protocol):
 
     async def session(self, session: SessionId) -> list[Recorded]:
         """All events of one conversation, in order."""
+        ...
+
+    async def search(self, query: str, limit: int) -> list[Hit]:
+        """The newest events of the run in which all words of the query occur, newest first."""
         ...
 
     async def keep_bytes(self, content: bytes) -> str:

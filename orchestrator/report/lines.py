@@ -4,6 +4,7 @@ from functools import singledispatch
 
 from orchestrator.domain.event import Event, Recorded, landing, migration, people, run, work
 from orchestrator.domain.plain import strip_controls
+from orchestrator.ports.search import Hit
 
 DETAIL = {"tool.called", "model.called", "turn.ended", "workspace.leasing", "workspace.leased", "candidate.taking"}
 DETAIL |= {"landing.started", "pr.opening", "effect.abandoned"}
@@ -16,6 +17,13 @@ def line(recorded: Recorded) -> str:
     who = f"{recorded.event.task:20}  " if recorded.event.task else ""
     text = strip_controls(say(recorded.event)).replace("\n", " ⏎ ")
     return f"{recorded.at.astimezone():%H:%M:%S}  {who}{text[:400]}"
+
+
+def hit_line(hit: Hit) -> str:
+    """`10:17:05  parser  turn 4  tool.returned  … 2 «failed» …`, without control characters."""
+    turn = f"turn {hit.turn + 1}  " if hit.turn is not None else ""
+    text = strip_controls(hit.snippet).replace("\n", " ⏎ ")
+    return f"{hit.at.astimezone():%H:%M:%S}  {f'{hit.task:20}  ' if hit.task else ''}{turn}{hit.kind}  {text}"
 
 
 def short_model(model: str) -> str:

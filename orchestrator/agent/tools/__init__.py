@@ -1,1 +1,1 @@
-"""The tools that roles put together: five for a worker, read-only ones for a planner."""
+"""The tools that roles put together: a handful for a worker, read-only ones for a planner."""

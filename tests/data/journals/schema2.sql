@@ -4,7 +4,7 @@ CREATE TABLE event(
 );
 CREATE UNIQUE INDEX event_once ON event(kind, key) WHERE key IS NOT NULL;
 CREATE INDEX event_of_session ON event(session, seq) WHERE session IS NOT NULL;
-CREATE TABLE projection(name TEXT PRIMARY KEY, seq INTEGER NOT NULL, at TEXT NOT NULL, body TEXT NOT NULL);
+CREATE TABLE projection(name TEXT PRIMARY KEY, seq INTEGER NOT NULL, at TEXT NOT NULL, body TEXT NOT NULL, sum BLOB);
 CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event
 BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END;
 CREATE TRIGGER event_is_never_deleted BEFORE DELETE ON event
@@ -16,3 +16,4 @@ CREATE TABLE fence(
 );
 INSERT INTO fence VALUES(1, 0, '', 0, x'0000000000000000');
 PRAGMA user_version = 2;
+PRAGMA application_id = 1332896514;

@@ -7,7 +7,12 @@ import pytest
 
 from orchestrator.agent.tools.base import ToolResult
 from orchestrator.agent.tools.files import edit_tool, list_tool, read_tool, search_tool, write_tool
+from orchestrator.agent.tools.recall import recall_tool
 from orchestrator.agent.tools.shell import shell_tool
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.event.work import PlanRefused
+from orchestrator.domain.ids import TaskId
+from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.ports.hands import Command, CommandResult, Ending
 from tests.doubles.workspace import InMemoryWorkspace
 
@@ -134,3 +139,20 @@ async def test_a_command_gets_no_more_time_and_output_than_the_configuration_all
     await shell(written(command="x", timeout_s=3_600))
     await shell(written(command="x", timeout_s=5))
     assert [(command.timeout_s, command.output_bytes) for command in workspace.commands] == [(60, 1024), (5, 1024)]
+
+
+async def test_recall_shows_who_said_what_newest_first_and_says_when_nobody_did(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, SystemClock())
+    await journal.append(
+        Noticed(level="info", text="the parser chokes on tabs"),
+        PlanRefused(task=TaskId("storage"), round=1, problems=("the parser has two owners",)),
+    )
+    tool = recall_tool(journal)
+    assert (await tool(written(query="parser"))).text.splitlines() == [
+        "2 storage plan.refused: the «parser» has two owners",
+        "1 run.noticed: info the «parser» chokes on tabs",
+    ]
+    assert len((await tool(written(query="parser", limit=1))).text.splitlines()) == 1
+    assert (await tool(written(query='"two parsers" ( AND *'))).text == "nothing in this run holds all of these words"
+    assert not (await tool(written(query="x", limit=99))).is_ok
+    journal.close()

@@ -1,6 +1,9 @@
 """One process may write: the last that claimed the journal."""
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +79,50 @@ async def test_halves_of_characters_are_spelled_out_and_the_state_is_what_will_b
     assert [recorded.event for recorded in read_all(tmp_path / "journal.db")] == list(journal.state.notices)
     assert journal.state.notices[0].text == r"half \ud83d of a smile, and \udc80"
     journal.close()
+
+
+SLEEPER = """
+import sys, anyio
+from pathlib import Path
+from orchestrator.domain.event.run import Noticed
+from orchestrator.errors import OrchestrateError
+from orchestrator.journal.journal import Journal, SystemClock
+
+async def main():
+    journal = Journal(Path(sys.argv[1]), SystemClock())
+    try:
+        for number in range(2):
+            await journal.append(Noticed(level="info", text=f"sleeper {number}"))
+            print("appended", flush=True)
+            sys.stdin.readline()
+    except OrchestrateError as problem:
+        print(problem, flush=True)
+        sys.exit(problem.exit_code)
+
+anyio.run(main)
+"""
+
+
+def test_a_process_that_was_stopped_and_replaced_cannot_append_when_it_wakes(tmp_path: Path) -> None:
+    directory = tmp_path / "run-7f3a"
+    words = [sys.executable, "-c", SLEEPER, str(directory)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as sleeper:
+        assert sleeper.stdin is not None
+        assert sleeper.stdout is not None
+        assert sleeper.stdout.readline() == "appended\n"
+        sleeper.send_signal(signal.SIGSTOP)
+        store = Store.open_writer(directory / "journal.db")
+        store.claim()
+        store.insert([Recorded(2, SystemClock().now(), notice("the new one"))])
+        sleeper.send_signal(signal.SIGCONT)
+        sleeper.stdin.write("\n")
+        sleeper.stdin.flush()
+        told = sleeper.stdout.readline()
+    store.close()
+    assert sleeper.returncode == 8
+    assert f"process {os.getpid()} on" in told
+    assert "took over run run-7f3a; this one stops and records nothing more" in told
+    assert [recorded.event for recorded in read_all(directory / "journal.db")] == [
+        notice("sleeper 0"),
+        notice("the new one"),
+    ]

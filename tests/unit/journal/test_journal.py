@@ -20,6 +20,8 @@ from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.journal.repair import repair
+from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.store import Store, read_all
 from orchestrator.journal.sums import BEGINNING, chained
 
@@ -87,7 +89,7 @@ async def test_a_damaged_or_missing_blob_is_told(tmp_path: Path, journal: Journa
     with pytest.raises(JournalProblem, match="damaged"):
         await journal.read_bytes(sha)
     path.unlink()
-    with pytest.raises(JournalProblem, match="cannot be read"):
+    with pytest.raises(JournalProblem, match="is missing; put it back"):
         await journal.read_bytes(sha)
 
 
@@ -131,9 +133,12 @@ def test_a_missing_journal_is_told(tmp_path: Path) -> None:
 def test_a_journal_of_a_newer_program_is_refused(tmp_path: Path) -> None:
     store = Store.open_writer(tmp_path / "journal.db")
     store._connection.execute("PRAGMA user_version = 99")
+    store._connection.execute(f"PRAGMA application_id = {0x4F726300 + 99}")
     store.close()
     with pytest.raises(JournalProblem, match="journal schema 99"):
         Store.open_reader(tmp_path / "journal.db")
+    with pytest.raises(JournalProblem, match="journal schema 99"):
+        repair(RunDirectory(tmp_path))
 
 
 def insert_raw(path: Path, kind: str, version: int, body: str) -> None:
@@ -159,7 +164,7 @@ def test_an_event_of_an_unknown_version_is_refused_with_its_place(tmp_path: Path
 
 def test_a_damaged_event_is_told_with_its_place(tmp_path: Path) -> None:
     insert_raw(tmp_path / "journal.db", "run.noticed", 1, '{"level": "info"}')
-    with pytest.raises(JournalProblem, match=r"event 1 \(run.noticed\) is damaged"):
+    with pytest.raises(JournalProblem, match=r"is damaged: event 1 \(run.noticed\) does not have its shape"):
         fold(read_all(tmp_path / "journal.db"))
 
 

@@ -162,7 +162,14 @@ async def test_a_worker_is_told_its_task_and_what_it_alone_decides(journal: Jour
     told = bench.told()
     assert "It is reached when\n- export() writes a header\n" in told
     assert "Yours alone to decide: the delimiter\n" in told
-    assert [tool.name for tool in bench.model.requests[0].tools] == ["shell", "read", "edit", "write", "finish"]
+    assert [tool.name for tool in bench.model.requests[0].tools] == [
+        "shell",
+        "read",
+        "edit",
+        "write",
+        "recall",
+        "finish",
+    ]
 
 
 async def test_a_worker_that_begins_afresh_gets_evidence_and_report_as_data(journal: Journal) -> None:

@@ -1,0 +1,40 @@
+"""`orchestrate repair`."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from orchestrator.cli.finding import state_directory
+from orchestrator.cli.options import as_json, in_repository
+from orchestrator.cli.output import print_lines, print_object
+from orchestrator.journal.repair import Repaired, repair, sentences
+
+
+@click.command("repair")
+@click.argument("run", required=False)
+@in_repository
+@as_json
+def command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
+    """Make the damaged journal of RUN whole again (the latest run if not named), so that it can be resumed.
+
+    The damaged file is kept aside and never deleted. The new journal holds every event before the first that is lost;
+    those after it that can be read are set aside as text. What has landed is told by git.
+
+    \b
+    orchestrate repair
+    orchestrate repair 7f3a --json
+    """
+    directory = state_directory(repo, state).find(run)
+    with directory.lock():
+        result = repair(directory)
+    if as_json:
+        print_object({"run": directory.run, "repaired": result is not None} | (asdict(result) if result else {}))
+    else:
+        print_lines(_told(result, directory.run))
+
+
+def _told(result: Repaired | None, run: str) -> list[str]:
+    if result is None:
+        return [f"the journal of run {run} is sound: nothing was changed"]
+    return [*sentences(result), f"go on with: orchestrate resume {run}"]

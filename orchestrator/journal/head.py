@@ -1,0 +1,39 @@
+"""How far a journal is, noted beside it after every write, so that events that vanish with a lost or damaged WAL show.
+
+The note is not synced to disk and may lag behind the journal; it is never ahead of what was durable.
+"""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from zlib import crc32
+
+
+class Head:
+    """The note of one journal file."""
+
+    def __init__(self, journal: Path) -> None:
+        self.path = journal.with_suffix(".head")
+        self._descriptor: int | None = None
+
+    def read(self) -> int:
+        """The last event that was noted; 0 if there is no note, or none that can be read."""
+        try:
+            seq, _, total = self.path.read_bytes().partition(b" ")
+            return int(seq) if int(total, 16) == crc32(seq) else 0
+        except (OSError, ValueError):
+            return 0
+
+    def note(self, seq: int) -> None:
+        """This event is durable. A note that cannot be written is left out: it only ever helps."""
+        text = b"%020d" % seq
+        with suppress(OSError):
+            if self._descriptor is None:
+                self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            os.pwrite(self._descriptor, b"%b %08x" % (text, crc32(text)), 0)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None

@@ -1,0 +1,116 @@
+"""The file of the search index: FTS5 without content, and how far in the journal it is."""
+
+import fcntl
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from orchestrator.journal.transaction import transaction
+from orchestrator.journal.words import Words
+
+NAME = "search.db"
+_VERSION = 1
+_TABLES = """
+CREATE VIRTUAL TABLE word USING fts5(said, about, content='', columnsize=0, tokenize='unicode61');
+CREATE TABLE place(seq INTEGER NOT NULL, mark BLOB NOT NULL);
+INSERT INTO place VALUES(0, x'');
+"""
+
+
+@contextmanager
+def index_lock(directory: Path, *, waits: bool = False) -> Iterator[bool]:
+    """Hold the index of a run for this thread; false if it is held elsewhere, or where nothing can be written."""
+    try:
+        file = (directory / "search.lock").open("a")
+    except OSError:
+        yield False
+        return
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
+class Index:
+    """One index. Whoever writes holds its lock."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        if self._connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+            self.clear()
+
+    @classmethod
+    def open(cls, directory: Path) -> "Index":
+        """The index of a run; one that cannot be read is made anew."""
+        try:
+            return cls(_connected(directory / NAME))
+        except sqlite3.DatabaseError:
+            cls.delete(directory)
+            return cls(_connected(directory / NAME))
+
+    @classmethod
+    def in_memory(cls) -> "Index":
+        """One that is gone when it is closed."""
+        return cls(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False))
+
+    @staticmethod
+    def delete(directory: Path) -> None:
+        """Throw a run's index away."""
+        for suffix in ("", "-wal", "-shm"):
+            (directory / f"{NAME}{suffix}").unlink(missing_ok=True)
+
+    def clear(self) -> None:
+        """Begin from nothing."""
+        with transaction(self._connection):
+            self._connection.execute("DROP TABLE IF EXISTS word")
+            self._connection.execute("DROP TABLE IF EXISTS place")
+            for statement in _TABLES.strip().split(";\n"):
+                self._connection.execute(statement)
+            self._connection.execute(f"PRAGMA user_version = {_VERSION}")
+
+    def place(self) -> tuple[int, bytes]:
+        """The last event that is indexed, and the mark of it in its journal."""
+        seq, mark = self._connection.execute("SELECT seq, mark FROM place").fetchone()
+        return seq, mark
+
+    def add(self, documents: Iterable[tuple[int, Words]], seq: int, mark: bytes) -> None:
+        """Index events up to `seq`, all or none."""
+        with transaction(self._connection):
+            self._connection.executemany(
+                "INSERT INTO word(rowid, said, about) VALUES(?, ?, ?)",
+                ((number, words.said, words.about) for number, words in documents),
+            )
+            self._connection.execute("UPDATE place SET seq = ?, mark = ?", (seq, mark))
+
+    def matching(self, match: str) -> Iterator[int]:
+        """The events that fit an FTS5 expression, newest first."""
+        query = "SELECT rowid FROM word WHERE word MATCH ? ORDER BY rowid DESC"
+        return (seq for (seq,) in self._connection.execute(query, (match,)))
+
+    def snippet(self, match: str, said: str, marks: tuple[str, str], words: int) -> str:
+        """The part of a text where an expression fits best, with the matches marked."""
+        self._connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.shown USING fts5(said, tokenize='unicode61')")
+        self._connection.execute("DELETE FROM temp.shown")
+        self._connection.execute("INSERT INTO temp.shown VALUES(?)", (said,))
+        query = "SELECT snippet(shown, 0, ?, ?, '…', ?) FROM temp.shown WHERE shown MATCH ?"
+        row = self._connection.execute(query, (*marks, words, match)).fetchone()
+        return str(row[0]) if row else ""
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = OFF")
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,149 @@
+"""The pages of a SQLite file, read without SQLite: what is left of a file that SQLite refuses.
+
+Only tables are understood (https://www.sqlite.org/fileformat2.html): leaf pages, their cells and overflow chains. Of
+the WAL every page is seen that a whole transaction wrote, whatever became of the frames before it.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+Value: TypeAlias = int | bytes | None
+Place: TypeAlias = tuple[int, int, int]
+"""Where a cell lies: in the file (0) or the n-th frame of the WAL, on which page, at which byte of it."""
+
+_LEAF = 0x0D
+_FRAME = 24
+_WAL_HEADER = 32
+_SIZES = {512 << shift for shift in range(7)}
+DEFAULT_SIZE = 4096
+_MAX_RECORD = 64 * 1024 * 1024
+
+
+class Pages:
+    """All versions of all pages of a file and of the WAL beside it, for one page size in bytes."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        self._size = size
+        self._file = path.read_bytes()
+        wal = path.with_name(f"{path.name}-wal")
+        self._wal = wal.read_bytes() if wal.exists() else b""
+        self._newest: dict[int, int] = {}
+        for frame, page in self._frames():
+            self._newest[page] = frame
+
+    def cells(self) -> Iterator[tuple[int, Place]]:
+        """The row id and place of everything that looks like a row of a table."""
+        for page in range(1, len(self._file) // self._size + 1):
+            yield from self._cells(0, page)
+        for frame, page in self._frames():
+            yield from self._cells(frame, page)
+
+    def record(self, place: Place) -> list[Value] | None:
+        """The columns of a row; None if that is no row."""
+        try:
+            return self._record(place)
+        except (IndexError, ValueError):
+            return None
+
+    def _frames(self) -> list[tuple[int, int]]:
+        """(n, page number) of the frames of the newest generation of the WAL, counted from 1, up to its last commit."""
+        step = _FRAME + self._size
+        heads = [self._wal[start : start + _FRAME] for start in range(_WAL_HEADER, len(self._wal) - step + 1, step)]
+        generations = [head[8:16] for head in heads]
+        salt = self._wal[16:24]
+        if salt not in generations and generations:
+            salt = generations[0]  # the WAL's own header is damaged
+        ours = [(n, head) for n, head in enumerate(heads, 1) if head[8:16] == salt]
+        last = max((n for n, head in ours if any(head[4:8])), default=0)
+        return [(n, int.from_bytes(head[:4], "big")) for n, head in ours if n <= last]
+
+    def _page(self, frame: int, page: int) -> bytes:
+        if frame:
+            start = _WAL_HEADER + (frame - 1) * (_FRAME + self._size) + _FRAME
+            return self._wal[start : start + self._size]
+        return self._file[(page - 1) * self._size : page * self._size]
+
+    def _cells(self, frame: int, page: int) -> Iterator[tuple[int, Place]]:
+        content = self._page(frame, page)
+        start = 100 if page == 1 else 0
+        if len(content) < self._size or content[start] != _LEAF:
+            return
+        count = int.from_bytes(content[start + 3 : start + 5], "big")
+        for at in range(start + 8, min(start + 8 + 2 * count, self._size - 1), 2):
+            cell = int.from_bytes(content[at : at + 2], "big")
+            try:
+                _, after = _varint(content, cell)
+                row, _ = _varint(content, after)
+            except IndexError:
+                continue
+            yield row, (frame, page, cell)
+
+    def _record(self, place: Place) -> list[Value]:
+        frame, page, cell = place
+        content = self._page(frame, page)
+        length, at = _varint(content, cell)
+        _, at = _varint(content, at)
+        payload = self._payload(content, at, length)
+        size, at = _varint(payload, 0)
+        values: list[Value] = []
+        data = size
+        while at < size:
+            kind, at = _varint(payload, at)
+            value, data = _value(payload, kind, data)
+            values.append(value)
+        return values
+
+    def _payload(self, content: bytes, at: int, length: int) -> bytes:
+        if length > _MAX_RECORD:
+            raise ValueError("no record of ours is that long")
+        usable = self._size
+        if length <= usable - 35:
+            return content[at : at + length]
+        least = (usable - 12) * 32 // 255 - 23
+        local = least + (length - least) % (usable - 4)
+        local = local if local <= usable - 35 else least
+        parts, have = [content[at : at + local]], local
+        following = int.from_bytes(content[at + local : at + local + 4], "big")
+        while have < length and following:
+            page = self._page(self._newest.get(following, 0), following)
+            parts.append(page[4 : 4 + min(usable - 4, length - have)])
+            have += usable - 4
+            following = int.from_bytes(page[:4], "big")
+        return b"".join(parts)
+
+
+def page_sizes(path: Path) -> list[int]:
+    """The page sizes in bytes that a file may have: what its header says, and what is usual."""
+    with path.open("rb") as file:
+        said = int.from_bytes(file.read(18)[16:18], "big")
+    return sorted({said, DEFAULT_SIZE} & _SIZES)
+
+
+def _varint(content: bytes, at: int) -> tuple[int, int]:
+    """A number and the place after it."""
+    value = 0
+    for index in range(8):
+        byte = content[at + index]
+        value = value << 7 | byte & 0x7F
+        if byte < 0x80:
+            return value, at + index + 1
+    return value << 8 | content[at + 8], at + 9
+
+
+_INTEGER_BYTES = (0, 1, 2, 3, 4, 6, 8)
+
+
+def _value(payload: bytes, kind: int, at: int) -> tuple[Value, int]:
+    """A column and the place after it."""
+    if kind in {0, 8, 9}:
+        return None if kind == 0 else kind - 8, at
+    if kind < len(_INTEGER_BYTES):
+        end = at + _INTEGER_BYTES[kind]
+        return int.from_bytes(payload[at:end], "big", signed=True), end
+    if kind < 12:
+        raise ValueError("nothing of ours is of this type")
+    end = at + (kind - 12) // 2
+    if end > len(payload):
+        raise ValueError("the record is cut off")
+    return payload[at:end], end

@@ -1,0 +1,251 @@
+"""Reading a journal file: every event is held against its sum, so that what no writer wrote is never returned."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Self, cast
+
+from pydantic import ValidationError
+
+from orchestrator.domain.event import Recorded, UnknownEventError, parse_event
+from orchestrator.errors import JournalProblem
+from orchestrator.journal import schema
+from orchestrator.journal.head import Head
+from orchestrator.journal.problems import Damaged, TooNew, explained, is_damage
+from orchestrator.journal.sums import BEGINNING, Columns, chained
+
+_NO_END = 2**62
+
+
+class Reader:
+    """One journal file, of any schema. There may be many readers, in any process, also while one writes."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+        self._connection.text_factory = bytes  # what is damaged need not be text
+        self._version = schema.version_of(connection, path)
+        self._head = Head(path)
+
+    @classmethod
+    def open_reader(cls, path: Path) -> Self:
+        """Open read-only, also while another process writes, and also a file of an older schema.
+
+        Raises:
+            JournalProblem: there is no journal, or it was written by a newer version of this program.
+        """
+        if not path.exists():
+            raise JournalProblem(f"there is no journal at {path}")
+        with explained(path):
+            try:
+                return cls._opened(path, "mode=ro")
+            except sqlite3.OperationalError:
+                wal = path.with_name(f"{path.name}-wal")
+                if wal.exists() and wal.stat().st_size:
+                    raise
+                return cls._opened(path, "immutable=1")  # where SQLite may not even create its shared memory
+
+    @classmethod
+    def _opened(cls, path: Path, mode: str) -> Self:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, check_same_thread=False)
+        try:
+            return cls(path, connection)
+        except BaseException:
+            connection.close()
+            raise
+
+    def read(self, after: int = 0) -> Iterator[Recorded]:
+        """Events with a seq above `after`, in order.
+
+        Raises:
+            Damaged: an event is damaged or missing; those before it were given.
+            JournalProblem: an event is of a kind or version this program does not know.
+        """
+        with explained(self.path):
+            yield from map(self._parse, self.rows(after))
+
+    def session(self, session: str) -> list[Recorded]:
+        """All events of one conversation, in order.
+
+        Raises:
+            Damaged: an event is damaged or missing.
+            JournalProblem: an event is of a kind or version this program does not know.
+        """
+        with explained(self.path):
+            found = [self._parse(row) for row in self._rows("session = ?", session)]
+            first = found[0].seq if found else 0
+            query = "SELECT count(*) FROM event NOT INDEXED WHERE seq >= ? AND session = ?"
+            count = self._one(query, first, session)
+        if count != len(found):  # the index lies, or the table does
+            raise Damaged(self.path, 0, f"events of session {session} are missing")
+        return found
+
+    def rows(self, after: int = 0, until: int | None = None) -> Iterator[Columns]:
+        """Stored events above a seq, each held against its sum, its predecessor and the number there must be.
+
+        Args:
+            after: the seq before the first.
+            until: the last seq; None for all there are.
+
+        Raises:
+            Damaged: an event is damaged or missing; those before it were given.
+        """
+        seq = after
+        try:
+            fence, total_of_fence = self._fence()
+            last = max(fence, self._head.read()) if until is None else until
+            previous = self._sum_of(after)
+            query = f"SELECT {self._columns} FROM event WHERE seq > ? AND seq <= ? ORDER BY seq"
+            for *columns, total in self._connection.execute(query, (after, _NO_END if until is None else until)):
+                if columns[0] != seq + 1:
+                    raise Damaged(self.path, seq, f"event {seq + 1} is missing")
+                row = cast(Columns, tuple(columns))
+                previous = self._verified(row, total, previous)
+                seq += 1
+                yield row
+        except (sqlite3.Error, MemoryError, OverflowError) as error:
+            if not is_damage(error):
+                raise
+            raise Damaged(self.path, seq, f"event {seq + 1} cannot be read ({error})") from error
+        if seq == fence and self._version > 1 and previous != total_of_fence:
+            raise Damaged(self.path, seq, "its fence is not what was written")
+        if seq < last:
+            raise Damaged(self.path, seq, _missing(seq + 1, last))
+
+    def _rows(self, condition: str, *values: object) -> Iterator[Columns]:
+        """Some events, each held against its sum."""
+        before = "(SELECT sum FROM event p WHERE p.seq = event.seq - 1)" if self._version > 1 else "NULL"
+        query = f"SELECT {self._columns}, {before} FROM event WHERE {condition} ORDER BY seq"
+        try:
+            for *columns, total, previous in self._connection.execute(query, values):
+                row = cast(Columns, tuple(columns))
+                self._verified(row, total, BEGINNING if row[0] == 1 else previous)
+                yield row
+        except (sqlite3.Error, MemoryError, OverflowError) as error:
+            if not is_damage(error):
+                raise
+            raise Damaged(self.path, 0, f"events cannot be read ({error})") from error
+
+    @property
+    def _columns(self) -> str:
+        return f"{schema.COLUMNS}, {'sum' if self._version > 1 else 'NULL'}"
+
+    def _verified(self, row: Columns, total: bytes | None, previous: bytes | None) -> bytes:
+        if self._version == 1:
+            return BEGINNING
+        try:
+            found = chained(previous or b"", row)
+        except TypeError:
+            found = b""
+        if found != total:
+            raise Damaged(self.path, row[0] - 1, f"event {row[0]} is not what was written")
+        return found
+
+    def _sum_of(self, seq: int) -> bytes:
+        """The sum of an event; empty if there is no such event or it has none."""
+        if seq == 0 or self._version == 1:
+            return BEGINNING
+        row = self._connection.execute("SELECT sum FROM event WHERE seq = ?", (seq,)).fetchone()
+        return row[0] if row and isinstance(row[0], bytes) else b""
+
+    def _fence(self) -> tuple[int, bytes]:
+        """The last event and its sum, as the writer noted them."""
+        if self._version == 1:
+            return 0, BEGINNING
+        row = self._connection.execute("SELECT seq, sum FROM fence").fetchone()
+        if row is None or not isinstance(row[0], int):
+            raise Damaged(self.path, 0, "its fence is gone")
+        return row[0], row[1] if isinstance(row[1], bytes) else b""
+
+    def _one(self, query: str, *values: object) -> int:
+        row = self._connection.execute(query, values).fetchone()
+        if row is None or not isinstance(row[0], int):
+            raise Damaged(self.path, 0, "its tables do not hold what they must")
+        return row[0]
+
+    def holds(self, seq: int, total: bytes) -> bool:
+        """Whether the journal's event `seq` is the one with this sum."""
+        with explained(self.path):
+            return self._version > 1 and bool(total) and self._sum_of(seq) == total
+
+    def sum_at(self, seq: int, at: datetime | None) -> bytes:
+        """The sum of the event `seq` if it was recorded at this moment; empty if it is another or there is none."""
+        with explained(self.path):
+            row = self._connection.execute("SELECT at FROM event WHERE seq = ?", (seq,)).fetchone()
+            if row is None or self._version == 1 or datetime.fromisoformat(row[0].decode()) != at:
+                return b""
+            return self._sum_of(seq)
+
+    def require_noted(self) -> None:
+        """Make sure that nothing is missing of what a writer noted as durable.
+
+        Raises:
+            Damaged: events are missing.
+        """
+        noted = self._head.read()
+        if (last := self.last_seq()) < noted:
+            raise Damaged(self.path, last, _missing(last + 1, noted))
+
+    def changes(self) -> int:
+        """A number that is another one whenever another process has written since."""
+        with explained(self.path):
+            return self._one("PRAGMA data_version")
+
+    def row(self, seq: int) -> list[Columns]:
+        """One stored event, or none; held against its sum.
+
+        Raises:
+            Damaged: it is not what was written.
+        """
+        with explained(self.path):
+            return list(self._rows("seq = ?", seq))
+
+    def mark(self, seq: int) -> bytes:
+        """What tells an event from every other that could stand at its place; empty if there is none."""
+        if self._version > 1:
+            with explained(self.path):
+                return self._sum_of(seq)
+        return next((chained(BEGINNING, row) for row in self.row(seq)), b"")
+
+    def inner_problem(self) -> str:
+        """What SQLite finds wrong with the file beyond the events themselves: indexes, free pages; empty if nothing."""
+        try:
+            found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0].decode("utf-8", "replace")
+        except sqlite3.Error as error:
+            found = str(error)
+        return "" if found == "ok" else f"its inner structure is ({found})"
+
+    def last_seq(self) -> int:
+        """The seq of the newest event, 0 when there is none."""
+        with explained(self.path):
+            return self._one("SELECT coalesce(max(seq), 0) FROM event")
+
+    def _parse(self, row: Columns) -> Recorded:
+        seq, at, kind, version, *_, body = row
+        name = kind.decode("utf-8", "replace")
+        try:
+            return Recorded(seq, datetime.fromisoformat(at.decode()), parse_event(name, version, body))
+        except UnknownEventError as error:
+            raise TooNew(f"{self.path}, event {seq}: {error}; use a newer version of orchestrate") from error
+        except (ValidationError, ValueError) as error:
+            raise Damaged(self.path, seq - 1, f"event {seq} ({name}) does not have its shape ({error})") from error
+
+    def close(self) -> None:
+        """Close the file; a writer's WAL is folded back into it."""
+        self._head.close()
+        with explained(self.path):
+            self._connection.close()
+
+
+def _missing(first: int, last: int) -> str:
+    return f"events {first} to {last}, which were recorded, are missing"
+
+
+def read_all(path: Path) -> Iterable[Recorded]:
+    """All events of a journal file, for readers that need them once."""
+    store = Reader.open_reader(path)
+    try:
+        yield from store.read()
+    finally:
+        store.close()

@@ -1,0 +1,211 @@
+"""Going on after damage: the damaged file is kept aside, and a new journal holds every event before the first lost one.
+
+What can be read after it is set aside as well, as text: a journal has no gaps, and what is done again is done on what
+git holds, so nothing lands twice.
+"""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from orchestrator.domain.event import Recorded
+from orchestrator.domain.event.run import Noticed
+from orchestrator.errors import JournalProblem
+from orchestrator.journal.blobs import Blobs, sync_directory
+from orchestrator.journal.fresh import write_fresh
+from orchestrator.journal.head import Head
+from orchestrator.journal.problems import Damaged, TooNew
+from orchestrator.journal.runs import RunDirectory
+from orchestrator.journal.salvage import Salvage
+from orchestrator.journal.store import Store
+
+_BLOB = re.compile(rb'"(?:sha|tests)":"([0-9a-f]{64})"')
+_REPORT = "repaired.json"
+_WAL_FILES = ("journal.db-wal", "journal.db-shm")
+_HEAD = "journal.head"
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """What a repair found and did.
+
+    `kept` is the last event of the new journal; `lost` are seqs there were and are no more, `set_aside` those that
+    could be read and lie in `aside`; both as (first, last). `blobs` maps a lost blob to the events that name it.
+    """
+
+    problem: str
+    kept: int
+    lost: tuple[tuple[int, int], ...]
+    set_aside: tuple[tuple[int, int], ...]
+    blobs: dict[str, tuple[int, ...]]
+    aside: str
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether the journal was written anew, not only blobs given up."""
+        return bool(self.problem)
+
+
+def repair(directory: RunDirectory) -> Repaired | None:
+    """Make a run's journal whole again; None if nothing is wrong with it. The caller holds the run's lock.
+
+    Raises:
+        TooNew: it is sound, and a newer program wrote it.
+        JournalProblem: the new file cannot be written.
+    """
+    aside = _unfinished(directory.path)
+    problem = _problem(directory.journal) if aside is None else "an earlier repair was cut short"
+    if not problem:
+        lost = _lost_blobs(directory)
+        if not lost:
+            return None
+        aside = _new_place(directory.path)
+        result = Repaired("", _last(directory.journal), (), (), lost, str(aside))
+    else:
+        aside = aside or _put_aside(directory)
+        result = _rewrite(directory, aside, problem)
+    for sha in result.blobs:
+        Blobs(directory.blobs).lose(sha, aside / "blobs")
+    _notice(directory, result)
+    (aside / _REPORT).write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
+    return result
+
+
+def _problem(journal: Path) -> str:
+    """What is wrong with a journal file; empty if nothing is."""
+    try:
+        with closing(Store.open_reader(journal)) as store:
+            for _ in store.read():
+                pass
+            return store.inner_problem()
+    except TooNew:
+        raise
+    except Damaged as damage:
+        return damage.what
+    except JournalProblem as problem:
+        return str(problem)
+
+
+def _last(journal: Path) -> int:
+    with closing(Store.open_reader(journal)) as store:
+        return store.last_seq()
+
+
+def _lost_blobs(directory: RunDirectory) -> dict[str, tuple[int, ...]]:
+    """Blobs that events name and that cannot be read, but for those that were given up before."""
+    named: dict[str, list[int]] = {}
+    with closing(Store.open_reader(directory.journal)) as store:
+        for seq, *_, body in store.rows():
+            for sha in set(_BLOB.findall(body)):
+                named.setdefault(sha.decode(), []).append(seq)
+    blobs = Blobs(directory.blobs)
+    return {sha: tuple(seqs) for sha, seqs in named.items() if not blobs.is_whole(sha)}
+
+
+def _unfinished(place: Path) -> Path | None:
+    """Where a repair that was killed has put the damaged file."""
+    found = [path for path in sorted(place.glob("damaged-*")) if not (path / _REPORT).exists()]
+    return next((path for path in found if (path / "journal.db").exists()), None)
+
+
+def _new_place(place: Path) -> Path:
+    number = 1
+    while (aside := place / f"damaged-{number}").exists():
+        number += 1
+    aside.mkdir()
+    return aside
+
+
+def _put_aside(directory: RunDirectory) -> Path:
+    """Copies of the damaged file and of what belongs to it; the journal itself last, which says that all are there."""
+    aside = _new_place(directory.path)
+    for name in (*_WAL_FILES, _HEAD, "journal.db"):
+        source = directory.path / name
+        if source.exists():
+            part = aside / f"{name}.part"
+            shutil.copy2(source, part)
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+            part.replace(aside / name)
+    return aside
+
+
+def _rewrite(directory: RunDirectory, aside: Path, problem: str) -> Repaired:
+    salvage = Salvage(aside / "journal.db")
+    set_aside = [found.row[0] for found in salvage.beyond()]
+    with (aside / "set-aside.jsonl").open("w", encoding="utf-8") as file:
+        for found in salvage.beyond():
+            seq, at, kind, version, *_, body = found.row
+            words = {"seq": seq, "at": _text(at), "kind": _text(kind), "v": version, "sound": found.is_sound}
+            file.write(json.dumps(words | {"body": _text(body)}) + "\n")
+    new = directory.path / "journal.db.repaired"
+    write_fresh(new, salvage.kept())
+    for name in _WAL_FILES:  # a WAL must not meet the file of another
+        (directory.path / name).unlink(missing_ok=True)
+    new.replace(directory.journal)
+    (directory.path / _HEAD).unlink(missing_ok=True)  # last: until then it is seen that events are missing
+    sync_directory(directory.path)
+    highest = max(salvage.highest, Head(aside / "journal.db").read())
+    missing = sorted(set(range(salvage.last + 1, highest + 1)) - set(set_aside))
+    return Repaired(
+        problem=problem,
+        kept=salvage.last,
+        lost=ranges(missing),
+        set_aside=ranges(set_aside),
+        blobs=_lost_blobs(directory),
+        aside=str(aside),
+    )
+
+
+def _notice(directory: RunDirectory, result: Repaired) -> None:
+    """The journal itself tells that it was repaired, if it tells of a run at all."""
+    if result.kept == 0:
+        return
+    with closing(Store.open_writer(directory.journal)) as store:
+        store.claim()
+        event = Noticed(level="warning", text=" ".join(sentences(result)))
+        store.insert([Recorded(store.last_seq() + 1, datetime.now(UTC), event)])
+
+
+def sentences(result: Repaired) -> Iterator[str]:
+    """What was found and done, for a person."""
+    if result.is_rewritten:
+        yield f"The journal was damaged: {result.problem}."
+        whole = spelled(((1, result.kept),))
+        yield f"{whole} kept." if result.kept else "Not even its first event could be read."
+    if result.set_aside:
+        yield f"{spelled(result.set_aside)} set aside, being readable, in {result.aside}/set-aside.jsonl."
+    if result.lost:
+        yield f"{spelled(result.lost)} lost."
+    for sha, seqs in result.blobs.items():
+        numbers = ", ".join(map(str, seqs[:8])) + (" …" if len(seqs) > 8 else "")
+        yield f"The long text in blob {sha[:12]} is lost but for its beginning, which stands in event {numbers}."
+    if result.is_rewritten:
+        yield f"The damaged file is kept in {result.aside}. What has landed is told by git."
+
+
+def spelled(spans: Sequence[tuple[int, int]]) -> str:
+    """`Events 3 to 7, 9 are`, or `Event 9 is`."""
+    told = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in spans)
+    return f"Events {told} are" if len(spans) > 1 or spans[0][0] != spans[0][1] else f"Event {told} is"
+
+
+def ranges(numbers: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Sorted numbers as (first, last) of each run without gaps."""
+    spans: list[tuple[int, int]] = []
+    for number in numbers:
+        if spans and spans[-1][1] == number - 1:
+            spans[-1] = spans[-1][0], number
+        else:
+            spans.append((number, number))
+    return tuple(spans)
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "replace")

@@ -1,0 +1,127 @@
+"""What can be saved from a damaged journal file: the events up to the first that is lost, and those after it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from pydantic import ValidationError
+
+from orchestrator.domain.event import UnknownEventError, parse_event
+from orchestrator.journal.pages import Pages, Place, Value, page_sizes
+from orchestrator.journal.sums import BEGINNING, Columns, chained
+
+_COLUMNS = 8
+_LOOK_AT = 100
+
+
+@dataclass(frozen=True)
+class Found:
+    """An event as it lies in the file; `is_sound` when its sum follows from the event before."""
+
+    row: Columns
+    is_sound: bool
+
+
+class Salvage:
+    """The events of a damaged file. The file is only read, and SQLite has no part in it.
+
+    An event of a file with sums is taken for sound if its sum follows from the one before; in a file of schema 1, which
+    has none, if it has the shape of its kind.
+    """
+
+    def __init__(self, path: Path) -> None:
+        tries = [_Try(path, size) for size in page_sizes(path)]
+        self._best = max(tries, key=lambda tried: tried.last)
+
+    @property
+    def last(self) -> int:
+        """The last event before the first that is lost; 0 if not even the first can be read."""
+        return self._best.last
+
+    @property
+    def highest(self) -> int:
+        """The last event there is anything of."""
+        return max(self._best.places, default=0)
+
+    def kept(self) -> Iterator[Columns]:
+        """Every event before the first that is lost, in order."""
+        return self._best.kept()
+
+    def beyond(self) -> Iterator[Found]:
+        """What can be read after it, in order."""
+        return self._best.beyond()
+
+
+class _Try:
+    """The file read with one page size."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        self._pages = Pages(path, size)
+        self.places: dict[int, list[Place]] = {}
+        for seq, place in self._pages.cells():
+            self.places.setdefault(seq, []).append(place)
+        newest = sorted(self.places)[-_LOOK_AT:]
+        self._has_sums = any(total for seq in newest for _, total in self._candidates(seq))
+        self.last = 0
+        for row in self.kept():
+            self.last = row[0]
+
+    def kept(self) -> Iterator[Columns]:
+        previous: bytes | None = BEGINNING
+        for seq in range(1, len(self.places) + 1):
+            row, previous = self._sound(seq, previous)
+            if row is None:
+                return
+            yield row
+
+    def beyond(self) -> Iterator[Found]:
+        previous: bytes | None = None
+        for seq in sorted(self.places):
+            if seq <= self.last + 1:
+                continue
+            row, total = self._sound(seq, previous) if previous else (None, None)
+            if row is not None:
+                previous = total
+                yield Found(row, is_sound=True)
+                continue
+            found = next(((row, total) for row, total in self._candidates(seq) if _has_shape(row)), None)
+            previous = found[1] if found else None
+            if found:
+                yield Found(found[0], is_sound=False)
+
+    def _sound(self, seq: int, previous: bytes | None) -> tuple[Columns | None, bytes | None]:
+        """The event that follows the one with the sum `previous`, and its own sum."""
+        for row, total in self._candidates(seq):
+            if not self._has_sums:
+                if _has_shape(row):
+                    return row, BEGINNING
+            elif total == chained(previous or b"", row):
+                return row, total
+        return None, None
+
+    def _candidates(self, seq: int) -> Iterator[tuple[Columns, bytes | None]]:
+        """What lies in the file under this seq and may be an event, with its sum if it has one."""
+        for place in self.places.get(seq, ()):
+            values = self._pages.record(place)
+            if values and values[0] is None and _fits(values):
+                total = values[_COLUMNS] if len(values) > _COLUMNS else None
+                yield cast(Columns, (seq, *values[1:_COLUMNS])), cast(bytes | None, total)
+
+
+def _fits(values: list[Value]) -> bool:
+    if len(values) not in {_COLUMNS, _COLUMNS + 1} or not isinstance(values[3], int):
+        return False
+    needed = [values[index] for index in (1, 2, 7)]
+    optional = [values[index] for index in (4, 5, 6, *range(_COLUMNS, len(values)))]
+    return all(isinstance(value, bytes) for value in needed) and not any(isinstance(value, int) for value in optional)
+
+
+def _has_shape(row: Columns) -> bool:
+    try:
+        parse_event(row[2].decode(), row[3], row[7])
+    except UnknownEventError:
+        return True  # of another version of this program
+    except (ValidationError, ValueError):
+        return False
+    return True

@@ -1,0 +1,74 @@
+"""The words of an event, for the search index, and a person's query as FTS5 understands it."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+_ABOUT = {"task", "session", "path", "unit", "key", "model", "role", "number"}
+_SILENT = {"settings", "tool_calls", "sha", "tests", "call_id", "prompt"}
+"""Configuration, what `tool.called` says again, and names of blobs."""
+_MAX_CHARS = 2_000_000
+_WORD = re.compile(r'"([^"]*)"?|(\S+)')
+
+ReadBlob = Callable[[str], str | None]
+
+
+class Words(NamedTuple):
+    """What an event says, and what it is about (task, session, file)."""
+
+    said: str
+    about: str
+
+
+def words_of(body: dict[str, Any], read_blob: ReadBlob) -> Words:
+    """The words in an event's body; long texts are read with `read_blob`, which gives None for those that are lost."""
+    about = " ".join(str(body[name]) for name in ("task", "session", "path", "unit") if body.get(name))
+    said = "\n".join(_leaves({k: v for k, v in body.items() if k not in _ABOUT | _SILENT}, read_blob))
+    return Words(said[:_MAX_CHARS], about)
+
+
+def _leaves(value: object, read_blob: ReadBlob) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(item, read_blob)
+    elif isinstance(value, dict):
+        if "head" in value and value.keys() <= {"head", "size", "sha"}:
+            yield from _leaves(_whole(value, read_blob), read_blob)
+            return
+        for key, item in value.items():
+            if key not in _SILENT:
+                yield from _leaves(item, read_blob)
+
+
+def _whole(text: dict[str, Any], read_blob: ReadBlob) -> object:
+    """A kept text; arguments of a tool, which are JSON themselves, as what they hold."""
+    whole = (read_blob(text["sha"]) if text.get("sha") else None) or text["head"]
+    if whole[:1] in {"{", "["}:
+        try:
+            return json.loads(whole)
+        except ValueError:
+            return whole
+    return whole
+
+
+def match_of(query: str) -> str:
+    """Words that all must occur, "phrases", and beginnings*, as an FTS5 expression; empty if there is no word in it.
+
+    Nothing in a query can be an error: whatever is no word is passed over.
+    """
+    parts = []
+    for phrase, word in _WORD.findall(query):
+        is_beginning = word.endswith("*")
+        text = (phrase or word).replace('"', " ")
+        text = "".join(char if char.isprintable() else " " for char in text)
+        if any(char.isalnum() for char in text):
+            parts.append(f'"{text}" *' if is_beginning else f'"{text}"')
+    return " AND ".join(parts)
+
+
+def phrase_of(name: str) -> str:
+    """A name as one phrase; empty if no word is in it."""
+    return match_of(f'"{name.replace(chr(34), " ")}"')

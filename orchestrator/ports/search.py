@@ -1,0 +1,22 @@
+"""Finding what was said and done."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+MARKS = ("«", "»")
+"""What stands around a match in a snippet."""
+
+
+class Hit(NamedTuple):
+    """An event whose words match; `snippet` shows where, with each match between `MARKS`.
+
+    `turn` counts from 0 in the session, and is None for an event outside of any.
+    """
+
+    seq: int
+    at: datetime
+    kind: str
+    task: str | None
+    session: str | None
+    turn: int | None
+    snippet: str
