@@ -11,7 +11,7 @@ from anyio import to_thread
 
 from orchestrator.agent.ask import Asker
 from orchestrator.app.hands import JournaledHands
-from orchestrator.app.options import grant, retry_policy
+from orchestrator.app.options import grant, provider_rules, retry_policy
 from orchestrator.config.model import Config
 from orchestrator.domain.chat import Role
 from orchestrator.domain.check import CheckSpec
@@ -28,7 +28,7 @@ from orchestrator.journal.runs import RunDirectory, StateDirectory
 from orchestrator.judge.checks import CheckRunner
 from orchestrator.judge.gate import HarnessGate
 from orchestrator.llm.budget import Budget
-from orchestrator.llm.limits import LimitedClient, ProviderLimits
+from orchestrator.llm.limits import Providers
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.recipe import RecipeEnv
 from orchestrator.ports.ledger import Ledger
@@ -121,16 +121,14 @@ async def _roles(wiring: Wiring, journal: Journal, stack: AsyncExitStack) -> Mod
 
 def build_roles(config: Config, ledger: Ledger, router: ModelRouter) -> ModelRoles:
     """The three roles on the configured models."""
-    client = LimitedClient(router, ProviderLimits(config.retry.concurrency))
-    asker = Asker(client, ledger, retry_policy(config), Budget(config.budget))
+    providers = Providers(provider_rules(config), ledger.state.pauses)
+    asker = Asker(router, ledger, retry_policy(config), Budget(config.budget), providers)
     return ModelRoles(RoleSurroundings(config, ledger, asker))
 
 
 def consumed(state: RunState) -> Mapping[str, Mapping[tuple[Role, TaskId], int]]:
     """By model as configured: how many answers and failures each role and task has had, so that scripts go on."""
     counts: dict[str, Counter[tuple[Role, TaskId]]] = {}
-    for session in state.sessions.values():
-        if session.task is not None:
-            used = counts.setdefault(session.model, Counter())
-            used[session.role, session.task] += session.replies + session.failures
+    for (model, role, task), count in state.answers.items():
+        counts.setdefault(model, Counter())[role, task] += count
     return counts
