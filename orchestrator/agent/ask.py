@@ -43,7 +43,7 @@ class Asker:
         """
         self._budget.check(self._ledger.state.spent)
         tries = _JournaledTries(self._client, self._ledger)
-        asking = Asking(self._providers, self._policy, tries.failed, self._switches.about_to_ask)
+        asking = Asking(self._providers, self._policy, tries.failed, self._switches.answered)
         return await complete_with_fallbacks(tries, spec.requests(turn, messages), asking)
 
 

@@ -13,22 +13,20 @@ class Switches:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._asked: dict[tuple[str, str, str | None], tuple[str, str | None]] = {}
+        self._answering: dict[tuple[str, str, str | None], tuple[str, str | None]] = {}
 
-    async def about_to_ask(self, usual: Request, chosen: Request, why: OrchestrateError | None) -> None:
-        """Note whom a role is about to ask; `why` the one before could not be."""
-        name, now = (usual.role, *_model(usual)), _model(chosen)
-        before = self._asked.get(name, _model(usual))
-        self._asked[name] = now
-        if now == before:
+    async def answered(self, usual: Request, answering: Request, why: OrchestrateError | None) -> None:
+        """Note who answered in the place of the usual model; `why` the model before it could not be asked."""
+        name, now = (usual.role, *_model(usual)), _model(answering)
+        if now == self._answering.get(name, _model(usual)):
             return
+        self._answering[name] = now
         if now == _model(usual):
-            level, text = "info", f"the {usual.role} asks {usual.model} again"
+            notice = Noticed(level="info", text=f"{usual.model} answers the {usual.role} again", task=usual.task)
         else:
-            level, text = "warning", f"the {usual.role} asks {chosen.model} instead of {usual.model}: {why}"
-        await self._ledger.append(
-            Noticed.model_validate({"task": usual.task, "level": level, "text": text[:SAID_CHARS]})
-        )
+            text = f"{answering.model} answers the {usual.role} in place of {usual.model}: {why}"
+            notice = Noticed(level="warning", text=text[:SAID_CHARS], task=usual.task)
+        await self._ledger.append(notice)
 
 
 def _model(request: Request) -> tuple[str, str | None]:

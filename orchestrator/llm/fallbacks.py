@@ -14,18 +14,18 @@ Problem = ProviderDown | CircuitOpen | QuotaExhausted | CredentialsMissing
 PROBLEMS = (ProviderDown, CircuitOpen, QuotaExhausted, CredentialsMissing)
 """What keeps a provider from being asked, in the order in which it passes."""
 
-OnChoice = Callable[[Request, Request, OrchestrateError | None], Awaitable[None]]
-"""Told whom a call goes to: the usual request, the one chosen, and why the one before it could not be asked."""
+OnAnswer = Callable[[Request, Request, OrchestrateError | None], Awaitable[None]]
+"""Told who answered: the usual request, the one answered, and why the model before that could not be asked."""
 
 
 @dataclass(frozen=True)
 class Asking:
-    """How models are asked: through whose limits, how often, and who is told of failures and choices."""
+    """How models are asked: through whose limits, how often, and who is told of failures and of who answered."""
 
     providers: Providers
     policy: RetryPolicy
     on_failure: OnFailure
-    on_choice: OnChoice
+    on_answer: OnAnswer
     world: Surroundings = field(default_factory=Surroundings)
 
 
@@ -46,12 +46,13 @@ async def complete_with_fallbacks(client: ModelClient, requests: Sequence[Reques
         for place, request in enumerate(requests):
             if is_last_resort and many and not isinstance(problems[place], CircuitOpen):
                 continue
-            before = list(problems.values())
-            await asking.on_choice(requests[0], request, before[-1] if before else None)
             try:
-                return await _ask(client, request, asking, may_fail_over=not is_last_resort)
+                reply = await _ask(client, request, asking, may_fail_over=not is_last_resort)
             except PROBLEMS as problem:
                 problems[place] = problem
+                continue
+            await asking.on_answer(requests[0], request, problems.get(place - 1))
+            return reply
     raise _worst(list(problems.values()))
 
 
