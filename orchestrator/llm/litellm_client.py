@@ -53,6 +53,9 @@ def _load() -> Any:  # noqa: ANN401  a module without usable types
         logger.setLevel(logging.CRITICAL + 1)
     # A call that is cancelled while litellm still prepares it in a thread leaves its coroutine behind.
     warnings.filterwarnings("ignore", r"coroutine '.*completion' was never awaited", RuntimeWarning)
+    # What pydantic has to say of litellm's types for streamed replies.
+    warnings.filterwarnings("ignore", r"Item '.*' on TypedDict class", UserWarning)
+    warnings.filterwarnings("ignore", r"Accessing the 'model_\w+' attribute", DeprecationWarning)
     return litellm
 
 

@@ -86,8 +86,10 @@ class ScriptedReply(Frozen):
             raise ValueError(f"unknown error {self.error!r}; known: {', '.join(sorted(ERRORS))}")
         if self.error is not None and (self.text or self.call):
             raise ValueError("an item with `error` has neither `text` nor `call`")
-        if self.error is None and not self.text and not self.call:
-            raise ValueError("an item needs `text`, `call` or `error`")
+        if self.error is None and not self.text and not self.call and not self.finish_reason:
+            raise ValueError(
+                "an item needs `text`, `call` or `error`; a reply without words or calls needs `finish_reason`"
+            )
         belongs_to = "timed-out" if self.wire == "stalled" else "unavailable"
         if self.wire is not None and self.error != belongs_to:
             raise ValueError(f'`wire` belongs to `error = "{belongs_to}"`')

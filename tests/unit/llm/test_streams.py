@@ -17,7 +17,10 @@ from tests.loopback.builders import SHELL, call, reply, request, user
 from tests.loopback.server import LoopbackServer
 
 # litellm looks at every attribute of every piece, those included that pydantic wants to get rid of.
-pytestmark = pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Accessing the 'model_:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:Item '.*' on TypedDict class:UserWarning"),
+]
 
 TOKENS = ScriptedUsage(input=1_000, output=100, cached=400)
 BOOKED = Usage(calls=1, input_tokens=1_000, output_tokens=100, cached_tokens=400)
