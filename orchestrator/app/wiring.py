@@ -1,7 +1,7 @@
 """Opening a run: lock, journal, hands, gate, forge and roles, put together and taken down again."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +16,7 @@ from orchestrator.config.model import Config
 from orchestrator.domain.chat import Role
 from orchestrator.domain.check import CheckSpec
 from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import RunState
 from orchestrator.engine.begin import engine_started
@@ -116,7 +117,17 @@ def _forge(wiring: Wiring, state: RunState) -> LocalForge:
 
 async def _roles(wiring: Wiring, journal: Journal, stack: AsyncExitStack) -> ModelRoles:
     router = await stack.enter_async_context(ModelRouter(wiring.directory.path, consumed(journal.state)))
+    if pauses := tuple(_pauses(journal.state)):
+        await journal.append(*pauses)
     return build_roles(wiring.config, journal, router)
+
+
+def _pauses(state: RunState) -> Iterator[Noticed]:
+    """What providers asked for in an earlier process and still holds: calls wait without a word."""
+    for pool, until in state.pauses.items():
+        if until > SystemClock().now():
+            when = f"{until.astimezone():%Y-%m-%d %H:%M:%S %z}"
+            yield Noticed(level="info", text=f"{pool} asked not to be called before {when}")
 
 
 def build_roles(config: Config, ledger: Ledger, router: ModelRouter) -> ModelRoles:

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import anyio
 
+LONGEST_S = 3_652 * 86_400.0
+
 
 class Moment(NamedTuple):
     """The same moment on two clocks: Unix time, and seconds that never run backwards but may stand in a suspend."""
@@ -33,9 +35,9 @@ class Pool:
         self._until: Moment | None = None
 
     def pause(self, seconds: float, now: Moment) -> None:
-        """Pause for at least so many seconds from now."""
+        """Pause for at least so many seconds from now, ten years at most."""
         if seconds > self.paused_s(now):
-            self._until = now.later(seconds)
+            self._until = now.later(min(seconds, LONGEST_S))
 
     def paused_s(self, now: Moment) -> float:
         """Seconds that the pause still lasts; 0 without one.

@@ -33,3 +33,9 @@ def test_a_clock_that_is_set_back_does_not_prolong_a_pause() -> None:
 def test_it_says_when_it_opens() -> None:
     assert paused(100.0).opens_at(BEGIN.later(40)) == datetime.fromtimestamp(1_700_000_100, UTC)
     assert paused(100.0).opens_at(BEGIN.later(100)) is None
+
+
+def test_a_senseless_pause_has_an_end_that_can_be_told() -> None:
+    opens = paused(1e15).opens_at(BEGIN)
+    assert opens is not None
+    assert opens.year == 2033
