@@ -23,7 +23,7 @@ async def model_problems(roles: RoleSettings, client: ModelClient, wanted: Colle
     """What is wrong with the configured models and credentials, a sentence per role; `wanted` limits the roles."""
     problems = []
     for name, settings in configured(roles):
-        if wanted and name not in wanted:
+        if wanted and name.partition(".")[0] not in wanted:
             continue
         if not settings.model:
             problems.append(f"no model is configured for the {name}: set roles.{name}.model or --model {name}=MODEL")
@@ -33,9 +33,15 @@ async def model_problems(roles: RoleSettings, client: ModelClient, wanted: Colle
 
 
 def configured(roles: RoleSettings) -> Iterator[tuple[str, ModelSettings]]:
-    """Every role, and every variant of the worker, by the name under which it is configured."""
-    yield "planner", roles.planner
-    yield "worker", roles.worker
-    yield "judge", roles.judge
+    """Every role, every variant of the worker and their fallbacks, by the name under which they are configured."""
+    yield from _chain("planner", roles.planner)
+    yield from _chain("worker", roles.worker)
+    yield from _chain("judge", roles.judge)
     for name, settings in sorted(roles.worker.variants.items()):
-        yield f"worker.variants.{name}", settings
+        yield from _chain(f"worker.variants.{name}", settings)
+
+
+def _chain(name: str, settings: ModelSettings) -> Iterator[tuple[str, ModelSettings]]:
+    usual, *others = settings.chain()
+    yield name, usual
+    yield from ((f"{name}.fallbacks[{place}]", other) for place, other in enumerate(others))

@@ -3,13 +3,16 @@
 from typing import Any
 
 from orchestrator.agent.spec import SessionSpec
+from orchestrator.agent.switches import Switches
 from orchestrator.domain.chat import Message, Reply, Request
 from orchestrator.domain.event import Done, Intent
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
 from orchestrator.errors import PersonNeeded
 from orchestrator.llm.budget import Budget
 from orchestrator.llm.errors import ModelError
-from orchestrator.llm.retry import RetryPolicy, complete_with_retries
+from orchestrator.llm.fallbacks import Asking, complete_with_fallbacks
+from orchestrator.llm.limits import Providers
+from orchestrator.llm.retry import RetryPolicy
 from orchestrator.ports.effect import effect
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.models import ModelClient
@@ -18,11 +21,20 @@ from orchestrator.ports.models import ModelClient
 class Asker:
     """Asks models on behalf of sessions."""
 
-    def __init__(self, client: ModelClient, ledger: Ledger, policy: RetryPolicy, budget: Budget) -> None:
+    def __init__(
+        self,
+        client: ModelClient,
+        ledger: Ledger,
+        policy: RetryPolicy,
+        budget: Budget,
+        providers: Providers | None = None,
+    ) -> None:
         self._client = client
         self._ledger = ledger
         self._policy = policy
         self._budget = budget
+        self._providers = providers or Providers()
+        self._switches = Switches(ledger)
 
     async def ask(self, spec: SessionSpec, turn: int, messages: tuple[Message, ...]) -> Reply:
         """The reply to a session's next request; it is in the ledger when this returns.
@@ -30,8 +42,8 @@ class Asker:
         Raises:
             LimitReached: the budget does not allow another call.
             PersonNeeded: a person paused the run.
-            ModelError: the provider will not answer this request.
-            ProviderDown: it did not answer within the policy's bounds.
+            ModelError: no configured model will answer this request.
+            ProviderDown: none did within the policy's bounds.
         """
         if self._ledger.state.held is not None:
             raise PersonNeeded(
@@ -39,7 +51,8 @@ class Asker:
             )
         self._budget.check(self._ledger.state.spent)
         tries = _JournaledTries(self._client, self._ledger)
-        return await complete_with_retries(tries, spec.request(turn, messages), self._policy, tries.failed)
+        asking = Asking(self._providers, self._policy, tries.failed, self._switches.answered)
+        return await complete_with_fallbacks(tries, spec.requests(turn, messages), asking)
 
 
 class _JournaledTries:
@@ -71,11 +84,15 @@ class _JournaledTries:
                 usage=reply.usage,
                 seconds=round(reply.seconds, 3),
             )
+        self._open = None
         return reply
 
     async def failed(self, error: ModelError, _try_no: int, retry_in_s: float | None) -> None:
-        if self._open is not None:
-            await self._ledger.append(lost_call(self._open, error.code, str(error), retry_in_s))
+        """Book a failed try; one that was turned away before it began was none."""
+        called, self._open = self._open, None
+        if called is not None:
+            lost = lost_call(called, error.code, str(error), retry_in_s)
+            await self._ledger.append(lost.model_copy(update={"pool": error.pool, "opens_at": error.opens_at}))
 
     async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         return await self._client.check(model, api_base, api_key_env)

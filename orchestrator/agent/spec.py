@@ -32,9 +32,12 @@ class SessionSpec:
     continues: SessionId | None = None
     until: int | None = None
 
-    def request(self, turn: int, messages: tuple[Message, ...]) -> Request:
-        """The request of one turn; settings that are not set stay the provider's."""
-        settings = self.settings
+    def requests(self, turn: int, messages: tuple[Message, ...]) -> tuple[Request, ...]:
+        """The request of one turn to each model that may answer it, the usual one first."""
+        return tuple(self._request(settings, turn, messages) for settings in self.settings.chain())
+
+    def _request(self, settings: ModelSettings, turn: int, messages: tuple[Message, ...]) -> Request:
+        """Settings that are not set stay the provider's."""
         return Request(
             role=self.role,
             task=self.task,
@@ -48,6 +51,7 @@ class SessionSpec:
             temperature=settings.temperature if settings.temperature >= 0 else None,
             max_output_tokens=settings.max_output_tokens or None,
             timeout_s=settings.timeout_s,
+            stall_timeout_s=settings.stall_timeout_s,
         )
 
 

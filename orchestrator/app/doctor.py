@@ -10,7 +10,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from orchestrator.app.options import Options, Surroundings, grant, look_around
+from orchestrator.app.options import Options, Surroundings, grant, look_around, provider_rules
 from orchestrator.config.model import ModelSettings
 from orchestrator.errors import OrchestrateError
 from orchestrator.hands.local import local_hands
@@ -20,6 +20,7 @@ from worktrees.errors import GitError
 from worktrees.git import version
 
 _MIN_GIT = (2, 38)
+_UNUSED = "no configured model falls under this key, so its limits hold for nothing: see docs/providers.md"
 _MIN_FREE_BYTES = 2 * 1024**3
 
 
@@ -90,8 +91,13 @@ def _gate(around: Surroundings) -> Finding:
 
 
 async def _models(around: Surroundings) -> list[Finding]:
+    config = around.config
     async with ModelRouter(Path()) as router:
-        return [await _model(router, name, settings) for name, settings in configured(around.config.roles)]
+        found = [await _model(router, name, settings) for name, settings in configured(config.roles)]
+    rules = provider_rules(config)
+    asked = {rules.key(settings.model, settings.api_base or None) for _, settings in configured(config.roles)}
+    unused = sorted(set(config.providers) - asked)
+    return found + [Finding(f"providers.{key}", False, _UNUSED, is_warning=True) for key in unused]
 
 
 async def _model(router: ModelRouter, name: str, settings: ModelSettings) -> Finding:

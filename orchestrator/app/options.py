@@ -10,6 +10,7 @@ from orchestrator.config.model import Config
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.policy import GivenDir, Grant, Limits
 from orchestrator.journal.runs import StateDirectory
+from orchestrator.llm.limits import ProviderRules
 from orchestrator.llm.retry import RetryPolicy
 from orchestrator.migrate.recipe import RecipeEnv
 from worktrees.errors import GitError
@@ -99,6 +100,8 @@ def with_absolute_scripts(config: Config) -> Config:
         model = settings["model"]
         if model.startswith(_SCRIPTED):
             settings["model"] = _SCRIPTED + str(Path(model.removeprefix(_SCRIPTED)).expanduser().absolute())
+        for fallback in settings.get("fallbacks", ()):
+            fixed(fallback)
         return settings
 
     values = config.model_dump(mode="json", by_alias=True)
@@ -130,5 +133,18 @@ def grant(config: Config, recipe: RecipeEnv | None = None) -> Grant:
 
 def retry_policy(config: Config) -> RetryPolicy:
     """`[retry]` as the retries take it."""
-    values = config.retry.model_dump(exclude={"concurrency"})
-    return RetryPolicy(**values)
+    return RetryPolicy(**config.retry.model_dump(include=set(RetryPolicy.model_fields)))
+
+
+def provider_rules(config: Config) -> ProviderRules:
+    """`[providers]`, and what `[retry]` says of providers, as the limits take it."""
+    retry = config.retry
+    rules = ProviderRules(
+        by_key=config.providers,
+        concurrency=retry.concurrency,
+        breaker_failures=retry.breaker_failures,
+        breaker_pause_s=retry.breaker_pause_s,
+        patience_s=retry.retry_after_cap_s,
+    )
+    judges = (rules.key(model.model, model.api_base or None) for model in config.roles.judge.chain())
+    return rules.model_copy(update={"judge_keys": frozenset(judges)})

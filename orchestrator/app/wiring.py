@@ -1,7 +1,7 @@
 """Opening a run: lock, journal, hands, gate, forge and roles, put together and taken down again."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -11,13 +11,13 @@ from anyio import to_thread
 
 from orchestrator.agent.ask import Asker
 from orchestrator.app.hands import JournaledHands
-from orchestrator.app.options import grant, retry_policy
+from orchestrator.app.options import grant, provider_rules, retry_policy
 from orchestrator.config.effective import LiveConfig
 from orchestrator.config.model import Config
 from orchestrator.crash import crash_point
 from orchestrator.domain.chat import Role
 from orchestrator.domain.event import Recorded
-from orchestrator.domain.event.run import RunPaused
+from orchestrator.domain.event.run import Noticed, RunPaused
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import RunState
 from orchestrator.engine.begin import engine_started
@@ -33,7 +33,7 @@ from orchestrator.journal.runs import RunDirectory, StateDirectory
 from orchestrator.judge.checks import CheckRunner
 from orchestrator.judge.gate import HarnessGate
 from orchestrator.llm.budget import Budget
-from orchestrator.llm.limits import LimitedClient, ProviderLimits
+from orchestrator.llm.limits import Providers
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.ledger import Ledger
@@ -128,21 +128,29 @@ def _forge(place: Place, state: RunState) -> LocalForge:
 
 async def _roles(place: Place, live: LiveConfig, journal: Journal, stack: AsyncExitStack) -> ModelRoles:
     router = await stack.enter_async_context(ModelRouter(place.directory.path, consumed(journal.state)))
+    if pauses := tuple(_pauses(journal.state)):
+        await journal.append(*pauses)
     return build_roles(live.now, journal, router)
+
+
+def _pauses(state: RunState) -> Iterator[Noticed]:
+    """What providers asked for in an earlier process and still holds: calls wait without a word."""
+    for pool, until in state.pauses.items():
+        if until > SystemClock().now():
+            when = f"{until.astimezone():%Y-%m-%d %H:%M:%S %z}"
+            yield Noticed(level="info", text=f"{pool} asked not to be called before {when}")
 
 
 def build_roles(config: Config, ledger: Ledger, router: ModelRouter) -> ModelRoles:
     """The three roles on the configured models."""
-    client = LimitedClient(router, ProviderLimits(config.retry.concurrency))
-    asker = Asker(client, ledger, retry_policy(config), Budget(config.budget))
+    providers = Providers(provider_rules(config), ledger.state.pauses)
+    asker = Asker(router, ledger, retry_policy(config), Budget(config.budget), providers)
     return ModelRoles(RoleSurroundings(config, ledger, asker))
 
 
 def consumed(state: RunState) -> Mapping[str, Mapping[tuple[Role, TaskId], int]]:
     """By model as configured: how many answers and failures each role and task has had, so that scripts go on."""
     counts: dict[str, Counter[tuple[Role, TaskId]]] = {}
-    for session in state.sessions.values():
-        if session.task is not None:
-            used = counts.setdefault(session.model, Counter())
-            used[session.role, session.task] += session.replies + session.failures
+    for (model, role, task), count in state.answers.items():
+        counts.setdefault(model, Counter())[role, task] += count
     return counts

@@ -20,10 +20,12 @@ _PROJECT_MAY_NOT = (
     ("state",),
     ("budget",),
     ("retry",),
+    ("providers",),
     ("run", "time_limit_s"),
     ("roles", "*", "model"),
     ("roles", "*", "api_base"),
     ("roles", "*", "api_key_env"),
+    ("roles", "*", "fallbacks"),
     ("roles", "worker", "variants"),
 )
 

@@ -58,6 +58,19 @@ class GateSettings(Frozen):
         return (CheckSpec(id="gate", run=self.command, report=self.report, timeout_s=self.timeout_s),)
 
 
+class Fallback(Frozen):
+    """A model to ask while the usual one cannot be; a name alone stands for a model at its provider's usual place."""
+
+    model: Annotated[str, Field(min_length=1)]
+    api_base: str = ""
+    api_key_env: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_name(cls, data: object) -> object:
+        return {"model": data} if isinstance(data, str) else data
+
+
 class ModelSettings(Frozen):
     """Which model a role speaks with, and how. Empty strings, zeros and a negative temperature mean "not set"."""
 
@@ -69,7 +82,14 @@ class ModelSettings(Frozen):
     timeout_s: Seconds
     max_turns: Positive
     context_tokens: Annotated[int, Field(ge=4_000)]
+    stall_timeout_s: Annotated[float, Field(ge=0)] = 0.0
+    fallbacks: tuple[Fallback, ...] = ()
     description: str = ""
+
+    def chain(self) -> "tuple[ModelSettings, ...]":
+        """The settings themselves, then those with each fallback in place of the model."""
+        others = (fallback.model_dump() for fallback in self.fallbacks)
+        return (self, *(self.model_copy(update={**other, "fallbacks": ()}) for other in others))
 
 
 class WorkerSettings(ModelSettings):
@@ -118,6 +138,18 @@ class RetrySettings(Frozen):
     timeout_tries: Positive
     deadline_s: Seconds
     concurrency: Positive
+    breaker_failures: Positive = 5
+    breaker_pause_s: Seconds = 30.0
+
+
+class ProviderSettings(Frozen):
+    """`[providers."KEY"]`; 0 means no limit of its own, an empty `pool` one of the provider's own name."""
+
+    rpm: NotNegative = 0
+    tpm: NotNegative = 0
+    concurrency: NotNegative = 0
+    pool: str = ""
+    judge_reserve: Annotated[float, Field(ge=0, lt=1)] = 0.05
 
 
 class HandsSettings(Frozen):
@@ -164,6 +196,7 @@ class Config(Frozen):
     roles: RoleSettings
     budget: BudgetSettings
     retry: RetrySettings
+    providers: dict[str, ProviderSettings] = Field(default_factory=dict)
     hands: HandsSettings
     env: EnvSettings
     pr: PrSettings

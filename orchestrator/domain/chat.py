@@ -37,7 +37,10 @@ class ToolSpec(Frozen):
 
 
 class Request(Frozen):
-    """One call of a model: `turn` counts the calls of the session from 0."""
+    """One call of a model: `turn` counts the calls of the session from 0.
+
+    `stall_timeout_s` is how long nothing may arrive, 0 for as long as `timeout_s` allows.
+    """
 
     role: Role
     task: TaskId
@@ -51,6 +54,7 @@ class Request(Frozen):
     temperature: float | None = None
     max_output_tokens: int | None = None
     timeout_s: float = 600.0
+    stall_timeout_s: float = 0.0
 
 
 class Reply(Frozen):

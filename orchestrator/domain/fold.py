@@ -36,12 +36,12 @@ def advance(state: RunState, recorded: Recorded) -> None:
     if isinstance(event, Intent):
         state.tries[effect_name(event.key)] += 1
         state.open_intents[event.key] = event
-    elif isinstance(event, Done):
-        state.open_intents.pop(event.key, None)
     if isinstance(event, run.EngineStarted):
         state.earlier_s = state.wall_s
         state.epoch_at = recorded.at
     _apply(event, state)
+    if isinstance(event, Done):
+        state.open_intents.pop(event.key, None)
     state.seq = recorded.seq
     state.last_at = recorded.at
 
@@ -226,6 +226,7 @@ def _(event: work.SessionStarted, state: RunState) -> None:
 def _(event: work.ModelReplied, state: RunState) -> None:
     session = state.sessions[event.session]
     state.sessions[event.session] = session.model_copy(update={"replies": session.replies + 1})
+    _count_answer(state, event)
     usage = event.usage
     state.spent += usage
     state.spent_by_role[event.role] = state.spent_by_role.get(event.role, Usage()) + usage
@@ -243,6 +244,17 @@ def _(event: work.ModelFailed, state: RunState) -> None:
         return  # nothing was asked of anybody
     session = state.sessions[event.session]
     state.sessions[event.session] = session.model_copy(update={"failures": session.failures + 1})
+    _count_answer(state, event)
+    if event.pool and event.opens_at:
+        state.pauses[event.pool] = max(event.opens_at, state.pauses.get(event.pool, event.opens_at))
+
+
+def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) -> None:
+    """Count by the model that was asked: a reply names the model that says it answered."""
+    asked = state.open_intents.get(event.key)
+    if event.task is not None:
+        model = asked.model if isinstance(asked, work.ModelCalled) else state.sessions[event.session].model
+        state.answers[model, event.role, event.task] += 1
 
 
 @_apply.register

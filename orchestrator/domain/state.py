@@ -142,6 +142,10 @@ class RunState:
     spent_by_model: dict[str, Usage] = field(default_factory=dict)
     spent_by_task: dict[TaskId, Usage] = field(default_factory=dict)
     possibly_billed: int = 0
+    answers: Counter[tuple[str, Role, TaskId]] = field(default_factory=Counter)
+    """Replies and failures by model as asked, role and task."""
+    pauses: dict[str, datetime] = field(default_factory=dict)
+    """Until when providers asked not to be called, by quota pool."""
 
     @property
     def run(self) -> RunStarted:

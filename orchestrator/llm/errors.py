@@ -3,6 +3,7 @@
 `code` is the short, stable name under which the journal records the failure; scripts use the same names.
 """
 
+from datetime import datetime
 from typing import ClassVar
 
 from orchestrator.errors import OrchestrateError
@@ -18,6 +19,10 @@ class ModelError(OrchestrateError):
         super().__init__(message)
         self.retry_after_s = retry_after_s
         """How long the provider asked to wait, in seconds; None when it did not say."""
+        self.pool = ""
+        """The quota pool that this failure paused or closed; empty if it did neither."""
+        self.opens_at: datetime | None = None
+        """When the pool that this failure paused opens again."""
 
 
 class RateLimited(ModelError):
@@ -41,6 +46,13 @@ class CallTimedOut(ModelError):
 
     code = "timed-out"
     is_transient = True
+    exit_code = 75
+
+
+class CircuitOpen(ModelError):
+    """The provider failed several times in a row and is left alone for a while; another may be asked meanwhile."""
+
+    code = "circuit-open"
     exit_code = 75
 
 

@@ -19,10 +19,11 @@ from anyio.to_thread import run_sync
 
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.llm.credentials import api_key, find_fault, usual_key
-from orchestrator.llm.errors import CallTimedOut, RequestRefused
+from orchestrator.llm.errors import CallTimedOut, ModelError, RequestRefused
 from orchestrator.llm.failures import translate
 from orchestrator.llm.pricing import Price, listed_cost, stated_cost
 from orchestrator.llm.replies import estimated, to_reply, tokens_of
+from orchestrator.llm.streams import stall_watch, whole_reply
 from orchestrator.llm.wire import wire_messages, wire_tools
 
 SETTINGS = {
@@ -52,6 +53,9 @@ def _load() -> Any:  # noqa: ANN401  a module without usable types
         logger.setLevel(logging.CRITICAL + 1)
     # A call that is cancelled while litellm still prepares it in a thread leaves its coroutine behind.
     warnings.filterwarnings("ignore", r"coroutine '.*completion' was never awaited", RuntimeWarning)
+    # What pydantic has to say of litellm's types for streamed replies.
+    warnings.filterwarnings("ignore", r"Item '.*' on TypedDict class", UserWarning)
+    warnings.filterwarnings("ignore", r"Accessing the 'model_\w+' attribute", DeprecationWarning)
     return litellm
 
 
@@ -77,6 +81,8 @@ class LiteLLMClient:
         begun = anyio.current_time()
         with anyio.move_on_after(request.timeout_s):
             response = await self._call(litellm, request, key)
+            if request.stall_timeout_s:
+                response = await self._read(response, request)
             seconds = anyio.current_time() - begun
             return to_reply(response, request, self._cost(litellm, request, response), seconds)
         raise CallTimedOut(f"{request.model}: no complete reply within {request.timeout_s:g} s")
@@ -106,14 +112,28 @@ class LiteLLMClient:
         return self._litellm
 
     async def _call(self, litellm: Any, request: Request, key: str | None) -> Any:  # noqa: ANN401  theirs
-        try:
-            response = await litellm.acompletion(**_arguments(request, key))
-        except Exception as error:  # the boundary to every provider's library
-            key_name = usual_key(request.model, request.api_key_env)
-            raise translate(error, request.model, key_name, self._now()) from error
+        with stall_watch(request):
+            try:
+                response = await litellm.acompletion(**_arguments(request, key))
+            except Exception as error:  # the boundary to every provider's library
+                raise self._translated(error, request) from error
         if response is None:
             raise RequestRefused(f"{request.model}: the provider refuses the request's parameters")
         return response
+
+    async def _read(self, stream: Any, request: Request) -> Any:  # noqa: ANN401  theirs
+        """The whole of a streamed reply; the connection is closed if it stalls, breaks off or is cancelled."""
+        try:
+            return await whole_reply(stream, request)
+        except ModelError:
+            raise
+        except Exception as error:  # the boundary to every provider's library
+            raise self._translated(error, request) from error
+        finally:
+            await stream.aclose()
+
+    def _translated(self, error: Exception, request: Request) -> ModelError:
+        return translate(error, request.model, usual_key(request.model, request.api_key_env), self._now())
 
     def _cost(self, litellm: Any, request: Request, response: Any) -> Decimal | None:  # noqa: ANN401
         tokens = tokens_of(response)
@@ -132,6 +152,8 @@ def _arguments(request: Request, key: str | None) -> dict[str, Any]:
         "api_key": key,
         "temperature": request.temperature,
         "max_tokens": request.max_output_tokens,
+        "stream": True if request.stall_timeout_s else None,
+        "stream_options": {"include_usage": True} if request.stall_timeout_s else None,
     }
     return {
         "model": request.model,

@@ -91,9 +91,10 @@ def _given_up(
 ) -> str | None:
     """Why there will be no further try, in words; None when there will."""
     if error.retry_after_s is not None and error.retry_after_s > policy.retry_after_cap_s:
+        opens = "that time" if error.opens_at is None else f"{error.opens_at.astimezone():%Y-%m-%d %H:%M:%S %z}"
         return (
             f"the provider asks to wait {duration(error.retry_after_s)}, longer than the "
-            f"{duration(policy.retry_after_cap_s)} that a call may wait; resume after that time"
+            f"{duration(policy.retry_after_cap_s)} that a call may wait; resume after {opens}, or with another model"
         )
     if try_no >= policy.tries:
         return f"no reply after {try_no} tries in {duration(elapsed_s)}; resume later"

@@ -23,8 +23,9 @@ from orchestrator.llm.errors import ERRORS, ModelError
 
 ANY_TASK = "*"
 
-Wire = Literal["disconnect", "truncated", "malformed", "empty"]
-"""How a loopback server lets a call fail as `unavailable`; without it, a plain 500. A scripted model ignores it."""
+Wire = Literal["disconnect", "truncated", "unfinished", "malformed", "empty", "stalled"]
+"""How a loopback server lets a call fail as `unavailable` (without it, a plain 500) or, if `stalled`, as `timed-out`
+(without it, silence). A scripted model ignores it."""
 
 
 Price = Annotated[Decimal, Field(ge=0)]
@@ -85,10 +86,13 @@ class ScriptedReply(Frozen):
             raise ValueError(f"unknown error {self.error!r}; known: {', '.join(sorted(ERRORS))}")
         if self.error is not None and (self.text or self.call):
             raise ValueError("an item with `error` has neither `text` nor `call`")
-        if self.error is None and not self.text and not self.call:
-            raise ValueError("an item needs `text`, `call` or `error`")
-        if self.wire is not None and self.error != "unavailable":
-            raise ValueError('`wire` belongs to `error = "unavailable"`')
+        if self.error is None and not self.text and not self.call and not self.finish_reason:
+            raise ValueError(
+                "an item needs `text`, `call` or `error`; a reply without words or calls needs `finish_reason`"
+            )
+        belongs_to = "timed-out" if self.wire == "stalled" else "unavailable"
+        if self.wire is not None and self.error != belongs_to:
+            raise ValueError(f'`wire` belongs to `error = "{belongs_to}"`')
         if self.retry_after_s is not None and self.error is None:
             raise ValueError("`retry_after_s` belongs to an `error`")
         return self

@@ -188,7 +188,9 @@ def _(event: work.ModelReplied) -> str:
 @say.register
 def _(event: work.ModelFailed) -> str:
     again = "" if event.retry_in_s is None else f"; again in {event.retry_in_s:.0f} s"
-    return f"{short_model(event.model)}: {event.error}: {event.detail}{again}"
+    until = f" until {event.opens_at.astimezone():%Y-%m-%d %H:%M:%S %z}" if event.opens_at else ""
+    closed = f"; {event.pool} is left alone{until}" if event.pool else ""
+    return f"{short_model(event.model)}: {event.error}: {event.detail}{again}{closed}"
 
 
 @say.register

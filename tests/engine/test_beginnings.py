@@ -1,9 +1,11 @@
-"""What a run needs before it asks a model: a gate that can judge, and a base."""
+"""What a run needs before it asks a model: a gate that can judge, and a base; and what doctor says of it."""
 
 from typing import Any
 
 import pytest
 
+from orchestrator.app.doctor import examine
+from orchestrator.app.options import Options
 from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from tests.running.goals import Bench, one, status
@@ -54,3 +56,13 @@ async def test_a_dirty_checkout_is_allowed_and_told(bench: Bench) -> None:
     assert ended.exit_code == 0
     assert "changes that are not committed (calc.py)" in ended.state.notices[0].text
     assert (bench.repository / "calc.py").read_text() == "broken on purpose\n"
+
+
+async def test_doctor_tells_of_limits_for_a_provider_that_nobody_asks(bench: Bench) -> None:
+    options = bench.options(one("a"))
+    key = str(options.flags["roles"]["worker"]["model"])
+    options = Options(bench.repository, options.flags | {"providers": {"opnai": {"rpm": 5}, key: {"rpm": 5}}})
+    findings = [finding async for finding in examine(options)]
+    assert [(found.name, found.is_ok, found.is_warning) for found in findings if "providers" in found.name] == [
+        ("providers.opnai", False, True)
+    ]

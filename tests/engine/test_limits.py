@@ -13,7 +13,7 @@ from orchestrator.errors import LimitReached
 from orchestrator.journal.store import read_all
 from tests.loopback.builders import call, reply
 from tests.running.goals import Bench, status, task
-from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
+from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, write_script, writes
 
 pytestmark = pytest.mark.sandbox
 
@@ -70,6 +70,24 @@ async def test_a_provider_that_is_down_at_first_costs_nothing_but_time(bench: Be
     again = await bench.resume(*items, retry=retry)
     assert (again.exit_code, len(again.state.tasks[TaskId("a")].attempts)) == (0, 1)
     assert failures(again) == ["unavailable", "unavailable"]
+
+
+async def test_scripted_fallbacks_go_on_after_a_resume_where_they_stood(bench: Bench) -> None:
+    used_up = [reply(role="worker", task="a", error="quota-exhausted")] * 2
+    items = [plans("root", {"key": "a"}), *used_up, planner_ends(), reviews("a"), judges()]
+    spare = write_script(bench.root / "spare.json", task("a")[:2])
+    usual = write_script(bench.root / "script.json", items)
+    roles = {
+        "planner": {"model": usual},
+        "judge": {"model": usual},
+        "worker": {"model": write_script(bench.root / "worker.json", used_up), "fallbacks": [spare]},
+    }
+    first = await bench.run(*items, roles=roles, budget={"calls": 2})
+    assert (first.exit_code, first.state.spent.calls) == (5, 2)
+    again = await bench.resume(*items, roles=roles, budget={"calls": 50})
+    assert (again.exit_code, status(again, "a")) == (0, TaskStatus.MERGED)
+    assert again.state.answers[spare, "worker", TaskId("a")] == 2
+    assert failures(again) == ["quota-exhausted"] * 2
 
 
 def failures(ended: Ended) -> list[str]:

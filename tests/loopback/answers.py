@@ -1,8 +1,10 @@
 """A script's items in the words of OpenAI's HTTP interface."""
 
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from typing import Any
 
 from orchestrator.llm.script import ScriptedReply
@@ -23,26 +25,38 @@ FAILURES = {
 
 @dataclass(frozen=True)
 class Answer:
-    """What goes over the wire: `sent` of the body's bytes if it is cut short, nothing at all if `status` is 0."""
+    """What goes over the wire: `sent` of the body's bytes if it is cut short, nothing at all if `status` is 0.
+
+    `pieces` are sent instead of `body`, one by one; `hangs` keeps the connection open after what is sent.
+    """
 
     status: int
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
     sent: int | None = None
+    pieces: tuple[bytes, ...] = ()
+    hangs: bool = False
 
 
 DISCONNECT = Answer(0)
 
 
-def failure(status: int, code: str, message: str, retry_after_s: float | None = None) -> Answer:
-    """An error as OpenAI words it."""
+def failure(
+    status: int, code: str, message: str, retry_after_s: float | None = None, *, is_dated: bool = False
+) -> Answer:
+    """An error as OpenAI words it; `is_dated` gives Retry-After as a date."""
     body = {"error": {"message": message, "type": code, "code": code, "param": None}}
-    headers = {} if retry_after_s is None else {"Retry-After": f"{retry_after_s:g}"}
+    headers = {}
+    if retry_after_s is not None:
+        until = formatdate(time.time() + retry_after_s, usegmt=True)
+        headers["Retry-After"] = until if is_dated else f"{retry_after_s:g}"
     return Answer(status, json.dumps(body).encode(), headers)
 
 
-def answer_for(item: ScriptedReply, place: int, request: dict[str, Any]) -> Answer:
-    """The HTTP answer that an item stands for; `timed-out` never gets this far."""
+def answer_for(item: ScriptedReply, place: int, request: dict[str, Any], *, is_dated: bool = False) -> Answer:
+    """The HTTP answer that an item stands for; `timed-out` without `stalled` never gets this far."""
+    if request.get("stream") and (item.error is None or item.wire in {"truncated", "unfinished", "stalled"}):
+        return _streamed(item, place, request)
     match item.wire:
         case "disconnect":
             return DISCONNECT
@@ -50,11 +64,11 @@ def answer_for(item: ScriptedReply, place: int, request: dict[str, Any]) -> Answ
             return Answer(200, b'{"id": "chatcmpl-0", "choices": [')
         case "empty":
             return Answer(200, b"{}")
-        case "truncated":
+        case "truncated" | "unfinished" | "stalled":
             body = completion(item, place, request)
-            return Answer(200, body, sent=len(body) // 2)
+            return Answer(200, body, sent=len(body) // 2, hangs=item.wire == "stalled")
     if item.error is not None:
-        return failure(*FAILURES[item.error], item.retry_after_s)
+        return failure(*FAILURES[item.error], item.retry_after_s, is_dated=is_dated)
     return Answer(200, completion(item, place, request))
 
 
@@ -76,6 +90,36 @@ def completion(item: ScriptedReply, place: int, request: dict[str, Any]) -> byte
         "system_fingerprint": None,
     }
     return json.dumps(body).encode()
+
+
+def _streamed(item: ScriptedReply, place: int, request: dict[str, Any]) -> Answer:
+    """A reply piece by piece, or the first half of one that comes no further."""
+    whole = json.loads(completion(item, place, request))
+    message, usage = whole["choices"][0]["message"], whole.pop("usage")
+    text = message["content"] or ("" if item.call else "Something to say.")
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+    deltas += [{"content": text[n : n + 4]} for n in range(0, len(text), 4)]
+    for index, call in enumerate(message.get("tool_calls", ())):
+        name, arguments = call["function"]["name"], call["function"]["arguments"]
+        deltas.append({"tool_calls": [{**call, "index": index, "function": {"name": name, "arguments": ""}}]})
+        for n in range(0, len(arguments), 5):
+            piece = {"index": index, "function": {"arguments": arguments[n : n + 5]}}
+            deltas.append({"tool_calls": [piece]})
+    frame = {**whole, "object": "chat.completion.chunk"}
+    chunks = [{**frame, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    headers = {"Content-Type": "text/event-stream"}
+    if item.error is not None:
+        half = tuple(_event(chunk) for chunk in chunks[: len(chunks) // 2 + 1])
+        sent = 0 if item.wire == "truncated" else None
+        return Answer(200, headers=headers, pieces=half, sent=sent, hangs=item.wire == "stalled")
+    chunks.append({**frame, "choices": [{"index": 0, "delta": {}, "finish_reason": item.ends_with}]})
+    if request.get("stream_options", {}).get("include_usage"):
+        chunks.append({**frame, "choices": [], "usage": usage})
+    return Answer(200, headers=headers, pieces=(*map(_event, chunks), b"data: [DONE]\n\n"))
+
+
+def _event(chunk: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps(chunk).encode() + b"\n\n"
 
 
 def _usage(item: ScriptedReply, messages: Sequence[dict[str, Any]]) -> dict[str, Any]:

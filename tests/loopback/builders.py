@@ -17,7 +17,7 @@ SHELL = ToolSpec(
 
 def reply(text: str = "", *, role: Role = "worker", task: str = "api", **fields: Any) -> ScriptedReply:
     """A script item; a text is made up unless there is a call or an error."""
-    if not text and not fields.keys() & {"call", "error"}:
+    if not text and not fields.keys() & {"call", "error", "finish_reason"}:
         text = "Done."
     return ScriptedReply(role=role, task=task, text=text, **fields)
 

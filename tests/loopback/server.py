@@ -34,7 +34,8 @@ GONE = (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError,
 class LoopbackServer:
     """The server; `latency_s` is waited before every answer, besides an item's own `delay_s`.
 
-    `roles` says which role a model has whose name does not tell, such as `gpt-4o-mini`.
+    `roles` says which role a model has whose name does not tell, such as `gpt-4o-mini`; `is_dated` gives every
+    Retry-After as a date, `piece_delay_s` is waited before each piece of a streamed answer.
     """
 
     def __init__(
@@ -44,10 +45,14 @@ class LoopbackServer:
         latency_s: float = 0.0,
         state: Path | None = None,
         roles: Mapping[str, Role] | None = None,
+        is_dated: bool = False,
+        piece_delay_s: float = 0.0,
     ) -> None:
         self._play = Play(items, state)
         self._latency_s = latency_s
         self._roles = dict(roles or {})
+        self._is_dated = is_dated
+        self._piece_delay_s = piece_delay_s
         self._counts: Counter[str] = Counter(calls=0, failures=0, disconnects=0, exhausted=0, refused=0)
         self._counted = anyio.Event()
         self.bodies: list[dict[str, Any]] = []
@@ -100,7 +105,9 @@ class LoopbackServer:
         answer = await self._answer(stream, connection, request, body)
         if answer is None or not answer.status:
             return False
-        await _write(stream, connection, answer)
+        await _write(stream, connection, answer, self._piece_delay_s)
+        if answer.hangs:
+            await self._wait(stream, connection, math.inf)
         return answer.sent is None and connection.our_state is h11.DONE and connection.their_state is h11.DONE
 
     async def _answer(
@@ -125,8 +132,13 @@ class LoopbackServer:
             return failure(400, "invalid_request_error", f"{type(problem).__name__}: {problem}")
         if item.error is not None:
             self._count("failures")
-        seconds = math.inf if item.error == "timed-out" else self._latency_s + item.delay_s
-        return answer_for(item, place, asked) if await self._wait(stream, connection, seconds) else None
+        is_silent = item.error == "timed-out" and item.wire is None
+        seconds = math.inf if is_silent else self._latency_s + item.delay_s
+        return (
+            answer_for(item, place, asked, is_dated=self._is_dated)
+            if await self._wait(stream, connection, seconds)
+            else None
+        )
 
     async def _wait(self, stream: SocketStream, connection: h11.Connection, seconds: float) -> bool:
         """Wait; false if the client went away meanwhile."""
@@ -157,7 +169,10 @@ async def _read(stream: SocketStream, connection: h11.Connection) -> tuple[h11.R
             return (request, bytes(body)) if isinstance(event, h11.EndOfMessage) else (None, b"")
 
 
-async def _write(stream: SocketStream, connection: h11.Connection, answer: Answer) -> None:
+async def _write(stream: SocketStream, connection: h11.Connection, answer: Answer, piece_delay_s: float) -> None:
+    if answer.pieces:
+        await _write_pieces(stream, connection, answer, piece_delay_s)
+        return
     headers = {"Content-Type": "application/json", "Content-Length": str(len(answer.body)), **answer.headers}
     head = connection.send(h11.Response(status_code=answer.status, headers=list(headers.items()))) or b""
     if answer.sent is not None:
@@ -165,6 +180,18 @@ async def _write(stream: SocketStream, connection: h11.Connection, answer: Answe
         return
     body = connection.send(h11.Data(data=answer.body)) or b""
     await stream.send(head + body + (connection.send(h11.EndOfMessage()) or b""))
+
+
+async def _write_pieces(stream: SocketStream, connection: h11.Connection, answer: Answer, piece_delay_s: float) -> None:
+    """Chunked, each piece by itself; the end of the body is left out if the answer is cut short or hangs."""
+    headers = {**answer.headers, "Transfer-Encoding": "chunked"}
+    head = h11.Response(status_code=answer.status, headers=list(headers.items()))
+    await stream.send(connection.send(head) or b"")
+    for piece in answer.pieces:
+        await anyio.sleep(piece_delay_s)
+        await stream.send(connection.send(h11.Data(data=piece)) or b"")
+    if answer.sent is None and not answer.hangs:
+        await stream.send(connection.send(h11.EndOfMessage()) or b"")
 
 
 async def _main(arguments: argparse.Namespace) -> None:

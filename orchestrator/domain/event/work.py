@@ -1,5 +1,6 @@
 """Events of planning and of attempts, and of the conversations inside them."""
 
+from datetime import datetime
 from typing import Literal
 
 from orchestrator.domain.attempt import Attempt, Exit
@@ -192,7 +193,8 @@ class ModelReplied(Done):
 class ModelFailed(Done):
     """One try of a model call failed; `retry_in_s` is None when it is not tried again.
 
-    The error `lost` means that the engine died during the call: it may have been billed.
+    The error `lost` means that the engine died during the call: it may have been billed. `pool` is the quota pool that
+    the provider closed by it, until `opens_at` if it named a time.
     """
 
     kind: Literal["model.failed"] = "model.failed"
@@ -204,6 +206,8 @@ class ModelFailed(Done):
     error: str
     detail: str
     retry_in_s: float | None
+    pool: str = ""
+    opens_at: datetime | None = None
 
 
 class ToolCalled(Intent):

@@ -52,6 +52,27 @@ def test_a_variant_of_the_worker_inherits_what_it_leaves_out(tmp_path: Path) -> 
     assert worker.variant(None).model == "a"
 
 
+def test_fallbacks_are_names_or_tables_and_take_the_rest_from_the_model_they_stand_in_for(
+    tmp_path: Path,
+) -> None:
+    tables = "['b', {model = 'c', api_base = 'http://localhost:1/v1', api_key_env = 'K'}]"
+    user_file(tmp_path, f"[roles.judge]\nmodel = 'a'\napi_base = 'http://a'\nmax_turns = 3\nfallbacks = {tables}\n")
+    chain = load(None, environ=environ(tmp_path)).config.roles.judge.chain()
+    assert [(model.model, model.api_base, model.api_key_env) for model in chain] == [
+        ("a", "http://a", ""),
+        ("b", "", ""),
+        ("c", "http://localhost:1/v1", "K"),
+    ]
+    assert {model.max_turns for model in chain} == {3}
+
+
+def test_a_provider_is_configured_by_its_key_whatever_stands_in_it(tmp_path: Path) -> None:
+    user_file(tmp_path, '[providers."openai at http://localhost:8000/v1"]\nrpm = 5\npool = "team"\n')
+    found = load(None, environ=environ(tmp_path)).config.providers
+    settings = found["openai at http://localhost:8000/v1"]
+    assert (settings.rpm, settings.pool, settings.concurrency) == (5, "team", 0)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -80,6 +101,8 @@ def test_a_wrong_key_or_value_is_told_with_file_and_line(
         "[run]\ntime_limit_s = 0\n",
         "[retry]\ntries = 99\n",
         "[roles.worker]\nmodel = 'x'\n",
+        "[roles.worker]\nfallbacks = ['x']\n",
+        "[providers.openai]\nrpm = 99\n",
         "[roles.judge]\napi_base = 'http://example.invalid'\n",
         "[roles.worker.variants.evil]\nmodel = 'x'\n",
         "[state]\ndir = '/'\n",

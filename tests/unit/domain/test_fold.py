@@ -18,6 +18,7 @@ from orchestrator.domain.event.work import (
     AttemptEnded,
     AttemptStarted,
     ModelCalled,
+    ModelFailed,
     ModelReplied,
     SessionStarted,
     TaskCreated,
@@ -144,6 +145,25 @@ def test_a_call_that_was_cut_off_is_counted_as_possibly_billed() -> None:
     called = ModelCalled(task=API, key="model/s/0~0", session=SessionId("s"), turn=0, role="worker", model="m")
     state = fold(record(created(), session(), called, lost_call(called, "lost", "")))
     assert (state.possibly_billed, state.spent.calls, state.open_intents) == (1, 0, {})
+
+
+def test_answers_are_counted_by_the_model_that_was_asked_and_the_longest_pause_of_a_pool_holds() -> None:
+    from orchestrator.agent.ask import lost_call
+
+    def called(number: int, model: str) -> ModelCalled:
+        key = f"model/s/{number}~0"
+        return ModelCalled(task=API, key=key, session=SessionId("s"), turn=number, role="worker", model=model)
+
+    def failed(number: int, minutes: int) -> ModelFailed:
+        opens = START + timedelta(minutes=minutes)
+        lost = lost_call(called(number, "usual"), "rate-limited", "")
+        return lost.model_copy(update={"pool": "openai", "opens_at": opens})
+
+    spoken = replied(Usage(calls=1), 2).model_copy(update={"model": "calls-itself-so"})
+    tries = [called(0, "usual"), failed(0, 9), called(1, "usual"), failed(1, 5), called(2, "spare"), spoken]
+    state = fold(record(created(), session(), *tries))
+    assert state.answers == {("usual", "worker", API): 2, ("spare", "worker", API): 1}
+    assert state.pauses == {"openai": START + timedelta(minutes=9)}
 
 
 def test_wall_time_counts_only_while_a_process_worked() -> None:

@@ -20,7 +20,7 @@ CALLS = """
 import anyio
 from orchestrator.llm.errors import ModelError
 from orchestrator.llm.litellm_client import LiteLLMClient
-from tests.loopback.builders import SHELL, call, reply, request
+from tests.loopback.builders import SHELL, call, reply, request, user
 from tests.loopback.server import LoopbackServer
 
 ITEMS = [
@@ -31,16 +31,23 @@ ITEMS = [
     reply(error="unavailable", wire="disconnect"),
     reply(error="credentials-missing"),
     reply(error="timed-out"),
+    reply("Hello again.", call=(call(command="ls"),)),
+    reply(error="unavailable", wire="unfinished"),
+    reply(error="timed-out", wire="stalled"),
 ]
+STREAMED = 3
 
 async def main():
     async with LoopbackServer(ITEMS).run() as url, LiteLLMClient() as client:
         for model in ("openai/worker", "nobody/knows"):
             await client.check(model, None, None)
-        for model in ("openai/worker",) * len(ITEMS) + ("nobody/knows", "gemini/x", "anthropic/y"):
+        models = ("openai/worker",) * len(ITEMS) + ("nobody/knows", "gemini/x", "anthropic/y")
+        for place, model in enumerate(models):
+            base = url if model.startswith("openai/") else None
+            stall_s = 0.8 if len(ITEMS) - STREAMED <= place < len(ITEMS) else 0
+            asked = request(user(f"{place}"), model=model, api_base=base, tools=(SHELL,), timeout_s=1)
             try:
-                base = url if model.startswith("openai/") else None
-                await client.complete(request(model=model, api_base=base, tools=(SHELL,), timeout_s=1))
+                await client.complete(asked.model_copy(update={"stall_timeout_s": stall_s}))
             except ModelError:
                 pass
 

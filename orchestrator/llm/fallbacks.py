@@ -1,0 +1,69 @@
+"""Asking another model while the usual one cannot be asked."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from orchestrator.domain.chat import Reply, Request
+from orchestrator.errors import OrchestrateError, ProviderDown
+from orchestrator.llm.errors import CircuitOpen, CredentialsMissing, QuotaExhausted
+from orchestrator.llm.limits import LimitedClient, Providers
+from orchestrator.llm.retry import OnFailure, RetryPolicy, Surroundings, complete_with_retries
+from orchestrator.ports.models import ModelClient
+
+Problem = ProviderDown | CircuitOpen | QuotaExhausted | CredentialsMissing
+PROBLEMS = (ProviderDown, CircuitOpen, QuotaExhausted, CredentialsMissing)
+"""What keeps a provider from being asked, in the order in which it passes."""
+
+OnAnswer = Callable[[Request, Request, OrchestrateError | None], Awaitable[None]]
+"""Told who answered: the usual request, the one answered, and why the model before that could not be asked."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How models are asked: through whose limits, how often, and who is told of failures and of who answered."""
+
+    providers: Providers
+    policy: RetryPolicy
+    on_failure: OnFailure
+    on_answer: OnAnswer
+    world: Surroundings = field(default_factory=Surroundings)
+
+
+async def complete_with_fallbacks(client: ModelClient, requests: Sequence[Request], asking: Asking) -> Reply:
+    """A reply to the first of `requests` whose provider can be asked, each with its retries.
+
+    A provider that is closed, whatever for, is passed over without a call. If there is nobody else, those that are
+    only left alone for a moment are waited for.
+
+    Raises:
+        ModelError: the request itself is at fault; nobody else is asked.
+        ProviderDown, QuotaExhausted, CredentialsMissing: nobody could be asked; waiting comes before paying, and paying
+            before a new key.
+    """
+    problems: dict[int, Problem] = {}
+    many = len(requests) > 1
+    for is_last_resort in (False, True) if many else (True,):
+        for place, request in enumerate(requests):
+            if is_last_resort and many and not isinstance(problems[place], CircuitOpen):
+                continue
+            try:
+                reply = await _ask(client, request, asking, may_fail_over=not is_last_resort)
+            except PROBLEMS as problem:
+                problems[place] = problem
+                continue
+            await asking.on_answer(requests[0], request, problems.get(place - 1))
+            return reply
+    raise _worst(list(problems.values()))
+
+
+async def _ask(client: ModelClient, request: Request, asking: Asking, *, may_fail_over: bool) -> Reply:
+    limited = LimitedClient(client, asking.providers, may_fail_over=may_fail_over)
+    return await complete_with_retries(limited, request, asking.policy, asking.on_failure, asking.world)
+
+
+def _worst(problems: Sequence[Problem]) -> Problem:
+    """The one that says what helps soonest, with the words of all."""
+    if len(problems) == 1:
+        return problems[0]
+    first = min(problems, key=lambda problem: PROBLEMS.index(type(problem)))
+    return type(first)("no configured model can be asked. " + "; ".join(map(str, problems)))

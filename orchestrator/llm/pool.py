@@ -1,0 +1,54 @@
+"""A quota pool: what several models or endpoints draw on together, so that one answer closes it for all of them."""
+
+import time
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import anyio
+
+LONGEST_S = 3_652 * 86_400.0
+
+
+class Moment(NamedTuple):
+    """The same moment on two clocks: Unix time, and seconds that never run backwards but may stand in a suspend."""
+
+    wall_s: float
+    steady_s: float
+
+    def later(self, seconds: float) -> "Moment":
+        """The moment after so many seconds."""
+        return Moment(self.wall_s + seconds, self.steady_s + seconds)
+
+
+def present() -> Moment:
+    """Now."""
+    return Moment(time.time(), anyio.current_time())
+
+
+class Pool:
+    """Open at first; paused until a moment when a provider asked for it, closed for good when its quota is used up."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.used_up = ""
+        """What the provider said when the quota was used up; empty while it is not."""
+        self._until: Moment | None = None
+
+    def pause(self, seconds: float, now: Moment) -> None:
+        """Pause for at least so many seconds from now, ten years at most."""
+        if seconds > self.paused_s(now):
+            self._until = now.later(min(seconds, LONGEST_S))
+
+    def paused_s(self, now: Moment) -> float:
+        """Seconds that the pause still lasts; 0 without one.
+
+        Either clock ends it: a machine that slept wakes to an open pool, and a clock set back does not prolong it.
+        """
+        if self._until is None:
+            return 0.0
+        return max(0.0, min(self._until.wall_s - now.wall_s, self._until.steady_s - now.steady_s))
+
+    def opens_at(self, now: Moment) -> datetime | None:
+        """When the pause ends, aware UTC; None without one."""
+        seconds = self.paused_s(now)
+        return datetime.fromtimestamp(now.wall_s + seconds, UTC) if seconds else None
