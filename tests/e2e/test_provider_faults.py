@@ -145,7 +145,7 @@ async def test_a_provider_in_every_kind_of_passing_trouble_costs_nothing_but_tim
 ) -> None:
     faults = [FAULTS[name].item for name in PASSING]
     retry = {**RETRY, "tries": 20, "timeout_tries": 20}
-    worker = {"timeout_s": 1.5, "stall_timeout_s": 1.0 if is_streamed else 0}
+    worker = {"timeout_s": 3.0, "stall_timeout_s": 2.0 if is_streamed else 0}
     async with serving(*faults) as (server, url):
         ended = await bench.run(roles=models(url, worker), retry=retry)
     assert (ended.exit_code, status(ended, "a")) == (0, TaskStatus.MERGED)
