@@ -2,14 +2,16 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.check import CheckSpec, ReportFormat
+from orchestrator.domain.hooks import Hook
 
 Positive = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0)]
+NOTIFY_ON = ("run.ended", "run.paused", "approval.requested")
 
 
 class RunSettings(Frozen):
@@ -130,12 +132,44 @@ class PrSettings(Frozen):
 
     target: str
     prefix: str
+    push: Annotated[str, Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9_./-]*)?$")] = ""
+
+
+class NotifySettings(Frozen):
+    """`[notify]`; without `command` and `dir` nobody is notified."""
+
+    command: str = ""
+    dir: str = ""
+    on: tuple[str, ...] = NOTIFY_ON
+    quiet_s: Annotated[float, Field(ge=0)] = 0.0
+    timeout_s: Seconds = 30.0
+
+    @model_validator(mode="after")
+    def _known(self) -> "NotifySettings":
+        if self.dir and not self.dir.startswith(("/", "~")):
+            raise ValueError(f"dir must be an absolute path or begin with ~, not {self.dir}")
+        if set(self.on) - set(NOTIFY_ON):
+            _require_kinds(set(self.on) - set(NOTIFY_ON))
+        return self
+
+
+def _require_kinds(wanted: set[str]) -> None:
+    from orchestrator.domain.event import EVENTS  # imported here because few configurations name events
+
+    known = {kind for kind, _ in EVENTS if not kind.startswith("notification.")}
+    if unknown := sorted(wanted - known):
+        raise ValueError(f"on: nobody can be notified of {', '.join(unknown)}; events are {', '.join(sorted(known))}")
 
 
 class StateSettings(Frozen):
     """`[state]`"""
 
     dir: str
+
+
+def _once_each(hooks: tuple[Hook, ...]) -> tuple[Hook, ...]:
+    """The same hook in two layers, or again at a resume, is one hook."""
+    return tuple(dict.fromkeys(hooks))
 
 
 class Config(Frozen):
@@ -152,3 +186,5 @@ class Config(Frozen):
     env: EnvSettings
     pr: PrSettings
     state: StateSettings
+    notify: NotifySettings = NotifySettings()
+    hooks: Annotated[tuple[Hook, ...], AfterValidator(_once_each)] = ()

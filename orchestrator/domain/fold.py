@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import singledispatch
 
-from orchestrator.domain.event import landing, migration, run, work
+from orchestrator.domain.event import landing, migration, outside, run, work
 from orchestrator.domain.event.base import Done, Event, Intent, Recorded, effect_name
 from orchestrator.domain.lifecycle import FILE_MOVES, TASK_MOVES, move
 from orchestrator.domain.migration import FileRecord, FileStatus
@@ -281,3 +281,17 @@ def _(event: migration.FileMoved, state: RunState) -> None:
     if event.reason:
         changes |= {"reason": event.reason, "signature": event.signature}
     state.files[event.path] = file.model_copy(update=changes)
+
+
+# --- notifications -------------------------------------------------------------------------------------------------
+
+
+@_apply.register
+def _(event: outside.NotificationSending, state: RunState) -> None:
+    if event.channel == "command":  # at most once: begun is as good as sent
+        state.notified["command"] = event.through
+
+
+@_apply.register
+def _(event: outside.NotificationSent, state: RunState) -> None:
+    state.notified[event.channel] = max(event.through, state.notified.get(event.channel, 0))

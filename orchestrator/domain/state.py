@@ -124,6 +124,8 @@ class RunState:
     spent_by_model: dict[str, Usage] = field(default_factory=dict)
     spent_by_task: dict[TaskId, Usage] = field(default_factory=dict)
     possibly_billed: int = 0
+    notified: dict[str, int] = field(default_factory=dict)
+    """Channel → the last event that needs no notification on it any more."""
 
     @property
     def run(self) -> RunStarted:
