@@ -23,6 +23,7 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.domain.state import RunState
 from orchestrator.engine.begin import NewRun, first_events
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.points import after_run, before_run
 from orchestrator.engine.recover import recover
 from orchestrator.engine.run import GoalRun
 from orchestrator.errors import EnvironmentProblem, JournalProblem, OrchestrateError, UsageProblem, as_ours
@@ -159,6 +160,13 @@ async def _carry_out(wiring: Wiring) -> Ended:
 
 
 async def _execute(context: RunContext) -> None:
+    if context.state.ended is None:
+        await before_run(context)
+        await _work(context)
+    await after_run(context)
+
+
+async def _work(context: RunContext) -> None:
     if context.state.run.recipe is not None:
         slots = context.config.hands.slots or len(os.sched_getaffinity(0))
         await MigrationRun(context, Recipe.model_validate(context.state.run.recipe), slots).execute()

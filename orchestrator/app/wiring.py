@@ -23,6 +23,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.forge.local import LocalForge
 from orchestrator.hands.local import local_hands
+from orchestrator.hooks.runner import RunHooks
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.runs import RunDirectory, StateDirectory
 from orchestrator.judge.checks import CheckRunner
@@ -31,6 +32,8 @@ from orchestrator.llm.budget import Budget
 from orchestrator.llm.limits import LimitedClient, ProviderLimits
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.recipe import RecipeEnv
+from orchestrator.ports.hands import Hands
+from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
 from orchestrator.report.status import STATUS, status_body
 from roles.base import Surroundings as RoleSurroundings
@@ -96,6 +99,7 @@ async def open_run(wiring: Wiring) -> AsyncIterator[RunContext]:
             wiring.watcher.opened(journal.state)
         await journal.append(*wiring.first, engine_started(journal.state.epoch + 1))
         journaled = JournaledHands(hands, journal)
+        hooks = _hooks(wiring, journal, journaled)
         runner = CheckRunner(journaled, journal, wiring.config.hands.output_mb * 1024 * 1024)
         yield RunContext(
             directory=wiring.directory,
@@ -105,7 +109,8 @@ async def open_run(wiring: Wiring) -> AsyncIterator[RunContext]:
             hands=journaled,
             gate=HarnessGate(runner, journal, wiring.checks),
             forge=_forge(wiring, journal.state),
-            roles=await _roles(wiring, journal, stack) if wiring.with_models else None,
+            roles=await _roles(wiring, journal, hooks, stack) if wiring.with_models else None,
+            hooks=hooks,
         )
 
 
@@ -114,16 +119,22 @@ def _forge(wiring: Wiring, state: RunState) -> LocalForge:
     return LocalForge(wiring.repository.git, wiring.state.path / "prs", when)
 
 
-async def _roles(wiring: Wiring, journal: Journal, stack: AsyncExitStack) -> ModelRoles:
+def _hooks(wiring: Wiring, journal: Journal, hands: Hands) -> Hooks:
+    configured = wiring.config.hooks
+    repository = wiring.repository
+    return RunHooks(configured, journal, hands, repository.git, repository.root) if configured else NO_HOOKS
+
+
+async def _roles(wiring: Wiring, journal: Journal, hooks: Hooks, stack: AsyncExitStack) -> ModelRoles:
     router = await stack.enter_async_context(ModelRouter(wiring.directory.path, consumed(journal.state)))
-    return build_roles(wiring.config, journal, router)
+    return build_roles(wiring.config, journal, router, hooks)
 
 
-def build_roles(config: Config, ledger: Ledger, router: ModelRouter) -> ModelRoles:
+def build_roles(config: Config, ledger: Ledger, router: ModelRouter, hooks: Hooks = NO_HOOKS) -> ModelRoles:
     """The three roles on the configured models."""
     client = LimitedClient(router, ProviderLimits(config.retry.concurrency))
     asker = Asker(client, ledger, retry_policy(config), Budget(config.budget))
-    return ModelRoles(RoleSurroundings(config, ledger, asker))
+    return ModelRoles(RoleSurroundings(config, ledger, asker, hooks))
 
 
 def consumed(state: RunState) -> Mapping[str, Mapping[tuple[Role, TaskId], int]]:

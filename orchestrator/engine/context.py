@@ -10,6 +10,7 @@ from orchestrator.journal.runs import RunDirectory
 from orchestrator.judge.gate import HarnessGate
 from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands
+from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.roles import Roles
 from orchestrator.queue.branch import PrBranch
 from orchestrator.queue.foreign import require_green
@@ -32,6 +33,7 @@ class RunContext:
     gate: HarnessGate
     forge: Forge
     roles: Roles | None = None
+    hooks: Hooks = NO_HOOKS
 
     @property
     def state(self) -> RunState:

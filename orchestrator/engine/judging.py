@@ -7,6 +7,7 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import TaskState
 from orchestrator.domain.verdict import LensVote
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.points import after_verdict, standing
 from orchestrator.judge.rules import Finding, check_diff
 from orchestrator.judge.signature import failure_excerpt
 from orchestrator.judge.verdict import Evidence, decide
@@ -21,10 +22,12 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
     state = context.state.tasks[task]
     evidence = await _evidence(context, roles, state)
     number = len(state.attempts)
+    verdict = await standing(context, task, decide(evidence))
     await context.journal.append(
         *(LensVoted(task=task, number=number, vote=vote) for vote in evidence.votes),
-        VerdictGiven(task=task, number=number, verdict=decide(evidence)),
+        VerdictGiven(task=task, number=number, verdict=verdict),
     )
+    await after_verdict(context, task)
 
 
 async def _evidence(context: RunContext, roles: Roles, state: TaskState) -> Evidence:

@@ -43,12 +43,14 @@ async def run_on_host(command: str, told: str, cwd: Path, timeout_s: float) -> R
     try:
         code = await _attend(process, told.encode("utf-8", "surrogateescape"), (out, err), timeout_s)
     finally:
-        _end_group(process)
+        if process.returncode is None:
+            _end_group(process)
         with CancelScope(shield=True):
             await process.aclose()
     trouble = f"it was ended after {timeout_s:g} s" if code is None else ""
     if code is not None and code < 0:
-        code, trouble = None, f"it was ended by signal {-code}"
+        trouble = f"it was ended by signal {-code}"
+        code = None
     return Ran(code, out.text, err.text, round(monotonic() - begun, 3), trouble)
 
 
@@ -69,7 +71,7 @@ async def _attend(process: Process, told: bytes, kept: tuple["_Kept", "_Kept"], 
 async def _started(command: str, cwd: Path) -> Process:
     try:
         with CancelScope(shield=True):  # what has been started must not be forgotten
-            return await anyio.open_process(
+            process = await anyio.open_process(
                 [*_tied_to_us(), "/bin/sh", "-c", command],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -79,6 +81,7 @@ async def _started(command: str, cwd: Path) -> Process:
             )
     except OSError as error:
         raise EnvironmentProblem(f"the command {command!r} could not be started in {cwd}: {error.strerror}") from error
+    return process
 
 
 @cache

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from orchestrator.domain.event.outside import HookFinished, HookStarted
-from orchestrator.domain.hooks import Answer, Hook, Point, applies, understand
+from orchestrator.domain.hooks import Answer, Hook, Point, Scope, applies, understand
 from orchestrator.errors import JournalProblem, OrchestrateError, PersonNeeded
 from orchestrator.hooks.host import Ran, run_on_host
 from orchestrator.hooks.sandboxed import run_sandboxed
@@ -44,6 +44,10 @@ class RunHooks:
         self._hands = hands
         self._git = git
         self._root = root
+
+    def care_for(self, scope: Scope) -> bool:
+        """Whether a hook is configured for such moments."""
+        return any(point in hook.on for _, hook in self._hooks for point in (f"before_{scope}", f"after_{scope}"))
 
     async def before(self, moment: Moment) -> str | None:
         """The first veto; hooks after it are not asked."""

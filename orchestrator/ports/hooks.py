@@ -31,6 +31,10 @@ class Moment:
 class Hooks(Protocol):
     """Whoever is to be asked before something happens, and told after it."""
 
+    def care_for(self, scope: Scope) -> bool:
+        """Whether anybody is to be asked or told of such moments, where making one costs something."""
+        ...
+
     async def before(self, moment: Moment) -> str | None:
         """Why this may not happen; None if it may.
 
@@ -47,6 +51,10 @@ class Hooks(Protocol):
 
 class NoHooks:
     """Nobody is asked and nobody is told."""
+
+    def care_for(self, scope: Scope) -> bool:
+        """Nobody does."""
+        return False
 
     async def before(self, moment: Moment) -> str | None:
         """Anything may happen."""

@@ -2,11 +2,12 @@
 
 from functools import singledispatch
 
-from orchestrator.domain.event import Event, Recorded, landing, migration, run, work
+from orchestrator.domain.event import Event, Recorded, landing, migration, outside, run, work
 from orchestrator.domain.plain import strip_controls
 
 DETAIL = {"tool.called", "model.called", "turn.ended", "workspace.leasing", "workspace.leased", "candidate.taking"}
 DETAIL |= {"landing.started", "pr.opening", "effect.abandoned"}
+DETAIL |= {"hook.started", "notification.sending", "notification.sent", "push.started"}
 DETAIL |= {"snapshot.taking", "snapshot.taken", "ref.setting", "ref.set"}
 """Events that only `logs --all` shows."""
 
@@ -237,3 +238,38 @@ def _(event: migration.StepFinished) -> str:
 @say.register
 def _(event: migration.FileMoved) -> str:
     return f"{event.path} {event.status}" + (f": {event.reason}" if event.reason else "")
+
+
+@say.register
+def _(event: outside.HookStarted) -> str:
+    return f"{event.point}: hook {event.hook} runs ({event.command})"
+
+
+@say.register
+def _(event: outside.HookFinished) -> str:
+    reason = f": {event.reason}" if event.reason else ""
+    return f"{event.point}: hook {event.hook} {_ANSWERS[event.decision]}{reason} ({event.seconds:.1f} s)"
+
+
+_ANSWERS = {"allow": "allows it", "veto": "vetoes it", "stop": "stops the run", "failed": "failed, which is ignored"}
+
+
+@say.register
+def _(event: outside.NotificationSending) -> str:
+    return f"notifying by {event.channel}: {event.notification}"
+
+
+@say.register
+def _(event: outside.NotificationSent) -> str:
+    word = "may have been sent" if event.is_sent is None else "sent" if event.is_sent else "not sent"
+    return f"notification by {event.channel} {word}" + (f": {event.detail}" if event.detail else "")
+
+
+@say.register
+def _(event: outside.PushStarted) -> str:
+    return f"pushing {event.branch} to {event.remote}"
+
+
+@say.register
+def _(event: outside.PushFinished) -> str:
+    return f"pushed {event.branch} to {event.remote} at {event.commit[:12]}"
