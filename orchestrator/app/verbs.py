@@ -14,6 +14,7 @@ from orchestrator.app.options import (
     state_directory,
     with_absolute_scripts,
 )
+from orchestrator.app.outlets import owes
 from orchestrator.app.wiring import Watcher, Wiring, open_run
 from orchestrator.config.layers import load, merged
 from orchestrator.config.model import Config
@@ -99,9 +100,9 @@ async def resume(options: Options, wanted: str | None, watcher: Watcher | None =
     state = await to_thread.run_sync(lambda: fold(read_all(directory.journal)))
     if state.started is None:
         raise UsageProblem(f"run {directory.run} stopped before its first event: start it anew")
-    if state.ended:
-        return Ended(directory, state)
     config = with_absolute_scripts(Config.model_validate(merged(state.run.settings, options.flags)))
+    if state.ended and not await to_thread.run_sync(owes, config, state, directory.journal):
+        return Ended(directory, state)
     recipe = Recipe.model_validate(state.run.recipe) if state.run.recipe else None
     return await _carry_out(
         Wiring(
@@ -148,6 +149,7 @@ async def _carry_out(wiring: Wiring) -> Ended:
     async with open_run(wiring) as context:
         try:
             await recover(context)
+            context.recovered()
             await _execute(context)
         except (OrchestrateError, GitError, OSError) as error:
             problem = as_ours(error)

@@ -12,6 +12,7 @@ from anyio import to_thread
 from orchestrator.agent.ask import Asker
 from orchestrator.app.hands import JournaledHands
 from orchestrator.app.options import grant, retry_policy
+from orchestrator.app.outlets import notifying
 from orchestrator.config.model import Config
 from orchestrator.domain.chat import Role
 from orchestrator.domain.check import CheckSpec
@@ -97,6 +98,9 @@ async def open_run(wiring: Wiring) -> AsyncIterator[RunContext]:
         if wiring.watcher:
             journal.listeners.append(wiring.watcher.recorded)
             wiring.watcher.opened(journal.state)
+        recovered = await stack.enter_async_context(
+            notifying(wiring.config, journal, wiring.directory.journal, wiring.repository.root)
+        )
         await journal.append(*wiring.first, engine_started(journal.state.epoch + 1))
         journaled = JournaledHands(hands, journal)
         hooks = _hooks(wiring, journal, journaled)
@@ -111,6 +115,7 @@ async def open_run(wiring: Wiring) -> AsyncIterator[RunContext]:
             forge=_forge(wiring, journal.state),
             roles=await _roles(wiring, journal, hooks, stack) if wiring.with_models else None,
             hooks=hooks,
+            recovered=recovered,
         )
 
 

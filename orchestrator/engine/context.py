@@ -1,5 +1,6 @@
 """What every part of a run works with."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from orchestrator.config.model import Config
@@ -22,7 +23,8 @@ from worktrees.trees import tree_of
 class RunContext:
     """An opened run: its journal, the repository, and the rooms around the engine.
 
-    `roles` is None for a migration without model steps.
+    `roles` is None for a migration without model steps. `recovered` is to be called when what earlier processes left
+    open is settled.
     """
 
     directory: RunDirectory
@@ -34,6 +36,7 @@ class RunContext:
     forge: Forge
     roles: Roles | None = None
     hooks: Hooks = NO_HOOKS
+    recovered: Callable[[], None] = lambda: None
 
     @property
     def state(self) -> RunState:

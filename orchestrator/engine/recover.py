@@ -8,6 +8,7 @@ again, because its effect lies in a workspace that is remade, or is idempotent.
 from orchestrator.agent.ask import lost_call
 from orchestrator.domain.event import Event, Intent
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted
+from orchestrator.domain.event.outside import NotificationSending, NotificationSent
 from orchestrator.domain.event.run import EffectAbandoned
 from orchestrator.domain.event.work import ModelCalled
 from orchestrator.engine.context import RunContext
@@ -29,6 +30,11 @@ async def _settled(context: RunContext, intent: Intent) -> Event:
         case LandingStarted() if await _has_landed(context, intent):
             return LandingFinished(
                 key=intent.key, branch=intent.branch, new=intent.new, tree=intent.tree, units=intent.units
+            )
+        case NotificationSending(channel="command"):
+            detail = "the engine died while it was being sent"
+            return NotificationSent(
+                key=intent.key, channel=intent.channel, through=intent.through, is_sent=None, detail=detail
             )
         case _:
             return EffectAbandoned(task=intent.task, key=intent.key, reason="the engine died before it was done")

@@ -25,6 +25,11 @@ SCHEMA = 1
 """Of the object that hooks read; `docs/hooks.md` has it. Raised when a key changes its meaning or goes."""
 
 
+def effect_name_of(point: Point, moment: str, number: int) -> str:
+    """The name of the effect that a hook is, by which is known whether it was begun before."""
+    return f"hook/{point}/{moment}/{number}"
+
+
 @dataclass(frozen=True)
 class _Due:
     """A hook that is to run: its place in the configuration, where, and the effect's name."""
@@ -83,7 +88,7 @@ class RunHooks:
         if moment.span is not None:
             paths = tuple(map(printable, (await diff(self._git, *moment.span)).paths))
         due = [
-            _Due(number, hook, point, f"hook/{point}/{moment.name}/{number}")
+            _Due(number, hook, point, effect_name_of(point, moment.name, number))
             for number, hook in asked
             if applies(hook, point, moment.tasks, moment.tool, paths)
         ]

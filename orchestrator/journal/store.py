@@ -94,13 +94,15 @@ class Store:
                     self._connection.execute("ROLLBACK")
                 raise
 
-    def read(self, after: int = 0, session: str | None = None) -> Iterator[Recorded]:
-        """Events with a seq above `after`, in order; only those of one session if it is named.
+    def read(self, after: int = 0, session: str | None = None, kinds: Sequence[str] = ()) -> Iterator[Recorded]:
+        """Events with a seq above `after`, in order; only those of one session or of some kinds if they are named.
 
         Raises:
             JournalProblem: an event is damaged, or of a kind or version this program does not know.
         """
-        clause, values = ("AND session = ?", (after, session)) if session else ("", (after,))
+        clause, values = ("AND session = ?", [after, session]) if session else ("", [after])
+        if kinds:
+            clause, values = f"{clause} AND kind IN ({', '.join('?' * len(kinds))})", [*values, *kinds]
         with _explained(self.path):
             yield from map(
                 self._parse,
