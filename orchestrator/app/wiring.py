@@ -21,7 +21,7 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import RunState
 from orchestrator.engine.begin import engine_started
 from orchestrator.engine.context import RunContext
-from orchestrator.errors import EnvironmentProblem
+from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.forge.local import LocalForge
 from orchestrator.hands.local import local_hands
 from orchestrator.hooks.runner import RunHooks
@@ -39,6 +39,8 @@ from orchestrator.ports.ledger import Ledger
 from orchestrator.report.status import STATUS, status_body
 from roles.base import Surroundings as RoleSurroundings
 from roles.kit import ModelRoles
+from worktrees.errors import UnknownRemote
+from worktrees.remote import require_remote
 from worktrees.repository import Repository
 
 
@@ -78,9 +80,11 @@ async def open_run(wiring: Wiring) -> AsyncIterator[RunContext]:
 
     Raises:
         RunLocked: another process does.
+        UsageProblem: there is no remote of the name under [pr] push.
         EnvironmentProblem: no sandbox, so nothing could be judged; or the state directory cannot be used.
     """
     async with AsyncExitStack() as stack:
+        await _require_remote(wiring)
         hands = await stack.enter_async_context(
             local_hands(
                 wiring.repository,
@@ -117,6 +121,16 @@ async def open_run(wiring: Wiring) -> AsyncIterator[RunContext]:
             hooks=hooks,
             recovered=recovered,
         )
+
+
+async def _require_remote(wiring: Wiring) -> None:
+    """Before hours of work, not after them."""
+    name = wiring.config.pr.push
+    try:
+        if name:
+            await require_remote(wiring.repository.git, name)
+    except UnknownRemote as error:
+        raise UsageProblem(f"{error} to push to: add it (git remote add {name} URL), or set push under [pr]") from error
 
 
 def _forge(wiring: Wiring, state: RunState) -> LocalForge:

@@ -3,6 +3,7 @@
 from orchestrator.domain.event.run import Outcome, PrOpened, PrOpening, RunEnded
 from orchestrator.domain.plain import one_line
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.push import push_branch
 from orchestrator.ports.effect import effect
 from orchestrator.ports.forge import PullRequest
 
@@ -10,14 +11,16 @@ EXIT_CODES: dict[Outcome, int] = {"done": 0, "partial": 3, "rejected": 4, "nothi
 
 
 async def open_pull_request(context: RunContext, title: str, body: str) -> None:
-    """Open or update the pull request for what has landed; nothing is opened when nothing has.
+    """Push what has landed where that is asked for, and open or update its pull request; nothing if nothing landed.
 
     Raises:
-        PersonNeeded: somebody moved the PR branch away from what has landed, or made it red.
+        PersonNeeded: somebody moved the PR branch away from what has landed, or made it red; or the remote's.
+        EnvironmentProblem: the remote cannot be reached.
     """
     if await context.tip() is None:
         return
     head = await context.head()
+    await push_branch(context, head)
     run = context.state.run
     key = context.journal.next_key(f"pr/{run.branch}/{head}")
     async with effect(context.journal, PrOpening(key=key, forge=context.forge.name, head=head)) as opening:

@@ -8,10 +8,11 @@ again, because its effect lies in a workspace that is remade, or is idempotent.
 from orchestrator.agent.ask import lost_call
 from orchestrator.domain.event import Event, Intent
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted
-from orchestrator.domain.event.outside import NotificationSending, NotificationSent
+from orchestrator.domain.event.outside import NotificationSending, NotificationSent, PushFinished, PushStarted
 from orchestrator.domain.event.run import EffectAbandoned
 from orchestrator.domain.event.work import ModelCalled
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.push import has_arrived
 from worktrees.merge import is_ancestor
 from worktrees.refs import sweep_ref_locks
 
@@ -31,6 +32,8 @@ async def _settled(context: RunContext, intent: Intent) -> Event:
             return LandingFinished(
                 key=intent.key, branch=intent.branch, new=intent.new, tree=intent.tree, units=intent.units
             )
+        case PushStarted() if await has_arrived(context, intent):
+            return PushFinished(key=intent.key, remote=intent.remote, branch=intent.branch, commit=intent.commit)
         case NotificationSending(channel="command"):
             detail = "the engine died while it was being sent"
             return NotificationSent(
