@@ -29,7 +29,12 @@ async def notifying(config: Config, journal: Journal, file: Path, root: Path) ->
 
 
 def owes(config: Config, state: RunState, file: Path) -> bool:
-    """Whether somebody is still to be told of a run that has ended: by an after_run hook, or by a notification."""
+    """Whether somebody is still to be told of a run that has ended, by an after_run hook or by a notification.
+
+    So it is too if a process died while it told somebody: what became of that is to be settled.
+    """
+    if state.open_intents:
+        return True
     hooks = [number for number, hook in enumerate(config.hooks, start=1) if "after_run" in hook.on]
     if any(not state.tries[effect_name_of("after_run", AFTER_RUN, number)] for number in hooks):
         return True

@@ -103,8 +103,12 @@ def _resolve(layers: tuple[Layer, ...]) -> Loaded:
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for layer in layers:
+        has_hooks = bool(values.get(_ADD_UP))
         _lay(values, layer.values)
+        before = origins.get(_ADD_UP) if has_hooks else None
         origins |= {dotted(key): _origin(layer, key) for key, _ in leaves(layer.values)}
+        if before and _ADD_UP in layer.values:
+            origins[_ADD_UP] = f"{before}, {origins[_ADD_UP]}"
         _validate(values, layer)
     return Loaded(Config.model_validate(values), origins, layers)
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.check import CheckSpec, ReportFormat
@@ -144,13 +144,19 @@ class NotifySettings(Frozen):
     quiet_s: Annotated[float, Field(ge=0)] = 0.0
     timeout_s: Seconds = 30.0
 
-    @model_validator(mode="after")
-    def _known(self) -> "NotifySettings":
-        if self.dir and not self.dir.startswith(("/", "~")):
-            raise ValueError(f"dir must be an absolute path or begin with ~, not {self.dir}")
-        if set(self.on) - set(NOTIFY_ON):
-            _require_kinds(set(self.on) - set(NOTIFY_ON))
-        return self
+    @field_validator("dir")
+    @classmethod
+    def _is_absolute(cls, place: str) -> str:
+        if place and not place.startswith(("/", "~")):
+            raise ValueError(f"must be an absolute path or begin with ~, not {place}")
+        return place
+
+    @field_validator("on")
+    @classmethod
+    def _are_known(cls, kinds: tuple[str, ...]) -> tuple[str, ...]:
+        if unusual := set(kinds) - set(NOTIFY_ON):
+            _require_kinds(unusual)
+        return kinds
 
 
 def _require_kinds(wanted: set[str]) -> None:
@@ -158,7 +164,7 @@ def _require_kinds(wanted: set[str]) -> None:
 
     known = {kind for kind, _ in EVENTS if not kind.startswith("notification.")}
     if unknown := sorted(wanted - known):
-        raise ValueError(f"on: nobody can be notified of {', '.join(unknown)}; events are {', '.join(sorted(known))}")
+        raise ValueError(f"nobody can be notified of {', '.join(unknown)}; events are {', '.join(sorted(known))}")
 
 
 class StateSettings(Frozen):

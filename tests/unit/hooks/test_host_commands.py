@@ -1,6 +1,9 @@
 """Commands of the user's own: told on stdin, bounded, ended with all they started."""
 
-import os
+import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -45,10 +48,26 @@ async def test_a_command_that_cannot_be_started_is_a_problem_of_the_environment(
         await run_on_host("true", "", tmp_path / "gone", 30)
 
 
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="nothing here ties a command to our life")
+def test_a_command_dies_with_the_process_that_runs_it(tmp_path: Path) -> None:
+    program = (
+        "import anyio, pathlib, orchestrator.hooks.host as host\n"
+        f"anyio.run(host.run_on_host, 'echo $$ >child.new; mv child.new child; exec sleep 63', '', "
+        f"pathlib.Path({str(tmp_path)!r}), 60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program]) as process:
+        while not (tmp_path / "child").exists():
+            time.sleep(0.02)
+        assert is_alive(tmp_path)
+        process.kill()
+    while is_alive(tmp_path):
+        time.sleep(0.02)
+
+
 def is_alive(place: Path) -> bool:
     """Whether the process that the command started still runs; one that is dead but not yet reaped does not."""
     try:
         state = Path(f"/proc/{int((place / 'child').read_text())}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
         return False
-    return state not in ("Z", "X") and os.getpid() > 0
+    return state not in ("Z", "X")
