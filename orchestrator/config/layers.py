@@ -123,7 +123,7 @@ def _validate(values: Mapping[str, Any], layer: Layer) -> None:
 
 
 def _origin(layer: Layer, key: tuple[str, ...]) -> str:
-    line = line_of(layer.source, key) if layer.path else None
+    line = (line_of(layer.source, key) or line_of(layer.source, (*key, 0))) if layer.path else None
     return f"{layer.name} {layer.path}:{line}" if line else layer.name
 
 

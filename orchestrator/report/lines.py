@@ -202,7 +202,9 @@ def _(event: work.SessionEnded) -> str:
 @say.register
 def _(event: landing.TrialJudged) -> str:
     d = event.difference
-    word = "green" if d.is_green else f"red ({len(d.new_failures)} new failures, {len(d.missing_tests)} missing)"
+    lost = f"{len(d.new_failures)} new failures, {len(d.missing_tests)} missing"
+    problems = "".join(f"; {problem}" for problem in d.problems)
+    word = "green" if d.is_green else f"red ({lost}{problems})"
     how = " (known)" if event.cached else " (second look)" if event.is_second_look else ""
     return f"union of {len(event.units)}: {word}{how}"
 

@@ -75,6 +75,20 @@ async def test_no_hook_of_the_users_repository_runs(root: Path, tmp_path: Path) 
     assert not (tmp_path / "ran").exists()
 
 
+async def test_what_the_environment_says_of_another_repository_does_not_count(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remote = bare(tmp_path / "remote.git", root)
+    runner, head = ours(root)
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "remote.origin.pushurl")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(tmp_path / "elsewhere"))
+    await push_commit(runner, "origin", head, BRANCH)
+    monkeypatch.undo()
+    assert git(remote, "rev-parse", BRANCH) == head
+
+
 async def test_a_relative_path_is_relative_to_the_checkout(root: Path, tmp_path: Path) -> None:
     bare(tmp_path / "remote.git", root, url="../remote.git")
     runner, head = ours(root)
