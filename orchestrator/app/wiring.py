@@ -96,12 +96,7 @@ async def open_run(wiring: Wiring) -> AsyncIterator[RunContext]:
         if hands.refusal:
             raise EnvironmentProblem(hands.refusal)
         stack.enter_context(wiring.directory.lock())
-        journal = await to_thread.run_sync(Journal, wiring.directory.path, SystemClock())
-        stack.callback(journal.close)
-        journal.projections[STATUS] = partial(status_body, journal=wiring.directory.journal)
-        if wiring.watcher:
-            journal.listeners.append(wiring.watcher.recorded)
-            wiring.watcher.opened(journal.state)
+        journal = await _journal(wiring, stack)
         recovered = await stack.enter_async_context(
             notifying(wiring.config, journal, wiring.directory.journal, wiring.repository.root)
         )
@@ -121,6 +116,16 @@ async def open_run(wiring: Wiring) -> AsyncIterator[RunContext]:
             hooks=hooks,
             recovered=recovered,
         )
+
+
+async def _journal(wiring: Wiring, stack: AsyncExitStack) -> Journal:
+    journal = await to_thread.run_sync(Journal, wiring.directory.path, SystemClock())
+    stack.callback(journal.close)
+    journal.projections[STATUS] = partial(status_body, journal=wiring.directory.journal)
+    if wiring.watcher:
+        journal.listeners.append(wiring.watcher.recorded)
+        wiring.watcher.opened(journal.state)
+    return journal
 
 
 async def _require_remote(wiring: Wiring) -> None:

@@ -32,7 +32,7 @@ class Ran:
 
 
 async def run_on_host(command: str, told: str, cwd: Path, timeout_s: float) -> Ran:
-    """Run a command line with `told` on its standard input; returns when its process group is dead.
+    """Run a command line with `told` on its standard input; its whole process group is killed when this returns.
 
     Raises:
         EnvironmentProblem: it could not be started.
