@@ -6,7 +6,6 @@ import sys
 import time
 from pathlib import Path
 
-import anyio
 import pytest
 
 from orchestrator.errors import EnvironmentProblem
@@ -30,13 +29,13 @@ async def test_output_beyond_the_limit_is_dropped(tmp_path: Path) -> None:
 async def test_a_late_command_is_ended_with_all_it_started(tmp_path: Path) -> None:
     ran = await run_on_host("sleep 3600 & echo $! >child; sleep 3600", "", tmp_path, 0.5)
     assert (ran.exit_code, ran.trouble) == (None, "it was ended after 0.5 s")
-    await dead(tmp_path)
+    wait_until_dead(tmp_path)
 
 
 async def test_what_a_command_leaves_running_is_ended_when_it_exits(tmp_path: Path) -> None:
     ran = await run_on_host("sleep 3600 & echo $! >child; exit 0", "", tmp_path, 30)
     assert ran.exit_code == 0
-    await dead(tmp_path)
+    wait_until_dead(tmp_path)
 
 
 async def test_a_signal_is_told_apart_from_an_exit_code(tmp_path: Path) -> None:
@@ -61,14 +60,13 @@ def test_a_command_dies_with_the_process_that_runs_it(tmp_path: Path) -> None:
             time.sleep(0.02)
         assert is_alive(tmp_path)
         process.kill()
-    while is_alive(tmp_path):
-        time.sleep(0.02)
+    wait_until_dead(tmp_path)
 
 
-async def dead(place: Path) -> None:
-    """Wait until the kernel has carried out what it was told: not for a minute, as the process itself would live."""
+def wait_until_dead(place: Path) -> None:
+    """Until the kernel has carried out what it was told; left alone, the process would live for an hour."""
     while is_alive(place):
-        await anyio.sleep(0.02)
+        time.sleep(0.02)
 
 
 def is_alive(place: Path) -> bool:
