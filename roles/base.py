@@ -11,6 +11,7 @@ from orchestrator.config.model import Config
 from orchestrator.domain.contract import Contract
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.task import Task
+from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.roles import CheckSummary, SessionResult, TaskReport
 from prompts import fence
@@ -25,10 +26,11 @@ class Surroundings:
     config: Config
     ledger: Ledger
     asker: Asker
+    hooks: Hooks = NO_HOOKS
 
     async def hold(self, spec: SessionSpec, *kinds: type[V]) -> V | SessionResult:
         """Hold a conversation that ends with a value of one of `kinds`, or with how it ended without one."""
-        result = await run_session(spec, self.asker, self.ledger)
+        result = await run_session(spec, self.asker, self.ledger, self.hooks)
         if isinstance(result, SessionResult):
             return result
         for kind in kinds:

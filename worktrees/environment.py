@@ -105,9 +105,56 @@ def environment(
         variables["GIT_IMPLICIT_WORK_TREE"] = "0"  # else git takes the directory it runs in for the files
     if index is not None:
         variables["GIT_INDEX_FILE"] = str(index)
-    settings = (*SAFE, *overrides)
-    variables["GIT_CONFIG_COUNT"] = str(len(settings))
+    return {**variables, **_counted((*SAFE, *overrides))}
+
+
+_REACHING = frozenset({"core.askPass", "credential.helper", "protocol.allow"})
+"""What of `SAFE` would keep git from a remote that the user can reach."""
+_FOR_REMOTES: tuple[Setting, ...] = (
+    ("protocol.allow", "user"),
+    ("protocol.ext.allow", "never"),
+    ("push.followTags", "false"),
+    ("push.recurseSubmodules", "no"),
+)
+_OF_THE_USER = frozenset(
+    {
+        *("GIT_ASKPASS", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_PROXY_COMMAND"),
+        *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
+        *("GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT", "GIT_SSL_KEY", "GIT_SSL_NO_VERIFY"),
+    }
+)
+_UNATTENDED: Mapping[str, str] = MappingProxyType(
+    {
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GCM_INTERACTIVE": "never",
+        "SSH_ASKPASS_REQUIRE": "never",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_IMPLICIT_WORK_TREE": "0",
+    }
+)
+
+
+def user_environment(environ: Mapping[str, str], git_dir: Path, overrides: Iterable[Setting]) -> dict[str, str]:
+    """All variables of a git process that speaks with a remote as the user would: with the user's own configuration,
+    credential helpers and agents, but asking nobody, and with hooks, filters and the like off as everywhere.
+
+    Args:
+        environ: the user's environment; of git's own variables only those count that say how to reach a remote.
+        git_dir: the repository.
+        overrides: settings that switch off the drivers the repository's own configuration names.
+    """
+    kept = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _OF_THE_USER}
+    settings = (*(setting for setting in SAFE if setting[0] not in _REACHING), *_FOR_REMOTES, *overrides)
+    return {**kept, **_UNATTENDED, "GIT_DIR": str(git_dir), **_counted(settings)}
+
+
+def _counted(settings: Iterable[Setting]) -> dict[str, str]:
+    variables = {}
     for number, (key, value) in enumerate(settings):
         variables[f"GIT_CONFIG_KEY_{number}"] = key
         variables[f"GIT_CONFIG_VALUE_{number}"] = value
-    return variables
+    return {"GIT_CONFIG_COUNT": str(len(variables) // 2), **variables}

@@ -41,3 +41,11 @@ class RefMoved(GitError):
 
 class TooManyFiles(GitError):
     """A worktree holds more changed files than a snapshot may have."""
+
+
+class UnknownRemote(GitError):
+    """The repository has no remote of this name."""
+
+
+class PushRefused(GitError):
+    """The remote would not take a push: its branch has moved on, or it does not allow it. The message is its own."""

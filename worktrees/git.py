@@ -13,7 +13,7 @@ from pathlib import Path
 from anyio import BrokenResourceError, CancelScope, ClosedResourceError, create_task_group, open_process, sleep
 from anyio.abc import ByteReceiveStream, Process
 
-from worktrees.environment import Setting, environment
+from worktrees.environment import Setting, environment, user_environment
 from worktrees.errors import GitError
 
 _IN_PLACE = frozenset({"grep", "hash-object", "cat-file"})
@@ -47,6 +47,7 @@ class Git:
     `git_dir` and the other paths are absolute. Without `work_tree` only objects and refs can be worked on. `overrides`
     are settings that switch off the drivers the repository's own configuration names. `inherit` are file descriptors
     the process gets: a lock held through one of them is held until git has ended, whatever became of us.
+    `is_user` gives it the user's own configuration and credentials, see `for_remotes`.
     """
 
     git_dir: Path
@@ -54,6 +55,11 @@ class Git:
     index: Path | None = None
     overrides: tuple[Setting, ...] = ()
     inherit: tuple[int, ...] = ()
+    is_user: bool = False
+
+    def for_remotes(self) -> "Git":
+        """The same for talking to a remote as the user, and for nothing else: objects and refs only."""
+        return Git(self.git_dir, overrides=self.overrides, is_user=True)
 
     def at(self, work_tree: Path | None = None, index: Path | None = None) -> "Git":
         """The same with another work tree or index."""
@@ -117,6 +123,8 @@ class Git:
 
     def _place(self, verb: str) -> Path:
         """Where git stands. Inside a work tree it would take paths as relative to that place."""
+        if self.is_user and self.git_dir.name == ".git":
+            return self.git_dir.parent  # a remote's path may be relative to there
         if self.work_tree is None:
             return self.git_dir
         return self.work_tree if verb in _IN_PLACE else Path("/")
@@ -146,6 +154,8 @@ class Git:
         return [*(_tied_to_us() if verb in _LONG else ()), program(), verb, *rest]
 
     def _environment(self) -> dict[str, str]:
+        if self.is_user:
+            return user_environment(os.environ, self.git_dir, self.overrides)
         search_path = f"{Path(program()).parent}{os.pathsep}{os.defpath}"
         return environment(search_path, self.git_dir, self.work_tree, self.index, self.overrides)
 

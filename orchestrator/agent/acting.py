@@ -4,6 +4,7 @@ from dataclasses import replace
 from time import monotonic
 
 from orchestrator.agent.history import Turn
+from orchestrator.agent.points import SessionPoints
 from orchestrator.agent.spec import SessionSpec
 from orchestrator.agent.tools.base import ToolResult
 from orchestrator.domain.chat import ToolCall
@@ -12,13 +13,16 @@ from orchestrator.domain.excerpt import cap
 from orchestrator.ports.effect import effect
 from orchestrator.ports.ledger import Ledger
 
+_VETOED = "Nothing was done: this project does not allow it. {}"
+
 
 class Actor:
     """The tools of one session in use."""
 
-    def __init__(self, spec: SessionSpec, ledger: Ledger) -> None:
+    def __init__(self, spec: SessionSpec, ledger: Ledger, points: SessionPoints) -> None:
         self._spec = spec
         self._ledger = ledger
+        self._points = points
         self.has_mutated = False
         """Whether the last reply used a tool that may have changed the workspace."""
 
@@ -36,7 +40,7 @@ class Actor:
         self.has_mutated = False
         turn.observations.clear()
         for index, call in enumerate(turn.tool_calls):
-            result = await self._use(f"tool/{self._spec.id}/{number}/{index}", number, call)
+            result = await self._use(f"tool/{self._spec.id}/{number}/{index}", number, index, call)
             turn.observations[call.id] = result.text
             turn.failed = not result.is_ok
             if turn.failed or result.final is not None:
@@ -59,13 +63,14 @@ class Actor:
                 return result.final
         raise ValueError(f"session {self._spec.id} finished, but its last turn holds no final tool call")
 
-    async def _use(self, name: str, number: int, call: ToolCall) -> ToolResult:
+    async def _use(self, name: str, number: int, index: int, call: ToolCall) -> ToolResult:
         key = self._ledger.next_key(name)
         shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": number, "name": call.name}
         called = ToolCalled(**shared, arguments=await self._ledger.keep(call.arguments))
         begun = monotonic()
         async with effect(self._ledger, called) as using:
-            result = await self._run(call)
+            veto = await self._points.before_tool(number, index, call)
+            result = await self._run(call) if veto is None else ToolResult(_VETOED.format(veto), is_ok=False)
             shown = replace(result, text=cap(result.text).text or "[no output]")
             using.done = ToolReturned(
                 **shared,
@@ -74,6 +79,8 @@ class Actor:
                 observation=await self._ledger.keep(shown.text),
                 seconds=round(monotonic() - begun, 3),
             )
+        if veto is None:
+            await self._points.after_tool(number, index, call, shown)
         return shown
 
     async def _run(self, call: ToolCall) -> ToolResult:

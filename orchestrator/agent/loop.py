@@ -8,6 +8,7 @@ from orchestrator.agent.acting import Actor
 from orchestrator.agent.ask import Asker
 from orchestrator.agent.history import CHARS_PER_TOKEN, Conversation, Turn
 from orchestrator.agent.memory import Remembered, recall
+from orchestrator.agent.points import SessionPoints
 from orchestrator.agent.spec import SessionSpec
 from orchestrator.agent.stuck import StuckWatch
 from orchestrator.domain.attempt import Exit
@@ -17,6 +18,7 @@ from orchestrator.domain.ids import TreeId
 from orchestrator.llm.errors import ContextOverflow, RequestRefused
 from orchestrator.ports.effect import effect
 from orchestrator.ports.hands import Workspace
+from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.roles import SessionResult
 
@@ -31,7 +33,7 @@ _CUT_OFF = "Your reply was cut off at the provider's output limit. Do less in on
 _RUNNING_OUT = "{left} replies are left in this session. Bring the work to a state that can stand, then use {final}."
 
 
-async def run_session(spec: SessionSpec, asker: Asker, ledger: Ledger) -> object:
+async def run_session(spec: SessionSpec, asker: Asker, ledger: Ledger, hooks: Hooks = NO_HOOKS) -> object:
     """Hold a conversation to its end, or go on with it where it was cut off.
 
     Returns:
@@ -45,7 +47,7 @@ async def run_session(spec: SessionSpec, asker: Asker, ledger: Ledger) -> object
         remembered = Remembered(await _begin(spec, ledger))
     if remembered.tree and spec.workspace:
         await spec.workspace.restore(remembered.tree)
-    session = _Session(spec, asker, ledger, remembered)
+    session = _Session(spec, asker, ledger, remembered, SessionPoints(spec, hooks))
     if remembered.ended is not None:
         return await session.result_again(remembered.ended, remembered.detail)
     return await session.run()
@@ -72,14 +74,17 @@ async def _begin(spec: SessionSpec, ledger: Ledger) -> Conversation:
 class _Session:
     """A session under way."""
 
-    def __init__(self, spec: SessionSpec, asker: Asker, ledger: Ledger, remembered: Remembered) -> None:
+    def __init__(
+        self, spec: SessionSpec, asker: Asker, ledger: Ledger, remembered: Remembered, points: SessionPoints
+    ) -> None:
         self._spec = spec
         self._asker = asker
         self._ledger = ledger
         self._conversation = remembered.conversation
         self._unfinished = remembered.unfinished
         self._tree: TreeId | None = remembered.tree
-        self._actor = Actor(spec, ledger)
+        self._points = points
+        self._actor = Actor(spec, ledger, points)
         self._stuck = StuckWatch(remembered.conversation.turns)
 
     async def run(self) -> object:
@@ -93,7 +98,9 @@ class _Session:
             if turn.finish_reason == "content_filter" and not turn.tool_calls:
                 return await self._end(Exit.REFUSED, "the provider's content filter withheld the reply")
             final = await self._actor.act(len(self._conversation.turns), turn)
-            if result := await self._close(turn, is_final=final is not None):
+            result = await self._close(turn, is_final=final is not None)
+            await self._points.after_turn(len(self._conversation.turns) - 1, self._tree)
+            if result:
                 return result if final is None else final
 
     async def result_again(self, ended: Exit, detail: str) -> object:
@@ -122,6 +129,8 @@ class _Session:
         return None
 
     async def _ask(self) -> Turn | SessionResult:
+        if veto := await self._points.before_turn(len(self._conversation.turns)):
+            return SessionResult(exit=Exit.REFUSED, detail=veto)
         window = self._spec.settings.context_tokens
         messages = self._conversation.messages(window)
         try:

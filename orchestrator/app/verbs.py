@@ -19,7 +19,8 @@ from orchestrator.app.options import (
     state_directory,
     with_absolute_scripts,
 )
-from orchestrator.app.wiring import Place, Watcher, open_run
+from orchestrator.app.outlets import owes
+from orchestrator.app.wiring import Place, Watcher, open_run, require_push
 from orchestrator.config.effective import effective
 from orchestrator.config.layers import load
 from orchestrator.config.model import Config
@@ -31,6 +32,7 @@ from orchestrator.engine.begin import NewRun, first_events
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.desk import Desk
 from orchestrator.engine.finish import end_run
+from orchestrator.engine.points import after_run, before_run
 from orchestrator.engine.recover import recover
 from orchestrator.engine.run import GoalRun
 from orchestrator.errors import (
@@ -82,6 +84,7 @@ async def begin_goal(options: Options, goal: str) -> Place:
             'no gate is configured, so nothing could be judged: give --gate "COMMAND", or set command under [gate]'
         )
     await require_models(around.config)
+    await require_push(around.repository, around.config)
     return await _begin(around, NewRun("goal", goal, around.config.pr.prefix))
 
 
@@ -122,8 +125,10 @@ async def resume(options: Options, wanted: str | None, watcher: Watcher | None =
 
 
 def is_due(place: Place, state: RunState) -> bool:
-    """Whether there is anything for an engine to do."""
-    return state.ended is None or any(place.directory.inbox.waiting())
+    """Whether there is anything for an engine to do; a run that has ended may still owe somebody a word."""
+    if state.ended is None or any(place.directory.inbox.waiting()):
+        return True
+    return owes(effective(state), state, place.directory.journal)
 
 
 def find_run(options: Options, wanted: str | None) -> tuple[Place, RunState]:
@@ -222,13 +227,9 @@ async def work(place: Place, watcher: Watcher | None = None) -> Ended:
     """
     async with open_run(place, watcher) as context:
         try:
-            if context.state.ended is None and not context.state.cancelled:
-                await recover(context)
-                await _execute(context)
-            await _give_up(context)
-        except RunCancelled:
-            await Desk(context.journal, context.directory.inbox).take_all()
-            await _give_up(context)
+            await recover(context)
+            context.recovered()
+            await _execute(context)
         except (OrchestrateError, GitError, OSError) as error:
             problem = as_ours(error)
             if problem is None:
@@ -239,12 +240,19 @@ async def work(place: Place, watcher: Watcher | None = None) -> Ended:
         return Ended(place.directory, context.state)
 
 
-async def _give_up(context: RunContext) -> None:
-    if context.state.cancelled and context.state.ended is None:
-        await end_run(context, "cancelled", context.state.cancelled)
-
-
 async def _execute(context: RunContext) -> None:
+    if context.state.ended is None and not context.state.cancelled:
+        await before_run(context)
+        try:
+            await _carry_out(context)
+        except RunCancelled:
+            await Desk(context.journal, context.directory.inbox).take_all()
+    if context.state.ended is None:
+        await end_run(context, "cancelled", context.state.cancelled)
+    await after_run(context)
+
+
+async def _carry_out(context: RunContext) -> None:
     if context.state.run.recipe is not None:
         slots = context.config.hands.slots or len(os.sched_getaffinity(0))
         await MigrationRun(context, Recipe.model_validate(context.state.run.recipe), slots).execute()

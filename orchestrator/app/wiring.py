@@ -5,13 +5,14 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Protocol, cast
 
 from anyio import to_thread
 
 from orchestrator.agent.ask import Asker
 from orchestrator.app.hands import JournaledHands
 from orchestrator.app.options import grant, provider_rules, retry_policy
+from orchestrator.app.outlets import notifying
 from orchestrator.config.effective import LiveConfig
 from orchestrator.config.model import Config
 from orchestrator.crash import crash_point
@@ -24,9 +25,10 @@ from orchestrator.engine.begin import engine_started
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.desk import Desk
 from orchestrator.engine.fence import raise_fence
-from orchestrator.errors import EnvironmentProblem, OrchestrateError
+from orchestrator.errors import EnvironmentProblem, OrchestrateError, UsageProblem
 from orchestrator.forge.local import LocalForge
 from orchestrator.hands.local import LocalHands, local_hands
+from orchestrator.hooks.runner import RunHooks
 from orchestrator.journal.caretaker import Caretaker
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.runs import RunDirectory, StateDirectory
@@ -36,10 +38,14 @@ from orchestrator.llm.budget import Budget
 from orchestrator.llm.limits import Providers
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.ports.hands import Hands
+from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
 from orchestrator.report.status import STATUS, status_body
 from roles.base import Surroundings as RoleSurroundings
 from roles.kit import ModelRoles
+from worktrees.errors import UnknownRemote
+from worktrees.remote import require_remote
 from worktrees.repository import Repository
 
 
@@ -74,22 +80,17 @@ async def open_run(place: Place, watcher: Watcher | None = None) -> AsyncIterato
     """
     async with AsyncExitStack() as stack:
         lock = stack.enter_context(place.directory.lock())
-        crash_point("engine.before-claim")
-        journal = await to_thread.run_sync(Journal, place.directory.path, SystemClock())
-        crash_point("engine.after-claim")
-        stack.callback(journal.close)
-        stack.callback(Caretaker(journal).close)
-        journal.projections[STATUS] = partial(status_body, journal=place.directory.journal)
-        if watcher:
-            journal.listeners.append(watcher.recorded)
-            watcher.opened(journal.state)
-        await journal.append(engine_started(journal.epoch))
+        journal = await _journal(place, watcher, stack)
         epoch = await raise_fence(place.repository.git, journal)
         await Desk(journal, place.directory.inbox).take_all()
         live = LiveConfig(journal.state)
         lock.sign(live.now.run.lease_s)
+        recovered = await stack.enter_async_context(
+            notifying(live.now, journal, place.directory.journal, place.repository.root)
+        )
         recipe = Recipe.model_validate(journal.state.run.recipe) if journal.state.run.recipe else None
         hands = JournaledHands(await _hands(place, live.now, recipe, journal, stack), journal)
+        hooks = _hooks(place, live.now, journal, hands)
         runner = CheckRunner(hands, journal, live.now.hands.output_mb * 1024 * 1024)
         yield RunContext(
             directory=place.directory,
@@ -101,8 +102,24 @@ async def open_run(place: Place, watcher: Watcher | None = None) -> AsyncIterato
             hands=hands,
             gate=HarnessGate(runner, journal, recipe.checks() if recipe else live.now.gate.checks()),
             forge=_forge(place, journal.state),
-            roles=None if recipe else await _roles(place, live, journal, stack),
+            roles=None if recipe else await _roles(place, live, journal, hooks, stack),
+            hooks=hooks,
+            recovered=recovered,
         )
+
+
+async def _journal(place: Place, watcher: Watcher | None, stack: AsyncExitStack) -> Journal:
+    crash_point("engine.before-claim")
+    journal = await to_thread.run_sync(Journal, place.directory.path, SystemClock())
+    crash_point("engine.after-claim")
+    stack.callback(journal.close)
+    stack.callback(Caretaker(journal).close)
+    journal.projections[STATUS] = partial(status_body, journal=place.directory.journal)
+    if watcher:
+        journal.listeners.append(watcher.recorded)
+        watcher.opened(journal.state)
+    await journal.append(engine_started(journal.epoch))
+    return journal
 
 
 async def _hands(
@@ -110,6 +127,7 @@ async def _hands(
 ) -> LocalHands:
     allowed = grant(config, recipe.env if recipe else None)
     try:
+        await require_push(place.repository, config)
         hands = await stack.enter_async_context(
             local_hands(place.repository, place.state.path, allowed, slots=config.hands.slots or None)
         )
@@ -121,16 +139,36 @@ async def _hands(
     return hands
 
 
+async def require_push(repository: Repository, config: Config) -> None:
+    """Make sure before hours of work, not after them, that there is a remote to push to.
+
+    Raises:
+        UsageProblem: there is no remote of the name under [pr] push.
+    """
+    name = config.pr.push
+    try:
+        if name:
+            await require_remote(repository.git, name)
+    except UnknownRemote as error:
+        raise UsageProblem(f"{error} to push to: add it (git remote add {name} URL), or set push under [pr]") from error
+
+
+def _hooks(place: Place, config: Config, journal: Journal, hands: Hands) -> Hooks:
+    if not config.hooks:
+        return NO_HOOKS
+    return RunHooks(config.hooks, journal, hands, place.repository.git, place.repository.root)
+
+
 def _forge(place: Place, state: RunState) -> LocalForge:
     when = state.run.started_at.isoformat(timespec="seconds")
     return LocalForge(place.repository.git, place.state.path / "prs", when)
 
 
-async def _roles(place: Place, live: LiveConfig, journal: Journal, stack: AsyncExitStack) -> ModelRoles:
+async def _roles(place: Place, live: LiveConfig, journal: Journal, hooks: Hooks, stack: AsyncExitStack) -> ModelRoles:
     router = await stack.enter_async_context(ModelRouter(place.directory.path, consumed(journal.state)))
     if pauses := tuple(_pauses(journal.state)):
         await journal.append(*pauses)
-    return build_roles(live.now, journal, router)
+    return build_roles(live.now, journal, router, hooks)
 
 
 def _pauses(state: RunState) -> Iterator[Noticed]:
@@ -141,16 +179,17 @@ def _pauses(state: RunState) -> Iterator[Noticed]:
             yield Noticed(level="info", text=f"{pool} asked not to be called before {when}")
 
 
-def build_roles(config: Config, ledger: Ledger, router: ModelRouter) -> ModelRoles:
+def build_roles(config: Config, ledger: Ledger, router: ModelRouter, hooks: Hooks = NO_HOOKS) -> ModelRoles:
     """The three roles on the configured models."""
     providers = Providers(provider_rules(config), ledger.state.pauses)
     asker = Asker(router, ledger, retry_policy(config), Budget(config.budget), providers)
-    return ModelRoles(RoleSurroundings(config, ledger, asker))
+    return ModelRoles(RoleSurroundings(config, ledger, asker, hooks))
 
 
 def consumed(state: RunState) -> Mapping[str, Mapping[tuple[Role, TaskId], int]]:
     """By model as configured: how many answers and failures each role and task has had, so that scripts go on."""
     counts: dict[str, Counter[tuple[Role, TaskId]]] = {}
-    for (model, role, task), count in state.answers.items():
-        counts.setdefault(model, Counter())[role, task] += count
+    for answered, count in state.answers.items():
+        role, task, model = answered.split(" ", 2)
+        counts.setdefault(model, Counter())[cast(Role, role), TaskId(task)] += count
     return counts

@@ -28,6 +28,10 @@ _PROJECT_MAY_NOT = (
     ("roles", "*", "fallbacks"),
     ("roles", "worker", "variants"),
 )
+_PROJECT_NEVER = (("notify",), ("pr", "push"))
+"""What acts on this machine as the user, or in the user's name: no trust in a repository extends to that."""
+_ADD_UP = "hooks"
+"""The one list of which a later layer does not replace the earlier ones': nobody's hooks can be switched off by it."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ def load(
         layers.append(_file_layer("user", user_path(environ)))
     if repository and (repository / PROJECT_FILE).exists():
         project = _file_layer("project", repository / PROJECT_FILE)
+        _refuse_acts(project)
         if not trust_project:
             _refuse_project_keys(project)
         layers.append(project)
@@ -100,31 +105,43 @@ def _resolve(layers: tuple[Layer, ...]) -> Loaded:
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for layer in layers:
-        _merge(values, layer.values)
+        has_hooks = bool(values.get(_ADD_UP))
+        _lay(values, layer.values)
+        before = origins.get(_ADD_UP) if has_hooks else None
         origins |= {dotted(key): _origin(layer, key) for key, _ in leaves(layer.values)}
+        if before and _ADD_UP in layer.values:
+            origins[_ADD_UP] = f"{before}, {origins[_ADD_UP]}"
         _validate(values, layer)
     return Loaded(Config.model_validate(values), origins, layers)
 
 
 def _validate(values: Mapping[str, Any], layer: Layer) -> None:
-    """Check after every layer, so that the layer at fault can be named."""
+    """Check after every layer, so that the layer at fault can be named; of hooks its own, so that they are counted."""
+    own = {**values, _ADD_UP: layer.values.get(_ADD_UP, [])}
     try:
-        Config.model_validate(values)
+        Config.model_validate(own)
     except ValidationError as error:
         raise UsageProblem(describe(error, layer.path or Path(f"<{layer.name}>"), layer.source)) from error
 
 
 def _origin(layer: Layer, key: tuple[str, ...]) -> str:
-    line = line_of(layer.source, key) if layer.path else None
+    line = (line_of(layer.source, key) or line_of(layer.source, (*key, 0))) if layer.path else None
     return f"{layer.name} {layer.path}:{line}" if line else layer.name
 
 
 def merged(values: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of `values` in which `over` wins, table by table."""
+    """A copy of `values` in which `over` wins, table by table; its hooks are added."""
     result: dict[str, Any] = {}
-    _merge(result, values)
-    _merge(result, over)
+    _lay(result, values)
+    _lay(result, over)
     return result
+
+
+def _lay(into: dict[str, Any], values: Mapping[str, Any]) -> None:
+    before, own = into.get(_ADD_UP), values.get(_ADD_UP)
+    _merge(into, values)
+    if isinstance(before, list) and isinstance(own, list):
+        into[_ADD_UP] = [*before, *own]
 
 
 def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
@@ -164,6 +181,24 @@ def _refuse_project_keys(layer: Layer) -> None:
                 f"{layer.path}:{line}: {dotted(key)} may not be set by the repository being worked on; put it into "
                 f"{user_path()} or start with --trust-project if you trust this repository"
             )
+
+
+def _refuse_acts(layer: Layer) -> None:
+    """What a project may not set however much it is trusted."""
+    for key, _ in leaves(layer.values):
+        if any(_covers(pattern, key) for pattern in _PROJECT_NEVER):
+            _refuse_act(layer, key, dotted(key))
+    hooks = layer.values.get(_ADD_UP)
+    for number, hook in enumerate(hooks if isinstance(hooks, list) else ()):
+        if isinstance(hook, Mapping) and hook.get("trusted"):
+            _refuse_act(layer, (_ADD_UP, number, "trusted"), "a trusted hook")
+
+
+def _refuse_act(layer: Layer, key: tuple[str | int, ...], what: str) -> None:
+    raise UsageProblem(
+        f"{layer.path}:{line_of(layer.source, key)}: {what} may not be set by the repository being worked on, "
+        f"because it acts as you outside the sandbox; put it into {user_path()} if you want it"
+    )
 
 
 def _covers(pattern: tuple[str, ...], key: tuple[str, ...]) -> bool:

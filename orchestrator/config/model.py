@@ -2,14 +2,16 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.check import CheckSpec, ReportFormat
+from orchestrator.domain.hooks import Hook
 
 Positive = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0)]
+NOTIFY_ON = ("run.ended", "run.paused", "approval.requested")
 
 
 class RunSettings(Frozen):
@@ -177,12 +179,50 @@ class PrSettings(Frozen):
 
     target: str
     prefix: str
+    push: Annotated[str, Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9_./-]*)?$")] = ""
+
+
+class NotifySettings(Frozen):
+    """`[notify]`; without `command` and `dir` nobody is notified."""
+
+    command: str = ""
+    dir: str = ""
+    on: tuple[str, ...] = NOTIFY_ON
+    quiet_s: Annotated[float, Field(ge=0)] = 0.0
+    timeout_s: Seconds = 30.0
+
+    @field_validator("dir")
+    @classmethod
+    def _is_absolute(cls, place: str) -> str:
+        if place and not place.startswith(("/", "~")):
+            raise ValueError(f"must be an absolute path or begin with ~, not {place}")
+        return place
+
+    @field_validator("on")
+    @classmethod
+    def _are_known(cls, kinds: tuple[str, ...]) -> tuple[str, ...]:
+        if unusual := set(kinds) - set(NOTIFY_ON):
+            _require_kinds(unusual)
+        return kinds
+
+
+def _require_kinds(wanted: set[str]) -> None:
+    from orchestrator.domain.event import EVENTS  # imported here because few configurations name events
+
+    known = {kind for kind, _ in EVENTS if not kind.startswith("notification.")}
+    if unknown := sorted(wanted - known):
+        raise ValueError(f"nobody can be notified of {', '.join(unknown)}; events are {', '.join(sorted(known))}")
 
 
 class StateSettings(Frozen):
     """`[state]`"""
 
     dir: str
+
+
+def _once_each(hooks: tuple[Hook, ...]) -> tuple[Hook, ...]:
+    """The same hook in two layers, or again at a resume, is one hook."""
+    return tuple(dict.fromkeys(hooks))
 
 
 class Config(Frozen):
@@ -201,3 +241,5 @@ class Config(Frozen):
     env: EnvSettings
     pr: PrSettings
     state: StateSettings
+    notify: NotifySettings = NotifySettings()
+    hooks: Annotated[tuple[Hook, ...], AfterValidator(_once_each)] = ()

@@ -15,6 +15,9 @@ EFFECTS: Mapping[str, str] = {
     "landing": "Done if the PR branch holds the commit, else abandoned: the branch moves by compare-and-swap.",
     "ref": "Abandoned and set again: setting a ref twice to the same commit is the same as once.",
     "pr": "Abandoned and opened again: the forge finds the pull request of the branch and updates it.",
+    "push": "Done if the remote's branch holds the commit, else abandoned and pushed again: never by force.",
+    "hook": "Abandoned: a before_* hook runs again when its point comes again, an after_* hook at most once.",
+    "notification": "A command is never run again and booked as possibly sent; a file is written again under its name.",
     "step": "Abandoned; the step goes on with the files that are not yet booked.",
 }
 """Effect → what recovery does with an intent that has no done event. Names are the first words of intents' kinds."""

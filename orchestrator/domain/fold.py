@@ -5,7 +5,7 @@ from functools import singledispatch
 
 from orchestrator.domain.approval import Answered
 from orchestrator.domain.commanded import answered, obey
-from orchestrator.domain.event import landing, migration, people, run, work
+from orchestrator.domain.event import landing, migration, outside, people, run, work
 from orchestrator.domain.event.base import Done, Event, Intent, Recorded, effect_name
 from orchestrator.domain.lifecycle import FILE_MOVES, TASK_MOVES, move
 from orchestrator.domain.migration import FileRecord, FileStatus
@@ -254,7 +254,7 @@ def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) 
     asked = state.open_intents.get(event.key)
     if event.task is not None:
         model = asked.model if isinstance(asked, work.ModelCalled) else state.sessions[event.session].model
-        state.answers[model, event.role, event.task] += 1
+        state.answers[f"{event.role} {event.task} {model}"] += 1
 
 
 @_apply.register
@@ -323,3 +323,17 @@ def _(event: migration.FileMoved, state: RunState) -> None:
     if event.reason:
         changes |= {"reason": event.reason, "signature": event.signature}
     state.files[event.path] = file.model_copy(update=changes)
+
+
+# --- notifications -------------------------------------------------------------------------------------------------
+
+
+@_apply.register
+def _(event: outside.NotificationSending, state: RunState) -> None:
+    if event.channel == "command":  # at most once: begun is as good as sent
+        state.notified["command"] = event.through
+
+
+@_apply.register
+def _(event: outside.NotificationSent, state: RunState) -> None:
+    state.notified[event.channel] = max(event.through, state.notified.get(event.channel, 0))

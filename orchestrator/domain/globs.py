@@ -1,6 +1,7 @@
-"""Path globs: what is one, and whether two can match the same file, which errs on the side of yes."""
+"""Path globs: what is one, what one matches, and whether two can match the same file, which errs on the side of yes."""
 
 import re
+from fnmatch import fnmatchcase
 from functools import lru_cache
 
 _WILD = re.compile(r"[*?\[]")
@@ -50,3 +51,16 @@ def _ends(name: str) -> tuple[str, str | None]:
         return name, None
     tail = name[found[-1].end() :]
     return name[: found[0].start()], tail.rpartition("]")[2]
+
+
+def matches(glob: str, path: str) -> bool:
+    """Whether a glob matches exactly this path, or a directory that it lies in; `**` as in `overlap`."""
+    return _path_fits(_segments(glob), _segments(path))
+
+
+def _path_fits(glob: tuple[str, ...], path: tuple[str, ...]) -> bool:
+    if not glob:
+        return True
+    if glob[0] == "**":
+        return any(_path_fits(glob[1:], path[start:]) for start in range(len(path) + 1))
+    return bool(path) and fnmatchcase(path[0], glob[0]) and _path_fits(glob[1:], path[1:])

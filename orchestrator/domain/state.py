@@ -142,10 +142,12 @@ class RunState:
     spent_by_model: dict[str, Usage] = field(default_factory=dict)
     spent_by_task: dict[TaskId, Usage] = field(default_factory=dict)
     possibly_billed: int = 0
-    answers: Counter[tuple[str, Role, TaskId]] = field(default_factory=Counter)
-    """Replies and failures by model as asked, role and task."""
+    answers: Counter[str] = field(default_factory=Counter)
+    """Replies and failures by `ROLE TASK MODEL`, with the model as asked."""
     pauses: dict[str, datetime] = field(default_factory=dict)
     """Until when providers asked not to be called, by quota pool."""
+    notified: dict[str, int] = field(default_factory=dict)
+    """Channel → the last event that needs no notification on it any more."""
 
     @property
     def run(self) -> RunStarted:

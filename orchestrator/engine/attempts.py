@@ -2,13 +2,21 @@
 
 from orchestrator.domain.attempt import Attempt, AttemptMode, Exit, Fork
 from orchestrator.domain.command import Retry
-from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, CandidateTaken, CandidateTaking, TurnEnded
+from orchestrator.domain.event.work import (
+    AttemptEnded,
+    AttemptStarted,
+    CandidateTaken,
+    CandidateTaking,
+    TaskEnded,
+    TurnEnded,
+)
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import TaskId, ref_name
 from orchestrator.domain.state import TaskState
-from orchestrator.domain.task import Task
+from orchestrator.domain.task import Task, TaskStatus
 from orchestrator.domain.verdict import VerdictKind
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.points import after_attempt, before_attempt
 from orchestrator.engine.unkeepable import unkeepable
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.ports.effect import effect
@@ -21,7 +29,12 @@ from worktrees.names import printable
 async def start_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
     """Begin the next attempt at a task and carry it out."""
     state = context.state.tasks[task]
-    await context.journal.append(AttemptStarted(task=task, attempt=await _next_attempt(context, roles, state)))
+    attempt = await _next_attempt(context, roles, state)
+    if veto := await before_attempt(context, state, attempt):
+        reason = f"refused by a hook: {veto}"
+        await context.journal.append(TaskEnded(task=task, status=TaskStatus.BLOCKED, reason=reason))
+        return
+    await context.journal.append(AttemptStarted(task=task, attempt=attempt))
     await continue_attempt(context, roles, task)
 
 
@@ -46,6 +59,7 @@ async def continue_attempt(context: RunContext, roles: Roles, task: TaskId) -> N
             handoff=handoff,
         )
     )
+    await after_attempt(context, task)
 
 
 async def _work(
@@ -127,6 +141,8 @@ def _ejected(state: TaskState) -> tuple[str, ...]:
     if ejection.conflict:
         return (f"what landed meanwhile changed the same lines in {', '.join(ejection.conflict)}",)
     broken = (*ejection.difference.new_failures, *ejection.difference.missing_tests)
+    if ejection.difference.problems and not broken:
+        return ejection.difference.problems
     return (
         f"together with what landed meanwhile it breaks {', '.join(broken[:12]) or 'the gate'}",
         *ejection.difference.problems,

@@ -1,5 +1,6 @@
 """What every part of a run works with."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from orchestrator.config.effective import LiveConfig
@@ -12,6 +13,7 @@ from orchestrator.journal.runs import RunDirectory
 from orchestrator.judge.gate import HarnessGate
 from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands
+from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.roles import Roles
 from orchestrator.queue.branch import Epoch, PrBranch
 from orchestrator.queue.foreign import require_green
@@ -23,7 +25,8 @@ from worktrees.trees import tree_of
 class RunContext:
     """An opened run: its journal, the repository, and the rooms around the engine.
 
-    `roles` is None for a migration without model steps.
+    `roles` is None for a migration without model steps. `recovered` is to be called when what earlier processes left
+    open is settled.
     """
 
     directory: RunDirectory
@@ -36,6 +39,8 @@ class RunContext:
     gate: HarnessGate
     forge: Forge
     roles: Roles | None = None
+    hooks: Hooks = NO_HOOKS
+    recovered: Callable[[], None] = lambda: None
 
     @property
     def state(self) -> RunState:

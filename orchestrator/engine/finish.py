@@ -4,6 +4,7 @@ from orchestrator.domain.event.run import Noticed, Outcome, PrOpened, PrOpening,
 from orchestrator.domain.plain import one_line
 from orchestrator.engine.approvals import ask, question
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.push import push_branch
 from orchestrator.ports.effect import effect
 from orchestrator.ports.forge import PullRequest
 
@@ -18,14 +19,16 @@ EXIT_CODES: dict[Outcome, int] = {
 
 
 async def open_pull_request(context: RunContext, title: str, body: str) -> None:
-    """Open or update the pull request for what has landed; nothing is opened when nothing has.
+    """Push what has landed where that is asked for, and open or update its pull request; nothing if nothing landed.
 
     Raises:
-        PersonNeeded: somebody moved the PR branch away from what has landed, or made it red.
+        PersonNeeded: somebody moved the PR branch away from what has landed, or made it red; or the remote's.
+        EnvironmentProblem: the remote cannot be reached.
     """
     if await context.tip() is None:
         return
     head = await context.head()
+    await push_branch(context, head)
     run = context.state.run
     if context.config.approval.mode == "pr":
         commits = f"{len(context.state.landed_units)} units landed"

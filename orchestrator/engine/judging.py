@@ -9,6 +9,7 @@ from orchestrator.domain.state import TaskState
 from orchestrator.domain.verdict import LensVote, VerdictKind
 from orchestrator.engine.approvals import landing_question
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.points import after_verdict, standing
 from orchestrator.judge.rules import Finding, check_diff
 from orchestrator.judge.signature import failure_excerpt
 from orchestrator.judge.verdict import Evidence, decide
@@ -22,7 +23,8 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
     """Judge the latest attempt at a task: rules, gate, its own checks, then the lens; the first red ends it."""
     state = context.state.tasks[task]
     evidence = await _evidence(context, roles, state)
-    number, verdict = len(state.attempts), decide(evidence)
+    number = len(state.attempts)
+    verdict = await standing(context, task, decide(evidence))
     asked = None
     if verdict.kind == VerdictKind.MERGE and state.candidate is not None:
         asked = landing_question(context, state.candidate, state.unit)
@@ -31,6 +33,7 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
         VerdictGiven(task=task, number=number, verdict=verdict),
         *([ApprovalRequested(approval=asked)] if asked else ()),
     )
+    await after_verdict(context, task)
 
 
 async def _evidence(context: RunContext, roles: Roles, state: TaskState) -> Evidence:

@@ -18,7 +18,7 @@ async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> Landing:
         if task.candidate is not None:
             candidates[task.unit] = task.candidate.commit
     composer = MergeComposer(context.repository.git, candidates, lambda unit: _message(context, unit), context.when)
-    lander = Lander(context.journal, context.gate, context.branch)
+    lander = Lander(context.journal, context.gate, context.branch, context.hooks)
     return await lander.land(f"round {len(context.state.trials) + 1}", tuple(candidates), composer)
 
 

@@ -8,9 +8,11 @@ from orchestrator.agent.ask import lost_call
 from orchestrator.crash import crash_point
 from orchestrator.domain.event import Event, Intent
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted
+from orchestrator.domain.event.outside import NotificationSending, NotificationSent, PushFinished, PushStarted
 from orchestrator.domain.event.run import EffectAbandoned
 from orchestrator.domain.event.work import ModelCalled
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.push import has_arrived
 from worktrees.merge import is_ancestor
 from worktrees.refs import sweep_ref_locks
 
@@ -31,6 +33,13 @@ async def _settled(context: RunContext, intent: Intent) -> Event:
         case LandingStarted() if await _has_landed(context, intent):
             return LandingFinished(
                 key=intent.key, branch=intent.branch, new=intent.new, tree=intent.tree, units=intent.units
+            )
+        case PushStarted() if await has_arrived(context, intent):
+            return PushFinished(key=intent.key, remote=intent.remote, branch=intent.branch, commit=intent.commit)
+        case NotificationSending(channel="command"):
+            detail = "the engine died while it was being sent"
+            return NotificationSent(
+                key=intent.key, channel=intent.channel, through=intent.through, is_sent=None, detail=detail
             )
         case _:
             return EffectAbandoned(task=intent.task, key=intent.key, reason="the engine died before it was done")

@@ -24,7 +24,9 @@ class Ended:
     detail: str = ""
 
 
-async def run(build: Build, log: Path, timeout_s: float, output_bytes: int, owner: int | None = None) -> Ended:
+async def run(
+    build: Build, log: Path, timeout_s: float, output_bytes: int, owner: int | None = None, stdin: str = ""
+) -> Ended:
     """Run to its end, into `log`; `owner` is who must be able to reopen the output from inside.
 
     Returns only after everything is dead, also when cancelled. Must be awaited in a thread that lives as long as the
@@ -38,7 +40,7 @@ async def run(build: Build, log: Path, timeout_s: float, output_bytes: int, owne
         output = OutputPipe(log, output_bytes, owner)
         stack.callback(output.close)
         try:
-            started = start(build, output.writer, stack)
+            started = start(build, output.writer, stack, stdin)
         except OSError as error:
             return Ended(Ending.NOT_STARTED, None, 0.0, 0, f"The sandbox could not be started: {error}.")
         finally:

@@ -83,8 +83,8 @@ class Started:
         return int(found[1]) if found else None
 
 
-def start(build: Build, writer: int, stack: contextlib.ExitStack) -> Started:
-    """Start a bubblewrap that prints to `writer`; its descriptors are closed with the stack.
+def start(build: Build, writer: int, stack: contextlib.ExitStack, stdin: str = "") -> Started:
+    """Start a bubblewrap that reads `stdin` and prints to `writer`; its descriptors are closed with the stack.
 
     Must be called in a thread that lives as long as the command may: the kernel ties the one's life to the other's.
 
@@ -94,7 +94,7 @@ def start(build: Build, writer: int, stack: contextlib.ExitStack) -> Started:
     info_source, info = _pipe(stack)
     status_source, status = _pipe(stack)
     try:
-        popen = _popen(build(info, status), writer, (info, status))
+        popen = _popen(build(info, status), _source(stdin, stack), writer, (info, status))
     finally:
         os.close(info)
         os.close(status)
@@ -108,11 +108,23 @@ def start(build: Build, writer: int, stack: contextlib.ExitStack) -> Started:
     return Started(popen, monitor, info_source, status_source)
 
 
-def _popen(words: list[str], writer: int, passed: tuple[int, int]) -> subprocess.Popen[bytes]:
+def _source(text: str, stack: contextlib.ExitStack) -> int:
+    """Where a text can be read: a file without a name, so that nobody has to feed a pipe."""
+    if not text:
+        return subprocess.DEVNULL
+    descriptor = os.memfd_create("stdin")
+    stack.callback(os.close, descriptor)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(text.encode("utf-8", "surrogateescape"))
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _popen(words: list[str], source: int, writer: int, passed: tuple[int, int]) -> subprocess.Popen[bytes]:
     with _expendable():
         return subprocess.Popen(
             words,
-            stdin=subprocess.DEVNULL,
+            stdin=source,
             stdout=writer,
             stderr=writer,
             env=ENVIRONMENT,

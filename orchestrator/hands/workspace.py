@@ -173,7 +173,7 @@ class LocalWorkspace:
                 min(command.timeout_s, limits.wall_s),
                 min(command.output_bytes, limits.output_bytes),
             )
-            ended = await process.run(build, call.log, timeout_s, output_bytes, sandbox.owner)
+            ended = await process.run(build, call.log, timeout_s, output_bytes, sandbox.owner, command.stdin)
             found = await to_thread.run_sync(self._collect, call)
         except OSError as error:
             return call.not_started(f"The host could not prepare the command: {error}.")

@@ -1,7 +1,7 @@
 """Reading a journal file: every event is held against its sum, so that what no writer wrote is never returned."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Self, cast
@@ -64,6 +64,12 @@ class Reader:
         """
         with explained(self.path):
             yield from map(self._parse, self.rows(after))
+
+    def of_kinds(self, kinds: Sequence[str], after: int = 0) -> Iterator[Recorded]:
+        """Events of some kinds with a seq above `after`, in order; raises as `read` does."""
+        named = ", ".join("?" * len(kinds))
+        with explained(self.path):
+            yield from map(self._parse, self._rows(f"seq > ? AND kind IN ({named})", after, *kinds))
 
     def session(self, session: str) -> list[Recorded]:
         """All events of one conversation, in order.

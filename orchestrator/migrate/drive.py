@@ -93,7 +93,8 @@ class MigrationRun:
         files = to_queue(self._context.state.files.values())
         if not files or not await self._may_land(name, files):
             return
-        lander = Lander(self._context.journal, _DrainableGate(self._context), self._context.branch)
+        context = self._context
+        lander = Lander(context.journal, _DrainableGate(context), context.branch, context.hooks)
         landing = await lander.land(name, [UnitId(file.path) for file in files], self._composer())
         await self._mark_landed()
         for ejected in landing.ejected:

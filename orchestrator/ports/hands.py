@@ -22,7 +22,8 @@ class Command(Frozen):
 
     `cwd` is relative to the workspace. `timeout_s` is wall time. With `writable` false the workspace is mounted
     read-only. `files` names files that the command writes outside the workspace and the caller wants back:
-    variable name → file name; the command finds each path in the environment variable.
+    variable name → file name; the command finds each path in the environment variable. `stdin` is what it reads on
+    its standard input.
     """
 
     line: str
@@ -32,6 +33,7 @@ class Command(Frozen):
     output_bytes: int = 64 * 1024 * 1024
     writable: bool = True
     files: dict[str, str] = Field(default_factory=dict)
+    stdin: str = ""
 
 
 class Ending(StrEnum):

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 
 import anyio
 
+from orchestrator.domain.check import Difference
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged, UnitEjected
 from orchestrator.domain.ids import CommitId, UnitId
+from orchestrator.domain.state import unit_task
 from orchestrator.ports.effect import effect
 from orchestrator.ports.gate import Gate, GateResult
+from orchestrator.ports.hooks import NO_HOOKS, Hooks, Moment
 from orchestrator.ports.ledger import Ledger
 from orchestrator.queue.branch import PrBranch
 from orchestrator.queue.compose import Clash, Composed, Composer
@@ -26,12 +29,13 @@ class Landing:
 
 
 class Lander:
-    """Lands units on one branch, one round at a time."""
+    """Lands units on one branch, one round at a time. What a hook vetoes is as red as what the gate refuses."""
 
-    def __init__(self, ledger: Ledger, gate: Gate, branch: PrBranch) -> None:
-        self._ledger = ledger
-        self._gate = gate
-        self._branch = branch
+    def __init__(self, ledger: Ledger, gate: Gate, branch: PrBranch, hooks: Hooks = NO_HOOKS) -> None:
+        self.ledger = ledger
+        self.gate = gate
+        self.branch = branch
+        self.hooks = hooks
 
     async def land(self, name: str, units: Sequence[UnitId], composer: Composer) -> Landing:
         """Find the units that are green together on top of the branch, land them, eject the guilty.
@@ -47,7 +51,7 @@ class Lander:
         """
         while True:
             try:
-                return await _Round(self._ledger, self._gate, self._branch, composer, name).run(tuple(units))
+                return await _Round(self, composer, name).run(tuple(units))
             except RefMoved:
                 continue  # somebody else moved the branch: judge again on top of what it is now
 
@@ -55,15 +59,17 @@ class Lander:
 class _Round:
     """One round against one value of the branch."""
 
-    def __init__(self, ledger: Ledger, gate: Gate, branch: PrBranch, composer: Composer, name: str) -> None:
-        self._ledger = ledger
-        self._gate = gate
-        self._branch = branch
+    def __init__(self, lander: Lander, composer: Composer, name: str) -> None:
+        self._ledger = lander.ledger
+        self._gate = lander.gate
+        self._branch = lander.branch
+        self._hooks = lander.hooks
         self._composer = composer
         self._name = name
         self._green: Composed | None = None
         self._blame: dict[UnitId, GateResult] = {}
         self._clashes: list[Clash] = []
+        self._vetoed: set[Units] = set()
 
     async def run(self, units: Units) -> Landing:
         landed = self._ledger.state.head
@@ -85,11 +91,16 @@ class _Round:
                 self._clashes.append(composed)
                 search = search.without(composed.unit)
             else:
-                search = search.answered(await self._is_green(trial, composed))
+                search = search.answered(await self._is_green(head, trial, composed))
         return search
 
-    async def _is_green(self, trial: Trial, composed: Composed) -> bool:
-        result = await self._gate.judge(composed.commit, composed.tree, f"queue {self._name}", fresh=trial.fresh)
+    async def _is_green(self, head: CommitId, trial: Trial, composed: Composed) -> bool:
+        fresh = trial.fresh and trial.units not in self._vetoed
+        result = await self._gate.judge(composed.commit, composed.tree, f"queue {self._name}", fresh=fresh)
+        if result.difference.is_green and (veto := await self._hooks.before(self._moment(head, trial.units, composed))):
+            self._vetoed.add(trial.units)
+            refused = Difference(problems=(f"refused by a hook: {veto}",))
+            result = result.model_copy(update={"difference": refused})
         await self._ledger.append(
             TrialJudged(
                 round=self._name,
@@ -115,6 +126,13 @@ class _Round:
             async with effect(self._ledger, started) as landing:
                 await self._branch.advance(old, green.commit, f"orchestrate: land {len(units)}")
                 landing.done = LandingFinished(key=key, branch=name, new=green.commit, tree=green.tree, units=units)
+        await self._hooks.after(self._moment(old or self._branch.base, units, green))
+
+    def _moment(self, head: CommitId, units: Units, composed: Composed) -> Moment:
+        commit = composed.commit
+        tasks = tuple(task for task in dict.fromkeys(map(unit_task, units)) if task in self._ledger.state.tasks)
+        landing = {"old": head, "new": commit, "tree": composed.tree, "units": list(units)}
+        return Moment("landing", commit, {"landing": landing}, tasks, span=(head, commit), view=commit)
 
     def _ejected(self, guilty: Units) -> tuple[UnitEjected, ...]:
         red = [

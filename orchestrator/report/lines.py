@@ -2,12 +2,13 @@
 
 from functools import singledispatch
 
-from orchestrator.domain.event import Event, Recorded, landing, migration, people, run, work
+from orchestrator.domain.event import Event, Recorded, landing, migration, outside, people, run, work
 from orchestrator.domain.plain import strip_controls
 from orchestrator.ports.search import Hit
 
 DETAIL = {"tool.called", "model.called", "turn.ended", "workspace.leasing", "workspace.leased", "candidate.taking"}
 DETAIL |= {"landing.started", "pr.opening", "effect.abandoned"}
+DETAIL |= {"hook.started", "notification.sending", "notification.sent", "push.started"}
 DETAIL |= {"snapshot.taking", "snapshot.taken", "ref.setting", "ref.set"}
 """Events that only `logs --all` shows."""
 
@@ -211,7 +212,9 @@ def _(event: work.SessionEnded) -> str:
 @say.register
 def _(event: landing.TrialJudged) -> str:
     d = event.difference
-    word = "green" if d.is_green else f"red ({len(d.new_failures)} new failures, {len(d.missing_tests)} missing)"
+    lost = f"{len(d.new_failures)} new failures, {len(d.missing_tests)} missing"
+    problems = "".join(f"; {problem}" for problem in d.problems)
+    word = "green" if d.is_green else f"red ({lost}{problems})"
     how = " (known)" if event.cached else " (second look)" if event.is_second_look else ""
     return f"union of {len(event.units)}: {word}{how}"
 
@@ -273,3 +276,38 @@ def _(event: people.ApprovalDecided) -> str:
 @say.register
 def _(event: run.ClockJumped) -> str:
     return f"the clock was set, or the machine slept: {event.by_s:+.0f} s"
+
+
+@say.register
+def _(event: outside.HookStarted) -> str:
+    return f"{event.point}: hook {event.hook} runs ({event.command})"
+
+
+@say.register
+def _(event: outside.HookFinished) -> str:
+    reason = f": {event.reason}" if event.reason else ""
+    return f"{event.point}: hook {event.hook} {_ANSWERS[event.decision]}{reason} ({event.seconds:.1f} s)"
+
+
+_ANSWERS = {"allow": "allows it", "veto": "vetoes it", "stop": "stops the run", "failed": "failed, which is ignored"}
+
+
+@say.register
+def _(event: outside.NotificationSending) -> str:
+    return f"notifying by {event.channel}: {event.notification}"
+
+
+@say.register
+def _(event: outside.NotificationSent) -> str:
+    word = "may have been sent" if event.is_sent is None else "sent" if event.is_sent else "not sent"
+    return f"notification by {event.channel} {word}" + (f": {event.detail}" if event.detail else "")
+
+
+@say.register
+def _(event: outside.PushStarted) -> str:
+    return f"pushing {event.branch} to {event.remote}"
+
+
+@say.register
+def _(event: outside.PushFinished) -> str:
+    return f"pushed {event.branch} to {event.remote} at {event.commit[:12]}"

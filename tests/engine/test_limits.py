@@ -86,7 +86,7 @@ async def test_scripted_fallbacks_go_on_after_a_resume_where_they_stood(bench: B
     assert (first.exit_code, first.state.spent.calls) == (5, 2)
     again = await bench.resume(*items, roles=roles, budget={"calls": 50})
     assert (again.exit_code, status(again, "a")) == (0, TaskStatus.MERGED)
-    assert again.state.answers[spare, "worker", TaskId("a")] == 2
+    assert again.state.answers[f"worker a {spare}"] == 2
     assert failures(again) == ["quota-exhausted"] * 2
 
 

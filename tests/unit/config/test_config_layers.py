@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.config.layers import defaults_path, leaves, load, user_path
+from orchestrator.config.layers import defaults_path, leaves, load, merged, user_path
 from orchestrator.config.model import Config
 from orchestrator.config.toml import dotted, read_toml
 from orchestrator.errors import UsageProblem
@@ -113,6 +113,46 @@ def test_the_repository_may_not_decide_what_it_may_reach(tmp_path: Path, reposit
     with pytest.raises(UsageProblem, match="--trust-project"):
         load(repository, environ=environ(tmp_path))
     load(repository, trust_project=True, environ=environ(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[notify]\ncommand = 'x'\n", 2),
+        ("[notify]\ndir = '/tmp'\n", 2),
+        ("[pr]\npush = 'origin'\n", 2),
+        ("[[hooks]]\non = 'before_run'\nrun = 'a'\n[[hooks]]\non = 'after_run'\nrun = 'b'\ntrusted = true\n", 7),
+    ],
+)
+def test_no_trust_lets_a_repository_act_as_the_user(tmp_path: Path, repository: Path, text: str, line: int) -> None:
+    (repository / "orchestrate.toml").write_text(text)
+    with pytest.raises(UsageProblem, match=rf"orchestrate\.toml:{line}: .* acts as you"):
+        load(repository, trust_project=True, environ=environ(tmp_path))
+
+
+def test_hooks_of_all_layers_add_up_once_each(tmp_path: Path, repository: Path) -> None:
+    user_file(tmp_path, "[[hooks]]\non = 'before_run'\nrun = 'user'\ntrusted = true\n")
+    (repository / "orchestrate.toml").write_text("[[hooks]]\non = ['after_tool']\nrun = 'project'\n")
+    variables = environ(tmp_path, ORCHESTRATE__HOOKS='[{"on": "after_tool", "run": "variable"}]')
+    flags = {"hooks": [{"on": "after_tool", "run": "project"}]}
+    loaded = load(repository, flags, environ=variables)
+    assert [hook.run for hook in loaded.config.hooks] == ["user", "project", "variable"]
+    assert loaded.origins["hooks"].count(",") == 3
+    again = merged(loaded.config.model_dump(mode="json", by_alias=True), flags)
+    assert [hook.run for hook in Config.model_validate(again).hooks] == ["user", "project", "variable"]
+
+
+def test_a_wrong_hook_is_named_by_its_place_in_its_own_file(tmp_path: Path, repository: Path) -> None:
+    user_file(tmp_path, "[[hooks]]\non = 'before_run'\nrun = 'user'\n")
+    (repository / "orchestrate.toml").write_text("[[hooks]]\non = 'before_lunch'\nrun = 'x'\n")
+    with pytest.raises(UsageProblem, match=r"orchestrate\.toml:2: hooks\[0\]\.on"):
+        load(repository, environ=environ(tmp_path))
+
+
+def test_nobody_can_be_notified_of_what_never_happens(tmp_path: Path) -> None:
+    user_file(tmp_path, "[notify]\non = ['run.finished']\n")
+    with pytest.raises(UsageProblem, match=r":2: notify.*run\.finished"):
+        load(None, environ=environ(tmp_path))
 
 
 def test_a_file_that_is_not_utf8_is_told(tmp_path: Path, repository: Path) -> None:

@@ -162,7 +162,7 @@ def test_answers_are_counted_by_the_model_that_was_asked_and_the_longest_pause_o
     spoken = replied(Usage(calls=1), 2).model_copy(update={"model": "calls-itself-so"})
     tries = [called(0, "usual"), failed(0, 9), called(1, "usual"), failed(1, 5), called(2, "spare"), spoken]
     state = fold(record(created(), session(), *tries))
-    assert state.answers == {("usual", "worker", API): 2, ("spare", "worker", API): 1}
+    assert state.answers == {f"worker {API} usual": 2, f"worker {API} spare": 1}
     assert state.pauses == {"openai": START + timedelta(minutes=9)}
 
 

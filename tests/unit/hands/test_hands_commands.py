@@ -100,6 +100,12 @@ async def test_scripts_may_open_their_error_output_by_its_name(shell: Any) -> No
     ).output == ("one\ntwo\nthree\nfour\n")
 
 
+async def test_a_command_reads_what_it_is_given(shell: Any) -> None:
+    told = "ä" * 300_000
+    assert (await shell("wc -m", stdin=told)).output.strip() == "300000"
+    assert (await shell("cat /dev/stdin", stdin="again")).output == "again"
+
+
 async def test_standard_input_is_empty(shell: Any) -> None:
     assert (await shell("wc -c")).output.strip() == "0"
 

@@ -1,0 +1,149 @@
+"""Lifecycle hooks: which of them a point of a run calls for, and what the answer of one means. Pure."""
+
+import json
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.globs import is_glob, matches
+
+Scope = Literal["run", "turn", "tool", "attempt", "verdict", "landing"]
+Point = Literal[
+    "before_run",
+    "after_run",
+    "before_turn",
+    "after_turn",
+    "before_tool",
+    "after_tool",
+    "before_attempt",
+    "after_attempt",
+    "before_verdict",
+    "after_verdict",
+    "before_landing",
+    "after_landing",
+]
+Decision = Literal["allow", "veto", "stop", "failed"]
+
+VETO_EXIT = 2
+REASON_CHARS = 2_000
+_WITHOUT_PATHS = frozenset({"before_run", "after_run", "before_turn", "after_turn", "before_attempt"})
+
+
+def _listed(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+
+
+class HookMatch(Frozen):
+    """What a hook is limited to: globs, of which one must fit; empty fits everything. All that are given must fit."""
+
+    tool: Words = ()
+    task: Words = ()
+    path: Words = ()
+
+    @model_validator(mode="after")
+    def _globs(self) -> "HookMatch":
+        for glob in (*self.tool, *self.task, *self.path):
+            if not is_glob(glob):
+                raise ValueError(f"{glob!r} is no glob")
+        return self
+
+
+class Hook(Frozen):
+    """One `[[hooks]]` table. `on_error` None means: veto at before_* points, ignore at after_* points."""
+
+    on: Annotated[tuple[Point, ...], BeforeValidator(_listed), Field(min_length=1)]
+    run: Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
+    match: HookMatch = HookMatch()
+    timeout_s: Annotated[float, Field(gt=0)] = 60.0
+    trusted: bool = False
+    on_error: Literal["veto", "ignore"] | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> "Hook":
+        for point in self.on:
+            if self.match.tool and not point.endswith("_tool"):
+                raise ValueError(f"match.tool can only be given for before_tool and after_tool, not for {point}")
+            if self.match.task and point.endswith("_run"):
+                raise ValueError(f"match.task cannot be given for {point}, which belongs to no task")
+            if self.match.path and point in _WITHOUT_PATHS:
+                raise ValueError(f"match.path cannot be given for {point}, which knows no paths")
+            if self.on_error == "veto" and point.startswith("after_"):
+                raise ValueError(f"on_error = 'veto' cannot be given for {point}: what has happened cannot be vetoed")
+        return self
+
+    def vetoes_on_error(self, point: Point) -> bool:
+        """Whether a failure of the hook itself counts as its veto."""
+        return point.startswith("before_") and self.on_error != "ignore"
+
+
+class Answer(Frozen):
+    """What one run of a hook came to. `failed` is a failure that counts as nothing."""
+
+    decision: Decision
+    reason: str = ""
+
+
+def applies(hook: Hook, point: Point, tasks: Iterable[str], tool: str, paths: Iterable[str]) -> bool:
+    """Whether a hook is to run at a point that is about these tasks, this tool (empty for none) and these paths."""
+    match = hook.match
+    return (
+        point in hook.on
+        and (not match.tool or any(fnmatchcase(tool, glob) for glob in match.tool))
+        and (not match.task or _any_fits(match.task, tasks))
+        and (not match.path or _any_fits(match.path, paths))
+    )
+
+
+def _any_fits(globs: Iterable[str], names: Iterable[str]) -> bool:
+    names = tuple(names)
+    return any(matches(glob, name) for glob in globs for name in names)
+
+
+def understand(hook: Hook, point: Point, exit_code: int | None, trouble: str, stdout: str, stderr: str) -> Answer:
+    """What a hook means by its exit code and output.
+
+    Args:
+        hook: the hook that ran.
+        point: where.
+        exit_code: None if it did not exit by itself.
+        trouble: in words, why it did not.
+        stdout: its standard output, on which it may answer in JSON.
+        stderr: its standard error, the reason where it vetoes by exit code.
+    """
+    if exit_code == VETO_EXIT:
+        return Answer(decision="veto", reason=_reason(stderr, stdout) or "it gave no reason")
+    if exit_code != 0:
+        said = _reason(stderr, stdout)
+        why = (trouble or f"exit code {exit_code}") + (f": {said}" if said else "")
+        return _failure(hook, point, f"it failed ({why})")
+    told = _object(stdout)
+    if told is None or "decision" not in told:
+        return Answer(decision="allow")
+    decision, reason = told["decision"], told.get("reason") or "it gave no reason"
+    if decision == "allow":
+        return Answer(decision="allow", reason=str(told.get("reason") or "")[:REASON_CHARS])
+    if decision in ("veto", "stop"):
+        return Answer(decision=decision, reason=str(reason)[:REASON_CHARS])
+    return _failure(hook, point, f'it answered "decision": {json.dumps(decision)}, which is none of allow, veto, stop')
+
+
+def _failure(hook: Hook, point: Point, why: str) -> Answer:
+    return Answer(decision="veto" if hook.vetoes_on_error(point) else "failed", reason=why[:REASON_CHARS])
+
+
+def _reason(*texts: str) -> str:
+    return next((text.strip()[-REASON_CHARS:] for text in texts if text.strip()), "")
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

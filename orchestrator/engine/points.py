@@ -1,0 +1,94 @@
+"""The points of a run at which hooks are asked and told, as far as the engine itself comes by them."""
+
+from orchestrator.domain.attempt import Attempt
+from orchestrator.domain.hooks import Scope
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.state import TaskState, unit_id
+from orchestrator.domain.verdict import Verdict, VerdictKind
+from orchestrator.engine.context import RunContext
+from orchestrator.errors import PersonNeeded
+from orchestrator.ports.hooks import Moment
+
+AFTER_RUN = "end"
+"""The one occurrence of the end of a run."""
+
+
+async def before_run(context: RunContext) -> None:
+    """Ask whether this process may work on the run.
+
+    Raises:
+        PersonNeeded: a hook vetoes it.
+    """
+    epoch = context.state.epoch
+    veto = await context.hooks.before(Moment("run", f"epoch-{epoch}", {"epoch": epoch}))
+    if veto is not None:
+        raise PersonNeeded(f"the run may not go on: {veto}; resume it when that is settled")
+
+
+async def after_run(context: RunContext) -> None:
+    """Tell how the run ended, once, whichever process comes to it."""
+    ended = context.state.ended
+    if ended is None:
+        return
+    pr = context.state.pr
+    facts = {
+        "outcome": ended.outcome,
+        "reason": ended.reason,
+        "exit": ended.exit,
+        "pr": {"forge": pr.forge, "ref": pr.ref, "url": pr.url} if pr else None,
+    }
+    await context.hooks.after(Moment("run", AFTER_RUN, facts))
+
+
+async def before_attempt(context: RunContext, state: TaskState, attempt: Attempt) -> str | None:
+    """Why an attempt may not begin."""
+    return await context.hooks.before(_moment("attempt", state, attempt))
+
+
+async def after_attempt(context: RunContext, task: TaskId) -> None:
+    """Tell how the latest attempt ended."""
+    state = context.state.tasks[task]
+    end = state.ends[-1]
+    handoff = end.handoff.model_dump(mode="json") if end.handoff else None
+    told = {"exit": end.exit, "detail": end.detail, "handoff": handoff}
+    await context.hooks.after(_moment("attempt", state, state.attempts[-1], **told))
+
+
+async def standing(context: RunContext, task: TaskId, verdict: Verdict) -> Verdict:
+    """The verdict if it may stand. A merge that is vetoed becomes a rejection; another verdict cannot be vetoed."""
+    veto = await context.hooks.before(_of_verdict(context.state.tasks[task], verdict))
+    if veto is None or verdict.kind != VerdictKind.MERGE:
+        return verdict
+    return verdict.model_copy(update={"kind": VerdictKind.REJECT, "reasons": (f"refused by a hook: {veto}",)})
+
+
+async def after_verdict(context: RunContext, task: TaskId) -> None:
+    """Tell the verdict on the latest attempt."""
+    state = context.state.tasks[task]
+    await context.hooks.after(_of_verdict(state, state.verdicts[-1].verdict))
+
+
+def _of_verdict(state: TaskState, verdict: Verdict) -> Moment:
+    told = verdict.model_dump(mode="json", include={"kind", "reasons", "receipts"})
+    return _moment("verdict", state, state.attempts[-1], verdict=told)
+
+
+def _moment(scope: Scope, state: TaskState, attempt: Attempt, **told: object) -> Moment:
+    """About an attempt: what it starts from while it has no candidate, then what it made."""
+    spec = state.spec
+    candidate = next((taken for taken in state.candidates if taken.number == attempt.number), None)
+    about = {
+        "number": attempt.number,
+        "mode": attempt.mode,
+        "model": attempt.model,
+        "base": attempt.base,
+        "candidate": candidate.commit if candidate else None,
+    }
+    return Moment(
+        scope=scope,
+        name=unit_id(spec.id, attempt.number),
+        facts={"task": spec.model_dump(mode="json"), "attempt": about, **told},
+        tasks=(spec.id,),
+        span=(attempt.base, candidate.commit) if candidate else None,
+        view=candidate.commit if candidate else attempt.start or attempt.base,
+    )

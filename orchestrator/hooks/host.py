@@ -1,0 +1,125 @@
+"""A command of the user's own, on this machine as the user: bounded in time and output, ended with all it started."""
+
+import os
+import shutil
+import signal
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from time import monotonic
+
+import anyio
+from anyio import BrokenResourceError, CancelScope, ClosedResourceError
+from anyio.abc import ByteReceiveStream, Process
+
+from orchestrator.errors import EnvironmentProblem
+
+OUTPUT_BYTES = 64 * 1024
+"""Most that is kept of each of a command's two outputs; what comes after is read and dropped."""
+_LAST_WORDS_S = 1.0
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did; `exit_code` is None where `trouble` says why it did not exit by itself."""
+
+    exit_code: int | None
+    stdout: str
+    stderr: str
+    seconds: float
+    trouble: str = ""
+
+
+async def run_on_host(command: str, told: str, cwd: Path, timeout_s: float) -> Ran:
+    """Run a command line with `told` on its standard input; its whole process group is killed when this returns.
+
+    Raises:
+        EnvironmentProblem: it could not be started.
+    """
+    begun = monotonic()
+    process = await _started(command, cwd)
+    out, err = _Kept(), _Kept()
+    try:
+        code = await _attend(process, told.encode("utf-8", "surrogateescape"), (out, err), timeout_s)
+    finally:
+        if process.returncode is None:
+            _end_group(process)
+        with CancelScope(shield=True):
+            await process.aclose()
+    trouble = f"it was ended after {timeout_s:g} s" if code is None else ""
+    if code is not None and code < 0:
+        trouble = f"it was ended by signal {-code}"
+        code = None
+    return Ran(code, out.text, err.text, round(monotonic() - begun, 3), trouble)
+
+
+async def _attend(process: Process, told: bytes, kept: tuple["_Kept", "_Kept"], timeout_s: float) -> int | None:
+    """Until the command exits; its exit code, None if it was late. What it left running is ended then."""
+    code = None
+    with anyio.move_on_after(timeout_s):
+        async with anyio.create_task_group() as pipes:
+            pipes.start_soon(_feed, process, told)
+            pipes.start_soon(kept[0].drain, process.stdout)
+            pipes.start_soon(kept[1].drain, process.stderr)
+            code = await process.wait()
+            _end_group(process)
+            pipes.cancel_scope.deadline = anyio.current_time() + _LAST_WORDS_S
+    return code
+
+
+async def _started(command: str, cwd: Path) -> Process:
+    try:
+        with CancelScope(shield=True):  # what has been started must not be forgotten
+            process = await anyio.open_process(
+                [*_tied_to_us(), "/bin/sh", "-c", command],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=cwd,
+                start_new_session=True,
+            )
+    except OSError as error:
+        raise EnvironmentProblem(f"the command {command!r} could not be started in {cwd}: {error.strerror}") from error
+    return process
+
+
+@cache
+def _tied_to_us() -> tuple[str, ...]:
+    """A prefix that has the kernel kill the command when we die; empty where there is no such tool."""
+    tool = shutil.which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin")
+    prefix = (tool, "--pdeathsig", "KILL", "--") if tool else ()
+    works = prefix and not subprocess.run([*prefix, "/bin/true"], capture_output=True, check=False).returncode
+    return prefix if works else ()
+
+
+class _Kept:
+    """The beginning of an output."""
+
+    def __init__(self) -> None:
+        self._content = bytearray()
+
+    async def drain(self, stream: ByteReceiveStream | None) -> None:
+        assert stream is not None
+        async for chunk in stream:
+            self._content += chunk[: OUTPUT_BYTES - len(self._content)]
+
+    @property
+    def text(self) -> str:
+        return self._content.decode("utf-8", "replace")
+
+
+async def _feed(process: Process, content: bytes) -> None:
+    assert process.stdin is not None
+    try:
+        await process.stdin.send(content)
+        await process.stdin.aclose()
+    except (BrokenResourceError, ClosedResourceError):
+        return  # it does not care for what it is told
+
+
+def _end_group(process: Process) -> None:
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return

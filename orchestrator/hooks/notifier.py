@@ -1,0 +1,184 @@
+"""Tells somebody outside of what happens in a run: by a command, at most once, and by files, each exactly once.
+
+What is due is every event of a configured kind behind the channel's mark in the state, so that a process that died
+before it could tell is made up for by the next one. A command's mark moves before it runs, a file's after it stands.
+"""
+
+import json
+import os
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+from anyio import to_thread
+
+from orchestrator.config.model import NotifySettings
+from orchestrator.domain.event import Recorded, to_body
+from orchestrator.domain.event.outside import Channel, NotificationSending, NotificationSent
+from orchestrator.errors import EnvironmentProblem, OrchestrateError
+from orchestrator.hooks.host import run_on_host
+from orchestrator.ports.effect import effect
+from orchestrator.ports.ledger import Ledger
+
+SCHEMA = 1
+"""Of the object that is sent; `docs/notifications.md` has it."""
+_MOST_EVENTS = 100
+"""Most that one object tells of; what is older stands in the journal."""
+_DETAIL_CHARS = 500
+Describe = Callable[[Recorded], str]
+
+
+def channels(settings: NotifySettings) -> tuple[Channel, ...]:
+    """Those that are configured."""
+    wanted: tuple[tuple[Channel, str], ...] = (("command", settings.command.strip()), ("dir", settings.dir))
+    return tuple(channel for channel, value in wanted if value)
+
+
+class Notifier:
+    """Sends while `alive`, from `begin` on; what is left is sent before `alive` ends. A listener of the journal."""
+
+    def __init__(self, settings: NotifySettings, ledger: Ledger, root: Path, describe: Describe) -> None:
+        self._settings = settings
+        self._ledger = ledger
+        self._root = root
+        self._describe = describe
+        self._due: dict[Channel, deque[Recorded]] = {channel: deque() for channel in channels(settings)}
+        self._begun = anyio.Event()
+        self._closing = anyio.Event()
+        self._news = anyio.Event()
+
+    def recorded(self, recorded: Recorded) -> None:
+        """Something was recorded; it is due if it is of a kind to be told of and behind the channel's mark."""
+        if recorded.event.kind not in self._settings.on:
+            return
+        for channel, due in self._due.items():
+            if recorded.seq > self._ledger.state.notified.get(channel, 0):
+                due.append(recorded)
+        self._tell_loops()
+
+    def begin(self) -> None:
+        """Nothing that an earlier process began is open any more: what is due may be sent."""
+        self._begun.set()
+
+    @asynccontextmanager
+    async def alive(self, earlier: Iterable[Recorded]) -> AsyncIterator[None]:
+        """Send while the block lasts; `earlier` is what was recorded before it."""
+        for recorded in earlier:
+            self.recorded(recorded)
+        tasks = anyio.create_task_group()
+        await tasks.__aenter__()  # by hand: an exception of the block must not come out wrapped in a group
+        for channel in self._due:
+            tasks.start_soon(self._follow, channel)
+        try:
+            yield
+        finally:
+            self._begun.set()
+            self._closing.set()
+            self._tell_loops()
+            await tasks.__aexit__(None, None, None)
+
+    def _tell_loops(self) -> None:
+        self._news.set()
+        self._news = anyio.Event()
+
+    async def _follow(self, channel: Channel) -> None:
+        await self._begun.wait()
+        due = self._due[channel]
+        while True:
+            is_last = self._closing.is_set()
+            news = self._news
+            if due:
+                await self._send(channel)
+                if channel == "command":
+                    with anyio.move_on_after(self._settings.quiet_s):
+                        await self._closing.wait()
+            if is_last:
+                return
+            await news.wait()
+
+    async def _send(self, channel: Channel) -> None:
+        """Send what is due; what could not be sent as a file stays due, and the journal says why."""
+        due = self._due[channel]
+        try:
+            if channel == "command":
+                batch = list(due)
+                due.clear()
+                await self._run_command(batch)
+                return
+            while due:
+                await self._write_file(due[0])
+                due.popleft()
+        except OrchestrateError:
+            return
+
+    async def _run_command(self, batch: Sequence[Recorded]) -> None:
+        sending = self._sending("command", batch[-1])
+        async with effect(self._ledger, sending) as happening:
+            told = json.dumps(self._told(sending.notification, batch), ensure_ascii=False)
+            ran = await run_on_host(self._settings.command, told, self._root, self._settings.timeout_s)
+            problem = ran.trouble or (f"exit code {ran.exit_code}" if ran.exit_code else "")
+            happening.done = NotificationSent(
+                key=sending.key,
+                channel="command",
+                through=sending.through,
+                is_sent=not problem,
+                detail=f"{problem} {ran.stderr.strip()[-_DETAIL_CHARS:]}".strip() if problem else "",
+            )
+
+    async def _write_file(self, recorded: Recorded) -> None:
+        sending = self._sending("dir", recorded)
+        async with effect(self._ledger, sending) as happening:
+            told = json.dumps(self._told(sending.notification, [recorded]), ensure_ascii=False, indent=1)
+            await to_thread.run_sync(_put, Path(self._settings.dir), f"{sending.notification}.json", told)
+            happening.done = NotificationSent(key=sending.key, channel="dir", through=sending.through, is_sent=True)
+
+    def _sending(self, channel: Channel, last: Recorded) -> NotificationSending:
+        return NotificationSending(
+            key=self._ledger.next_key(f"notification/{channel}/{last.seq}"),
+            channel=channel,
+            notification=f"{self._ledger.state.run.run}-{last.seq}",
+            through=last.seq,
+        )
+
+    def _told(self, key: str, batch: Sequence[Recorded]) -> dict[str, Any]:
+        run = self._ledger.state.run
+        return {
+            "schema": SCHEMA,
+            "key": key,
+            "run": run.run,
+            "goal": run.goal,
+            "repository": run.repository,
+            "branch": run.branch,
+            "left_out": max(len(batch) - _MOST_EVENTS, 0),
+            "events": [self._event(recorded) for recorded in batch[-_MOST_EVENTS:]],
+        }
+
+    def _event(self, recorded: Recorded) -> dict[str, Any]:
+        return {
+            "seq": recorded.seq,
+            "at": recorded.at.isoformat(),
+            "kind": recorded.event.kind,
+            "task": recorded.event.task,
+            "text": self._describe(recorded),
+            "event": json.loads(to_body(recorded.event)),
+        }
+
+
+def _put(directory: Path, name: str, text: str) -> None:
+    """Write a file whole or not at all; one that stands is the same already."""
+    directory = directory.expanduser()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        if (directory / name).exists():
+            return
+        new = directory / f".{name}.new"
+        with new.open("w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(directory / name)
+    except OSError as error:
+        raise EnvironmentProblem(f"no notification can be written to {directory}: {error.strerror}") from error

@@ -1,0 +1,164 @@
+"""Runs the hooks that a moment calls for, one after the other, each booked before and after."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from orchestrator.domain.event.outside import HookFinished, HookStarted
+from orchestrator.domain.hooks import Answer, Hook, Point, Scope, applies, understand
+from orchestrator.errors import JournalProblem, OrchestrateError, PersonNeeded
+from orchestrator.hooks.host import Ran, run_on_host
+from orchestrator.hooks.sandboxed import run_sandboxed
+from orchestrator.ports.effect import effect
+from orchestrator.ports.hands import Hands, Workspace
+from orchestrator.ports.hooks import Moment
+from orchestrator.ports.ledger import Ledger
+from worktrees.diff import diff
+from worktrees.errors import GitError
+from worktrees.git import Git
+from worktrees.names import printable
+
+SCHEMA = 1
+"""Of the object that hooks read; `docs/hooks.md` has it. Raised when a key changes its meaning or goes."""
+
+
+def effect_name_of(point: Point, moment: str, number: int) -> str:
+    """The name of the effect that a hook is, by which is known whether it was begun before."""
+    return f"hook/{point}/{moment}/{number}"
+
+
+@dataclass(frozen=True)
+class _Due:
+    """A hook that is to run: its place in the configuration, where, and the effect's name."""
+
+    number: int
+    hook: Hook
+    point: Point
+    name: str
+
+
+class RunHooks:
+    """A `ports.Hooks` on the configured commands. `root` is where trusted ones stand: the user's repository."""
+
+    def __init__(self, hooks: Sequence[Hook], ledger: Ledger, hands: Hands, git: Git, root: Path) -> None:
+        self._hooks = tuple(enumerate(hooks, start=1))
+        self._ledger = ledger
+        self._hands = hands
+        self._git = git
+        self._root = root
+
+    def care_for(self, scope: Scope) -> bool:
+        """Whether a hook is configured for such moments."""
+        return any(point in hook.on for _, hook in self._hooks for point in (f"before_{scope}", f"after_{scope}"))
+
+    async def before(self, moment: Moment) -> str | None:
+        """The first veto; hooks after it are not asked."""
+        due, paths = await self._due("before", moment)
+        for one in due:
+            answer = await self._run(one, moment, paths)
+            who = f"hook {one.number} (`{one.hook.run}`)"
+            if answer.decision == "stop":
+                raise PersonNeeded(f"{who} stops the run at {one.point}: {answer.reason}; resume when that is settled")
+            if answer.decision == "veto":
+                return f"{who}: {answer.reason}"
+        return None
+
+    async def after(self, moment: Moment) -> None:
+        """Tell every hook that has not been told, here or by a process that died."""
+        due, paths = await self._due("after", moment)
+        for one in due:
+            if self._ledger.state.tries[one.name]:
+                continue
+            try:
+                await self._run(one, moment, paths)
+            except JournalProblem:
+                raise
+            except (OrchestrateError, GitError):
+                continue  # what could not be told is in the journal as abandoned
+
+    async def _due(self, when: str, moment: Moment) -> tuple[list[_Due], tuple[str, ...]]:
+        point = cast(Point, f"{when}_{moment.scope}")
+        asked = [(number, hook) for number, hook in self._hooks if point in hook.on]
+        if not asked:
+            return [], ()
+        paths = moment.paths
+        if moment.span is not None:
+            paths = tuple(map(printable, (await diff(self._git, *moment.span)).paths))
+        due = [
+            _Due(number, hook, point, effect_name_of(point, moment.name, number))
+            for number, hook in asked
+            if applies(hook, point, moment.tasks, moment.tool, paths)
+        ]
+        return due, paths
+
+    async def _run(self, due: _Due, moment: Moment, paths: tuple[str, ...]) -> Answer:
+        ledger, hook = self._ledger, due.hook
+        key = ledger.next_key(due.name)
+        told = json.dumps(self._told(due, key, moment, paths), ensure_ascii=False)
+        started = HookStarted(
+            key=key,
+            task=moment.tasks[0] if len(moment.tasks) == 1 else None,
+            point=due.point,
+            hook=due.number,
+            command=hook.run,
+            is_trusted=hook.trusted,
+            input=await ledger.keep(told),
+        )
+        async with effect(ledger, started) as running:
+            ran = await self._ran(hook, told, moment)
+            answer = understand(hook, due.point, ran.exit_code, ran.trouble, ran.stdout, ran.stderr)
+            running.done = HookFinished(
+                key=key,
+                task=started.task,
+                point=due.point,
+                hook=due.number,
+                decision=answer.decision,
+                reason=answer.reason,
+                exit_code=ran.exit_code,
+                stdout=await ledger.keep(ran.stdout),
+                stderr=await ledger.keep(ran.stderr),
+                seconds=ran.seconds,
+            )
+        return answer
+
+    def _told(self, due: _Due, key: str, moment: Moment, paths: tuple[str, ...]) -> dict[str, Any]:
+        run = self._ledger.state.run
+        return {
+            "schema": SCHEMA,
+            "point": due.point,
+            "key": key,
+            "run": {
+                "id": run.run,
+                "mode": run.mode,
+                "goal": run.goal,
+                "repository": run.repository,
+                "base": run.base,
+                "branch": run.branch,
+                "target": run.target,
+                "head": self._ledger.state.head,
+            },
+            "tasks": list(moment.tasks),
+            "paths": list(paths),
+            **moment.facts,
+        }
+
+    async def _ran(self, hook: Hook, told: str, moment: Moment) -> Ran:
+        if hook.trusted:
+            return await run_on_host(hook.run, told, self._root, hook.timeout_s)
+        async with self._view(moment) as workspace:
+            return await run_sandboxed(hook.run, told, workspace, hook.timeout_s)
+
+    @asynccontextmanager
+    async def _view(self, moment: Moment) -> AsyncIterator[Workspace]:
+        if moment.view is not None and not isinstance(moment.view, str):
+            yield moment.view
+            return
+        state = self._ledger.state
+        workspace = await self._hands.open(moment.view or state.head or state.run.base, f"hook {moment.name}")
+        try:
+            yield workspace
+        finally:
+            await workspace.close()

@@ -1,0 +1,41 @@
+"""A command that nobody vouches for: in the sandbox, on a workspace that it can read and not write."""
+
+from anyio import to_thread
+
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.hands.reading import read_ends
+from orchestrator.hands.run import run_command
+from orchestrator.hooks.host import OUTPUT_BYTES, Ran
+from orchestrator.ports.hands import Command, Ending, Workspace
+
+_STDOUT = "ORCHESTRATE_STDOUT"
+_LOG_BYTES = 1024 * 1024
+
+
+async def run_sandboxed(command: str, told: str, workspace: Workspace, timeout_s: float) -> Ran:
+    """Run a command line with `told` on its standard input.
+
+    Raises:
+        EnvironmentProblem: it could not be started.
+    """
+    result = await run_command(
+        workspace,
+        Command(
+            line=f'exec >"${_STDOUT}"\n{command}',
+            stdin=told,
+            timeout_s=timeout_s,
+            output_bytes=_LOG_BYTES,
+            writable=False,
+            files={_STDOUT: "stdout"},
+        ),
+    )
+    if result.ending == Ending.NOT_STARTED:
+        raise EnvironmentProblem(f"the command {command!r} could not be started in the sandbox: {result.detail}")
+    trouble = "" if result.ending == Ending.EXITED else f"{result.ending} after {result.seconds:.1f} s"
+    return Ran(
+        exit_code=result.exit_code,
+        stdout=result.files.get(_STDOUT, b"")[:OUTPUT_BYTES].decode("utf-8", "replace"),
+        stderr=await to_thread.run_sync(read_ends, result.log),
+        seconds=round(result.seconds, 3),
+        trouble=trouble,
+    )

@@ -1,0 +1,67 @@
+"""Lifecycle hooks as the rest of the house sees them: a moment is told, and before it happens it may be vetoed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from orchestrator.domain.hooks import Scope
+from orchestrator.domain.ids import CommitId, TaskId
+from orchestrator.ports.hands import Workspace
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Something that is about to happen in a run, or just did.
+
+    `name` is unique in the run for its scope and the same again after a crash. `facts` are what hooks are told beside
+    the run itself, as JSON values. `span` are two commits between which the paths differ that this is about.
+    `view` is what a sandboxed hook sees: a workspace that stands, or a commit; None for what has landed.
+    """
+
+    scope: Scope
+    name: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    tasks: tuple[TaskId, ...] = ()
+    tool: str = ""
+    paths: tuple[str, ...] = ()
+    span: tuple[CommitId, CommitId] | None = None
+    view: Workspace | CommitId | None = None
+
+
+class Hooks(Protocol):
+    """Whoever is to be asked before something happens, and told after it."""
+
+    def care_for(self, scope: Scope) -> bool:
+        """Whether anybody is to be asked or told of such moments, where making one costs something."""
+        ...
+
+    async def before(self, moment: Moment) -> str | None:
+        """Why this may not happen; None if it may.
+
+        Raises:
+            PersonNeeded: a hook wants the run to stop.
+            EnvironmentProblem: a hook could not be run at all.
+        """
+        ...
+
+    async def after(self, moment: Moment) -> None:
+        """Tell what happened, at most once, whatever comes of it."""
+        ...
+
+
+class NoHooks:
+    """Nobody is asked and nobody is told."""
+
+    def care_for(self, scope: Scope) -> bool:
+        """Nobody does."""
+        return False
+
+    async def before(self, moment: Moment) -> str | None:
+        """Anything may happen."""
+        return None
+
+    async def after(self, moment: Moment) -> None:
+        """Nothing comes of it."""
+
+
+NO_HOOKS = NoHooks()
