@@ -5,6 +5,8 @@ from typing import Any
 from orchestrator.agent.spec import SessionSpec
 from orchestrator.domain.chat import Message, Reply, Request
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
+from orchestrator.domain.price import Price
+from orchestrator.domain.usage import Usage
 from orchestrator.llm.budget import Budget
 from orchestrator.llm.errors import ModelError
 from orchestrator.llm.retry import RetryPolicy, complete_with_retries
@@ -21,29 +23,52 @@ class Asker:
         self._ledger = ledger
         self._policy = policy
         self._budget = budget
+        self._prices: dict[str, Price | None] = {}
 
     async def ask(self, spec: SessionSpec, turn: int, messages: tuple[Message, ...]) -> Reply:
         """The reply to a session's next request; it is in the ledger when this returns.
 
         Raises:
             LimitReached: the budget does not allow another call.
+            OutOfBudget: the task's own budget does not.
             ModelError: the provider will not answer this request.
             ProviderDown: it did not answer within the policy's bounds.
         """
-        self._budget.check(self._ledger.state.spent)
-        tries = _JournaledTries(self._client, self._ledger)
-        return await complete_with_retries(tries, spec.request(turn, messages), self._policy, tries.failed)
+        request = spec.request(turn, messages)
+        tries = _JournaledTries(self._client, self._ledger, self._budget, await self._price(request.model))
+        return await complete_with_retries(tries, request, self._policy, tries.failed)
+
+    async def _price(self, model: str) -> Price | None:
+        if model not in self._prices:
+            self._prices[model] = await self._client.price(model)
+        return self._prices[model]
 
 
 class _JournaledTries:
-    """A ModelClient that books every try: intent before, answer or failure after."""
+    """Tries of one call, each booked: reserved and recorded before, answer or failure after."""
 
-    def __init__(self, client: ModelClient, ledger: Ledger) -> None:
+    def __init__(self, client: ModelClient, ledger: Ledger, budget: Budget, price: Price | None) -> None:
         self._client = client
         self._ledger = ledger
+        self._budget = budget
+        self._price = price
         self._open: ModelCalled | None = None
+        self._holds = False
 
     async def complete(self, request: Request) -> Reply:
+        reserved = await self._budget.reserve(self._ledger.state, request, self._price)
+        self._holds = True
+        try:
+            reply = await self._complete(request, reserved)
+        except ModelError:
+            raise  # the reservation stands until `failed` has recorded the failure
+        except BaseException:
+            self._release()
+            raise
+        self._release()
+        return reply
+
+    async def _complete(self, request: Request, reserved: Usage) -> Reply:
         called = ModelCalled(
             key=self._ledger.next_key(f"model/{request.session}/{request.turn}"),
             task=request.task,
@@ -51,6 +76,7 @@ class _JournaledTries:
             turn=request.turn,
             role=request.role,
             model=request.model,
+            reserved=reserved,
         )
         self._open = called
         async with effect(self._ledger, called, unsettled=(ModelError,)) as asking:
@@ -67,11 +93,22 @@ class _JournaledTries:
         return reply
 
     async def failed(self, error: ModelError, _try_no: int, retry_in_s: float | None) -> None:
-        if self._open is not None:
-            await self._ledger.append(lost_call(self._open, error.code, str(error), retry_in_s))
+        try:
+            if self._open is not None:
+                await self._ledger.append(lost_call(self._open, error.code, str(error), retry_in_s))
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        if self._holds:
+            self._holds = False
+            self._budget.settled()
 
     async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         return await self._client.check(model, api_base, api_key_env)
+
+    async def price(self, _model: str) -> Price | None:
+        return self._price
 
 
 def _shared(called: ModelCalled) -> dict[str, Any]:

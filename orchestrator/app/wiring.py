@@ -11,7 +11,7 @@ from anyio import to_thread
 
 from orchestrator.agent.ask import Asker
 from orchestrator.app.hands import JournaledHands
-from orchestrator.app.options import grant, retry_policy
+from orchestrator.app.options import grant, prices, retry_policy
 from orchestrator.config.model import Config
 from orchestrator.domain.chat import Role
 from orchestrator.domain.check import CheckSpec
@@ -29,6 +29,7 @@ from orchestrator.judge.checks import CheckRunner
 from orchestrator.judge.gate import HarnessGate
 from orchestrator.llm.budget import Budget
 from orchestrator.llm.limits import LimitedClient, ProviderLimits
+from orchestrator.llm.litellm_client import LiteLLMClient
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.recipe import RecipeEnv
 from orchestrator.ports.ledger import Ledger
@@ -115,7 +116,9 @@ def _forge(wiring: Wiring, state: RunState) -> LocalForge:
 
 
 async def _roles(wiring: Wiring, journal: Journal, stack: AsyncExitStack) -> ModelRoles:
-    router = await stack.enter_async_context(ModelRouter(wiring.directory.path, consumed(journal.state)))
+    connect = partial(LiteLLMClient, prices(wiring.config))
+    router = ModelRouter(wiring.directory.path, consumed(journal.state), connect)
+    await stack.enter_async_context(router)
     return build_roles(wiring.config, journal, router)
 
 

@@ -1,11 +1,14 @@
 """The configuration as one strict, frozen model. `config.toml` in the top directory explains every key."""
 
+from decimal import Decimal
 from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
 from orchestrator.domain.base import Frozen
+from orchestrator.domain.budget import RunLimits
 from orchestrator.domain.check import CheckSpec, ReportFormat
+from orchestrator.domain.price import Price
 
 Positive = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[int, Field(ge=0)]
@@ -85,12 +88,24 @@ class RoleSettings(Frozen):
     judge: ModelSettings
 
 
-class BudgetSettings(Frozen):
+class BudgetSettings(RunLimits):
     """`[budget]`; 0 means no limit."""
 
-    usd: Annotated[float, Field(ge=0)]
-    tokens: NotNegative
-    calls: NotNegative
+
+class PriceSettings(Frozen):
+    """`[prices."MODEL"]`, in dollars per million tokens; cached input costs as other input unless said otherwise."""
+
+    input_usd_per_mtok: Annotated[Decimal, Field(ge=0)]
+    output_usd_per_mtok: Annotated[Decimal, Field(ge=0)]
+    cached_usd_per_mtok: Annotated[Decimal, Field(ge=0)] | None = None
+
+    def price(self) -> Price:
+        """The price as calls are booked with it."""
+        return Price(
+            input_usd=self.input_usd_per_mtok,
+            output_usd=self.output_usd_per_mtok,
+            cached_usd=self.cached_usd_per_mtok,
+        )
 
 
 class RetrySettings(Frozen):
@@ -152,3 +167,4 @@ class Config(Frozen):
     env: EnvSettings
     pr: PrSettings
     state: StateSettings
+    prices: dict[str, PriceSettings] = Field(default_factory=dict)

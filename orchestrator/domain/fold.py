@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from functools import singledispatch
 
+from orchestrator.domain.booking import book_failure, book_reply
 from orchestrator.domain.event import landing, migration, run, work
 from orchestrator.domain.event.base import Done, Event, Intent, Recorded, effect_name
 from orchestrator.domain.lifecycle import FILE_MOVES, TASK_MOVES, move
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState, SessionState, TaskState, unit_task
 from orchestrator.domain.task import TaskStatus
-from orchestrator.domain.usage import Usage
 
 
 def fold(events: Iterable[Recorded], onto: RunState | None = None) -> RunState:
@@ -34,14 +34,16 @@ def advance(state: RunState, recorded: Recorded) -> None:
     if isinstance(event, Intent):
         state.tries[effect_name(event.key)] += 1
         state.open_intents[event.key] = event
-    elif isinstance(event, Done):
-        state.open_intents.pop(event.key, None)
     if isinstance(event, run.EngineStarted):
         state.earlier_s = state.wall_s
         state.epoch_at = recorded.at
     _apply(event, state)
+    if isinstance(event, Done):
+        state.open_intents.pop(event.key, None)
     state.seq = recorded.seq
     state.last_at = recorded.at
+    if isinstance(event, work.AttemptStarted | work.PlanningStarted) and event.task is not None:
+        state.begun_s.setdefault(event.task, state.wall_s)
 
 
 @singledispatch
@@ -187,32 +189,24 @@ def _(event: work.TaskEnded, state: RunState) -> None:
 
 @_apply.register
 def _(event: work.SessionStarted, state: RunState) -> None:
+    task = state.tasks.get(event.task) if event.task is not None else None
     state.sessions[event.session] = SessionState(
-        session=event.session, role=event.role, task=event.task, model=event.model
+        session=event.session,
+        role=event.role,
+        task=event.task,
+        model=event.model,
+        attempt=len(task.attempts) if task is not None else 0,
     )
 
 
 @_apply.register
 def _(event: work.ModelReplied, state: RunState) -> None:
-    session = state.sessions[event.session]
-    state.sessions[event.session] = session.model_copy(update={"replies": session.replies + 1})
-    usage = event.usage
-    state.spent += usage
-    state.spent_by_role[event.role] = state.spent_by_role.get(event.role, Usage()) + usage
-    state.spent_by_model[event.model] = state.spent_by_model.get(event.model, Usage()) + usage
-    if event.task is not None:
-        state.spent_by_task[event.task] = state.spent_by_task.get(event.task, Usage()) + usage
+    book_reply(state, event)
 
 
 @_apply.register
 def _(event: work.ModelFailed, state: RunState) -> None:
-    if event.error == "lost":
-        state.possibly_billed += 1
-        return
-    if event.error == "script-exhausted":
-        return  # nothing was asked of anybody
-    session = state.sessions[event.session]
-    state.sessions[event.session] = session.model_copy(update={"failures": session.failures + 1})
+    book_failure(state, event)
 
 
 @_apply.register

@@ -16,6 +16,8 @@ from orchestrator.ports.roles import Roles, SessionResult, WorkBrief
 from worktrees.diff import diff
 from worktrees.names import printable
 
+_LACKED_ROOM = {Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT, Exit.OUT_OF_BUDGET}
+
 
 async def start_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
     """Begin the next attempt at a task and carry it out."""
@@ -83,7 +85,7 @@ async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> 
 
 def _ran_out(state: TaskState) -> bool:
     """Whether the latest attempt only lacked room: the next one goes on from its files with a fresh conversation."""
-    return bool(state.ends) and state.ends[-1].exit in {Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT}
+    return bool(state.ends) and state.ends[-1].exit in _LACKED_ROOM
 
 
 def _why_again(state: TaskState) -> tuple[AttemptMode, tuple[str, ...]]:

@@ -41,6 +41,7 @@ class GoalRun:
         self._busy: set[Action] = set()
         self._changed = anyio.Event()
         self._limit: LimitReached | None = None
+        self._halted: set[Action] = set()
 
     async def execute(self) -> None:
         """Run to the end, or from wherever an earlier process left off.
@@ -61,10 +62,10 @@ class GoalRun:
 
     async def _until_quiet(self, tasks: TaskGroup) -> None:
         settings = self._context.config.run
-        bounds = Bounds(settings.max_workers, settings.max_attempts)
         while True:
             self._changed = anyio.Event()
-            wanted = due(self._context.state, bounds, frozenset(self._busy)) if self._limit is None else []
+            bounds = Bounds(settings.max_workers, settings.max_attempts, finish_only=self._limit is not None)
+            wanted = due(self._context.state, bounds, frozenset(self._busy | self._halted))
             for action in wanted:
                 self._busy.add(action)
                 tasks.start_soon(self._perform, action)
@@ -75,11 +76,14 @@ class GoalRun:
             raise self._limit
 
     async def _perform(self, action: Action) -> None:
-        """Do what is due. A spent budget stops the others only at their next call: one under way is paid for."""
+        """Do what is due. A spent budget stops the others only at their next call: one under way is paid for, and what
+        is finished is still judged and landed.
+        """
         try:
             await self._do(action)
         except LimitReached as limit:
-            self._limit = limit
+            self._limit = self._limit or limit
+            self._halted.add(action)
         self._busy.discard(action)
         self._wake()
 

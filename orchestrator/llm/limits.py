@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 import anyio
 
 from orchestrator.domain.chat import Reply, Request
+from orchestrator.domain.price import Price
 from orchestrator.ports.models import ModelClient
 
 DEFAULT_CONCURRENCY = 8
@@ -62,3 +63,7 @@ class LimitedClient:
     async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         """As the client below says."""
         return await self._client.check(model, api_base, api_key_env)
+
+    async def price(self, model: str) -> Price | None:
+        """As the client below says."""
+        return await self._client.price(model)

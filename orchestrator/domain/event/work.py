@@ -161,7 +161,10 @@ class SessionStarted(Event):
 
 
 class ModelCalled(Intent):
-    """A model is about to be asked. If no done event follows, the call may have been billed."""
+    """A model is about to be asked. If no done event follows, the call may have been billed.
+
+    `reserved` is what it may cost, as estimated before; the budget counts it until the call is settled.
+    """
 
     kind: Literal["model.called"] = "model.called"
     v: Literal[1] = 1
@@ -169,6 +172,7 @@ class ModelCalled(Intent):
     turn: int
     role: Role
     model: str
+    reserved: Usage = Usage()
 
 
 class ModelReplied(Done):
