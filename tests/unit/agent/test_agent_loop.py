@@ -187,7 +187,7 @@ async def test_the_budget_stops_at_the_call_boundary(setting: Setting) -> None:
     with pytest.raises(LimitReached, match=r"USD budget of \$1.75 for the run.* \(\$1.20 spent, up to \$0.60 wanted\)"):
         await setting.run(dear, dear, dear, budget=BudgetSettings(usd=1.75, reserve=0))
     assert setting.journal.state.spent.calls == 2
-    with pytest.raises(LimitReached, match="token budget of 200 for the run is spent"):
+    with pytest.raises(LimitReached, match=r"token budget of 180 for the run .* is spent \(220\)"):
         await setting.run(DONE, budget=BudgetSettings(tokens=200))
 
 

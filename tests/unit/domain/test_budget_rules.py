@@ -40,8 +40,8 @@ def usage(amount: int) -> Usage:
 class Purse:
     """One limit, in dollars and tokens, and the calls on it."""
 
-    spent: Usage = Usage()
-    at_risk: Usage = Usage()
+    spent: Usage = field(default_factory=Usage)
+    at_risk: Usage = field(default_factory=Usage)
     open: list[Call] = field(default_factory=list)
     last_open: tuple[Call, ...] = ()
     """The calls that were under way when the latest began, itself included."""

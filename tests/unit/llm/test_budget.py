@@ -1,4 +1,4 @@
-"""The gate in front of model calls: what fits begins, what cannot fit is refused by name, what might fit later waits."""
+"""The gate in front of model calls: what fits begins, what cannot is refused by name, what might later waits."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
