@@ -76,19 +76,21 @@ async def test_what_was_finished_when_the_budget_ran_out_is_judged_and_landed_be
     bench: Bench,
 ) -> None:
     items = [
-        plans("root", {"key": "a"}, {"key": "b"}),
+        plans("root", {"key": "a"}, {"key": "b"}, {"key": "c"}),
         dear(writes("a", "a.txt", "a\n"), usd="0.10"),
         dear(worker_ends("a").model_copy(update={"delay_s": 1.0}), usd="0.10"),
         dear(reviews("a"), usd="0.05"),
         dear(writes("b", "b.txt", "b\n").model_copy(update={"delay_s": 0.3}), usd="0.25"),
         worker_ends("b"),
         reviews("b"),
+        *task("c"),
         planner_ends(),
         judges(),
     ]
-    ended = await bench.run(*items, budget={"usd": 0.60, "reserve": 0.2})
+    ended = await bench.run(*items, budget={"usd": 0.60, "reserve": 0.2}, run={"max_workers": 2})
     assert isinstance(ended.error, LimitReached)
     assert (ended.exit_code, status(ended, "a"), status(ended, "b")) == (5, TaskStatus.MERGED, TaskStatus.RUNNING)
+    assert status(ended, "c") == TaskStatus.PLANNED, "no new work began"
     assert ended.state.spent.cost_usd <= Decimal("0.60")
     again = await bench.resume(*items, budget={"usd": 5.0})
     assert (again.exit_code, status(again, "b"), again.state.possibly_billed) == (0, TaskStatus.MERGED, 0)
