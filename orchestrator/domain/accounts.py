@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from functools import cached_property
 
 from orchestrator.domain.budget import Account, Limit, RunLimits, left
 from orchestrator.domain.chat import Role
@@ -78,7 +79,7 @@ class Accounts:
             self.limit(task),
             state.spent_by_node.get(task, NOTHING),
             state.at_risk_by_node.get(task, NOTHING),
-            self._reserved(lambda called: task in state.lineage(called.task)),
+            self._reserved_by_node.get(task, NOTHING),
             0.0 if begun_s is None else state.wall_s - begun_s,
             is_task=True,
             is_given=not self._usual(spec).usd,
@@ -106,6 +107,14 @@ class Accounts:
 
     def _reserved(self, covers: Callable[[ModelCalled], bool]) -> Usage:
         return sum((called.reserved for called in self._open if covers(called)), NOTHING)
+
+    @cached_property
+    def _reserved_by_node(self) -> dict[TaskId, Usage]:
+        sums: dict[TaskId, Usage] = {}
+        for called in self._open:
+            for node in self._state.lineage(called.task):
+                sums[node] = sums.get(node, NOTHING) + called.reserved
+        return sums
 
 
 def _kept(share: float) -> str:
