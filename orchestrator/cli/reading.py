@@ -27,7 +27,15 @@ def read_state(directory: RunDirectory) -> RunState:
         UsageProblem: it stopped before its first event.
     """
     with opened(directory) as store:
-        state = fold(store.read())
+        return started(directory, fold(store.read()))
+
+
+def started(directory: RunDirectory, state: RunState) -> RunState:
+    """The state, if the run has one.
+
+    Raises:
+        UsageProblem: it stopped before its first event.
+    """
     if state.started is None:
         raise UsageProblem(f"run {directory.run} stopped before its first event: there is nothing to see")
     return state

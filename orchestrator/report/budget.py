@@ -9,7 +9,6 @@ from orchestrator.domain.chat import Role
 from orchestrator.domain.state import RunState
 from orchestrator.domain.usage import Usage
 
-
 _LIMITS = ("usd", "tokens", "calls", "wall_s")
 
 
