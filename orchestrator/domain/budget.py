@@ -15,6 +15,7 @@ from pydantic import Field
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.chat import Role
+from orchestrator.domain.price import dollars
 from orchestrator.domain.usage import Usage
 
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -164,11 +165,7 @@ class _Size:
         return f"{amount} does not cover another call ({parts})"
 
     def _shown(self, amount: Decimal | int) -> str:
-        if self.unit != "USD":
-            return f"{int(amount):,}"
-        exact = Decimal(amount)
-        cents = round(exact, 2)
-        return f"${cents:.2f}" if cents == exact else f"${round(exact, 4):f}"
+        return dollars(amount) if self.unit == "USD" else f"{int(amount):,}"
 
 
 def _tighter(one: float, other: float | None) -> float:

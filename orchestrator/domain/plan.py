@@ -12,6 +12,7 @@ from pydantic import Field
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.globs import is_glob, overlap
 from orchestrator.domain.ids import KEY
+from orchestrator.domain.price import dollars
 from orchestrator.domain.task import TaskDraft
 
 
@@ -133,7 +134,8 @@ def _budget_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
     if usd and not limits.has_prices:
         yield "nobody knows the price of a model in use, so `budget_usd` would bound nothing: give `budget_tokens`"
     if limits.left_usd is not None and usd > limits.left_usd:
-        yield f"the tasks may cost ${usd} together and your slice has ${limits.left_usd} left: give them less"
+        rest = f"your slice has {dollars(limits.left_usd)} left"
+        yield f"the tasks may cost {dollars(usd)} together and {rest}: give them less"
     if limits.left_tokens is not None and tokens > limits.left_tokens:
         rest = f"your slice has {limits.left_tokens:,} left"
         yield f"the tasks may use {tokens:,} tokens together and {rest}: give them less"

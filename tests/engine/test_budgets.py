@@ -68,7 +68,7 @@ async def test_a_plan_that_gives_more_than_is_left_goes_back_to_its_planner(benc
     refused = [event.problems for event in events if isinstance(event, PlanRefused)]
     assert (ended.exit_code, refused) == (
         0,
-        [("the tasks may cost $5.0 together and your slice has $4.5000 left: give them less",)],
+        [("the tasks may cost $5.00 together and your slice has $4.50 left: give them less",)],
     )
 
 
