@@ -133,7 +133,7 @@ def _refusal(account: Account, wanted: Usage) -> Refusal | None:
     for fit in (Fit.NO, Fit.LATER):
         if full := next((size for size in sizes if size.fit is fit), None):
             return Refusal(account, fit, full.told(account.name))
-    if booked.unpriced_calls and not limit.bounds_unpriced and not account.is_given:
+    if account.spent.unpriced_calls and not limit.bounds_unpriced and not account.is_given:
         told = f"the USD budget of ${limit.usd:.2f} for {account.name} cannot be kept"
         return Refusal(account, Fit.NO, f"{told}, since nobody knows the price of a model in use", is_unpriced=True)
     return None

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from orchestrator.domain.price import MILLION, Price
+from orchestrator.llm.credentials import SIGN_IN_PROVIDERS
 
 STATED_COST = "llm_provider-x-litellm-response-cost"
 
@@ -38,13 +39,15 @@ def listed_cost(litellm: Any, model: str, response: Any) -> Decimal | None:  # n
     return _positive(sum(halves))
 
 
-def listed_price(litellm: Any, model: str, api_base: str | None = None) -> Price | None:  # noqa: ANN401  a module
+def listed_price(litellm: Any, model: str) -> Price | None:  # noqa: ANN401  a module
     """The price by litellm's list before anything was asked; None unless the list has exactly this model with one.
 
     Where a provider charges more for long requests, it is the price of short ones.
     """
+    if model.split("/", 1)[0] in SIGN_IN_PROVIDERS:
+        return None
     try:
-        name, provider, *_ = litellm.get_llm_provider(model=model, api_base=api_base)
+        name, provider, *_ = litellm.get_llm_provider(model=model)
     except Exception:  # noqa: BLE001  a name that nobody knows has no price; the call itself will say what is wrong
         return None
     prices: Mapping[str, Mapping[str, object]] = litellm.model_cost

@@ -11,6 +11,7 @@ from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import LimitReached
 from orchestrator.journal.store import read_all
 from orchestrator.llm.script import ScriptedReply
+from tests.running.cli import orchestrate
 from tests.running.goals import Bench, reason, status, task
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
@@ -70,6 +71,13 @@ async def test_a_plan_that_gives_more_than_is_left_goes_back_to_its_planner(benc
         0,
         [("the tasks may cost $5.00 together and your slice has $4.50 left: give them less",)],
     )
+    where = ("--repo", bench.repository, "--state", bench.root / "state")
+    told = orchestrate("cost", "--json", *where, cwd=bench.root).json
+    assert (told["schema"], told["total"]["calls"]) == ("orchestrate.cost/1", ended.state.spent.calls)
+    assert [(waste["name"], waste["calls"]) for waste in told["waste"]] == [("refused plans", 1)]
+    text = orchestrate("cost", *where, cwd=bench.root).out
+    assert "refused plans (1)" in text
+    assert "budget: $5.00" in text
 
 
 async def test_what_was_finished_when_the_budget_ran_out_is_judged_and_landed_before_the_run_stops(
