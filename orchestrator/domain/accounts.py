@@ -80,7 +80,7 @@ class Accounts:
             state.spent_by_node.get(task, NOTHING),
             state.at_risk_by_node.get(task, NOTHING),
             self._reserved_by_node.get(task, NOTHING),
-            0.0 if begun_s is None else state.wall_s - begun_s,
+            0.0 if begun_s is None else state.ended_s.get(task, state.wall_s) - begun_s,
             is_task=True,
             is_given=not self._usual(spec).usd,
         )

@@ -3,8 +3,18 @@
 from collections.abc import MutableMapping
 from typing import TypeVar
 
-from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
-from orchestrator.domain.state import RunState
+from orchestrator.domain.event.base import Event
+from orchestrator.domain.event.landing import LandingFinished
+from orchestrator.domain.event.work import (
+    AttemptStarted,
+    ModelCalled,
+    ModelFailed,
+    ModelReplied,
+    PlanningEnded,
+    PlanningStarted,
+    TaskEnded,
+)
+from orchestrator.domain.state import RunState, unit_task
 from orchestrator.domain.usage import Usage
 
 K = TypeVar("K", bound=str)
@@ -39,6 +49,18 @@ def book_failure(state: RunState, event: ModelFailed) -> None:
         return  # the try is made again, or nothing was asked of anybody
     session = state.sessions[event.session]
     state.sessions[event.session] = session.model_copy(update={"failures": session.failures + 1})
+
+
+def book_time(state: RunState, event: Event) -> None:
+    """Book when work at a task begins and ends; `state` has taken the event in already."""
+    match event:
+        case AttemptStarted(task=str(task)) | PlanningStarted(task=str(task)):
+            state.begun_s.setdefault(task, state.wall_s)
+            state.ended_s.pop(task, None)
+        case TaskEnded(task=str(task)) | PlanningEnded(task=str(task)):
+            state.ended_s[task] = state.wall_s
+        case LandingFinished():
+            state.ended_s.update({unit_task(unit): state.wall_s for unit in event.units})
 
 
 def _book_risk(state: RunState, event: ModelFailed) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import singledispatch
 
-from orchestrator.domain.booking import book_failure, book_reply
+from orchestrator.domain.booking import book_failure, book_reply, book_time
 from orchestrator.domain.event import landing, migration, run, work
 from orchestrator.domain.event.base import Done, Event, Intent, Recorded, effect_name
 from orchestrator.domain.lifecycle import FILE_MOVES, TASK_MOVES, move
@@ -42,8 +42,7 @@ def advance(state: RunState, recorded: Recorded) -> None:
         state.open_intents.pop(event.key, None)
     state.seq = recorded.seq
     state.last_at = recorded.at
-    if isinstance(event, work.AttemptStarted | work.PlanningStarted) and event.task is not None:
-        state.begun_s.setdefault(event.task, state.wall_s)
+    book_time(state, event)
 
 
 @singledispatch

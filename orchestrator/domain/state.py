@@ -99,7 +99,8 @@ class RunState:
     """The projection of one journal. `seq` is the last event it has seen.
 
     Models are named as they were asked for. `…_by_node` hold what a task and all its descendants spent; `at_risk` is
-    what calls may have cost whose end nobody knows; `begun_s` is `wall_s` when work at a task began.
+    what calls may have cost whose end nobody knows; `begun_s` and `ended_s` are `wall_s` when work at a
+    task began and ended.
     """
 
     seq: int = 0
@@ -142,6 +143,7 @@ class RunState:
     call_s_by_role: dict[str, float] = field(default_factory=dict)
     call_s_by_model: dict[str, float] = field(default_factory=dict)
     begun_s: dict[TaskId, float] = field(default_factory=dict)
+    ended_s: dict[TaskId, float] = field(default_factory=dict)
     possibly_billed: int = 0
 
     @property

@@ -10,6 +10,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 from orchestrator.config.model import BudgetSettings
+from orchestrator.domain.accounts import Accounts
 from orchestrator.domain.chat import Role
 from orchestrator.domain.event import Event, Recorded
 from orchestrator.domain.event.work import (
@@ -19,12 +20,13 @@ from orchestrator.domain.event.work import (
     PlanningStarted,
     SessionStarted,
     TaskCreated,
+    TaskEnded,
 )
 from orchestrator.domain.fold import advance
 from orchestrator.domain.ids import ROOT, SessionId, TaskId
 from orchestrator.domain.price import FREE, Price
 from orchestrator.domain.state import RunState
-from orchestrator.domain.task import Task
+from orchestrator.domain.task import Task, TaskStatus
 from orchestrator.domain.text import Text
 from orchestrator.domain.usage import Usage
 from orchestrator.errors import LimitReached, OutOfBudget
@@ -184,6 +186,10 @@ async def test_the_time_of_a_task_counts_from_its_beginning() -> None:
     run.spends(Usage(calls=1))
     with pytest.raises(OutOfBudget, match=r"the time budget of 10 s for task ui is spent \(10 s\)"):
         await asked(run, {"branch": {"wall_s": 10}})
+    run.add(TaskEnded(task=TaskId("ui"), status=TaskStatus.REJECTED, reason="late"))
+    run.wait(99)
+    run.spends(Usage(calls=1), task=ROOT)
+    assert Accounts(run.state, BudgetSettings()).node(TaskId("ui")).wall_s == 10, "it ended then"
 
 
 async def test_only_the_judge_may_use_what_is_held_back() -> None:
