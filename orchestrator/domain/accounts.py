@@ -79,7 +79,7 @@ class Accounts:
             self.limit(task),
             state.spent_by_node.get(task, NOTHING),
             state.at_risk_by_node.get(task, NOTHING),
-            self._reserved_by_node.get(task, NOTHING),
+            Usage.total(self._reserved_by_node.get(task, ())),
             0.0 if begun_s is None else state.ended_s.get(task, state.wall_s) - begun_s,
             is_task=True,
             is_given=not self._usual(spec).usd,
@@ -106,15 +106,15 @@ class Accounts:
         return min(usd, default=None), min(tokens, default=None)
 
     def _reserved(self, covers: Callable[[ModelCalled], bool]) -> Usage:
-        return sum((called.reserved for called in self._open if covers(called)), NOTHING)
+        return Usage.total(called.reserved for called in self._open if covers(called))
 
     @cached_property
-    def _reserved_by_node(self) -> dict[TaskId, Usage]:
-        sums: dict[TaskId, Usage] = {}
+    def _reserved_by_node(self) -> dict[TaskId, list[Usage]]:
+        found: dict[TaskId, list[Usage]] = {}
         for called in self._open:
             for node in self._state.lineage(called.task):
-                sums[node] = sums.get(node, NOTHING) + called.reserved
-        return sums
+                found.setdefault(node, []).append(called.reserved)
+        return found
 
 
 def _kept(share: float) -> str:

@@ -41,8 +41,8 @@ class Budget:
             LimitReached: a limit of the run, the role or the model does not allow the call; says how to go on.
             OutOfBudget: a limit of the task or of one above it does not.
         """
+        wanted = estimate(request, price, state.spent_by_model.get(request.model))
         while True:
-            wanted = estimate(request, price, state.spent_by_model.get(request.model))
             covering = Accounts(state, self._settings).covering(request.role, request.model, request.task)
             refusal = admit(covering, wanted)
             if refusal is None:

@@ -42,7 +42,7 @@ class Cost:
     @property
     def wasted(self) -> Usage:
         """All that went into work that did not land."""
-        return sum((entry.spent for entry in self.waste), NOTHING)
+        return Usage.total(entry.spent for entry in self.waste)
 
     def share(self, usage: Usage) -> float:
         """Which part of the whole an amount is, from 0 to 1: in dollars where every price is known, else in tokens."""
@@ -119,8 +119,8 @@ def _attempts(task: TaskState, sessions: Mapping[tuple[TaskId | None, int], list
         own = sessions.get((task.spec.id, number), [])
         yield Entry(
             f"{task.spec.id}@{number}",
-            sum((session.spent for session in own), NOTHING),
-            sum((session.at_risk for session in own), NOTHING),
+            Usage.total(session.spent for session in own),
+            Usage.total(session.at_risk for session in own),
             detail=fate,
         )
 
@@ -138,7 +138,7 @@ def _waste(state: RunState, attempts: Mapping[TaskId, tuple[Entry, ...]], refuse
         elif name in refused.spent:
             causes.setdefault("refused plans", []).extend(refused.spent[name])
     for cause, amounts in sorted(causes.items()):
-        yield Entry(cause, sum(amounts, NOTHING), count=len(amounts))
+        yield Entry(cause, Usage.total(amounts), count=len(amounts))
 
 
 def _measure(spent: Usage) -> Measure:
