@@ -65,8 +65,8 @@ class RunLimits(Limit):
     """
 
     reserve: Annotated[float, Field(ge=0, le=0.9)] = 0.1
-    leaf: Limit = Limit()
-    branch: Limit = Limit()
+    leaf: Limit = Field(default_factory=Limit)
+    branch: Limit = Field(default_factory=Limit)
     roles: dict[Role, Limit] = Field(default_factory=dict)
     models: dict[str, Limit] = Field(default_factory=dict)
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from pydantic import Field
+
 from orchestrator.domain.attempt import Attempt, Exit
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.chat import Role
@@ -80,8 +82,8 @@ class SessionState(Frozen):
     failures: int = 0
     ended: Exit | None = None
     attempt: int = 0
-    spent: Usage = Usage()
-    at_risk: Usage = Usage()
+    spent: Usage = Field(default_factory=Usage)
+    at_risk: Usage = Field(default_factory=Usage)
 
 
 def unit_id(task: TaskId, attempt: int) -> UnitId:

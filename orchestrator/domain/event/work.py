@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from orchestrator.domain.attempt import Attempt, Exit
 from orchestrator.domain.chat import Role, ToolCall
 from orchestrator.domain.event.base import Done, Event, Intent
@@ -172,7 +174,7 @@ class ModelCalled(Intent):
     turn: int
     role: Role
     model: str
-    reserved: Usage = Usage()
+    reserved: Usage = Field(default_factory=Usage)
 
 
 class ModelReplied(Done):
