@@ -30,6 +30,12 @@ class LimitReached(OrchestrateError):
     exit_code = 5
 
 
+class OutOfBudget(OrchestrateError):
+    """The limit of one task allows it no further model call; its session ends with that, and the run goes on."""
+
+    exit_code = 5
+
+
 class PersonNeeded(OrchestrateError):
     """The run cannot go on before a person has done something; it can be resumed afterwards."""
 

@@ -6,10 +6,12 @@ from orchestrator.agent.spec import SessionSpec, tool_box
 from orchestrator.agent.tools.files import list_tool, read_tool, search_tool
 from orchestrator.agent.tools.recall import recall_tool
 from orchestrator.agent.tools.submit import submit_tool
+from orchestrator.domain.accounts import Accounts
 from orchestrator.domain.event.work import PlanRefused
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import SessionId
-from orchestrator.domain.plan import Plan, check_plan
+from orchestrator.domain.plan import Plan, PlanLimits, check_plan
+from orchestrator.domain.price import dollars
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import PlanningBrief, SessionResult
 from prompts import load
@@ -48,7 +50,9 @@ class ModelPlanner:
 
     def _checker(self, brief: PlanningBrief) -> Callable[[Plan], Awaitable[tuple[str, ...]]]:
         async def problems(plan: Plan) -> tuple[str, ...]:
-            found = check_plan(plan, brief.limits, brief.taken)
+            accounts = Accounts(self._around.ledger.state, self._around.config.budget)
+            left = dict(zip(("left_usd", "left_tokens"), accounts.left(brief.task.id), strict=True))
+            found = check_plan(plan, brief.limits.model_copy(update=left), brief.taken)
             if found:
                 await self._around.ledger.append(PlanRefused(task=brief.task.id, round=brief.round, problems=found))
             return found
@@ -63,7 +67,7 @@ class ModelPlanner:
             goal=brief.goal,
             slice=slice_text(brief.task),
             contract=contract_lines(brief.contract),
-            limits=f"{brief.limits.max_children} tasks in a plan; {_depth(depth_left)}",
+            limits=f"{brief.limits.max_children} tasks in a plan; {_depth(depth_left)}{_budget(brief.limits)}",
             variants=bullets(
                 (f"{name}: {settings.description or settings.model}" for name, settings in sorted(variants.items())),
                 "- (only the usual worker)",
@@ -76,6 +80,14 @@ def _depth(left: int) -> str:
     if left <= 0:
         return "no branch tasks, you stand at the deepest level"
     return f"{left} level{'s' if left > 1 else ''} of planners below you"
+
+
+def _budget(limits: PlanLimits) -> str:
+    """What the slice has left to spend, if anything bounds it."""
+    usd = dollars(limits.left_usd) if limits.left_usd is not None and limits.has_prices else ""
+    tokens = f"{limits.left_tokens:,} tokens" if limits.left_tokens is not None else ""
+    left = " and ".join(filter(None, (usd, tokens)))
+    return f"; your slice may still use {left}, your own calls included" if left else ""
 
 
 def _earlier(brief: PlanningBrief) -> str:

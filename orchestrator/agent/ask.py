@@ -1,5 +1,6 @@
 """One model call of a session, with everything around it: budget, journal, retries."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from orchestrator.agent.spec import SessionSpec
@@ -7,6 +8,8 @@ from orchestrator.agent.switches import Switches
 from orchestrator.domain.chat import Message, Reply, Request
 from orchestrator.domain.event import Done, Intent
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
+from orchestrator.domain.price import Price
+from orchestrator.domain.usage import Usage
 from orchestrator.errors import PersonNeeded
 from orchestrator.llm.budget import Budget
 from orchestrator.llm.errors import ModelError
@@ -16,6 +19,9 @@ from orchestrator.llm.retry import RetryPolicy
 from orchestrator.ports.effect import effect
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.models import ModelClient
+
+PriceOf = Callable[[str], Awaitable[Price | None]]
+"""What a model charges, by its name; None where nobody knows."""
 
 
 class Asker:
@@ -35,12 +41,14 @@ class Asker:
         self._budget = budget
         self._providers = providers or Providers()
         self._switches = Switches(ledger)
+        self._prices: dict[str, Price | None] = {}
 
     async def ask(self, spec: SessionSpec, turn: int, messages: tuple[Message, ...]) -> Reply:
         """The reply to a session's next request; it is in the ledger when this returns.
 
         Raises:
             LimitReached: the budget does not allow another call.
+            OutOfBudget: the task's own budget does not.
             PersonNeeded: a person paused the run.
             ModelError: no configured model will answer this request.
             ProviderDown: none did within the policy's bounds.
@@ -49,21 +57,42 @@ class Asker:
             raise PersonNeeded(
                 f"{self._ledger.state.held}; go on with: orchestrate continue {self._ledger.state.run.run}"
             )
-        self._budget.check(self._ledger.state.spent)
-        tries = _JournaledTries(self._client, self._ledger)
+        tries = _JournaledTries(self._client, self._ledger, self._budget, self._price)
         asking = Asking(self._providers, self._policy, tries.failed, self._switches.answered)
         return await complete_with_fallbacks(tries, spec.requests(turn, messages), asking)
 
+    async def _price(self, model: str) -> Price | None:
+        if model not in self._prices:
+            self._prices[model] = await self._client.price(model)
+        return self._prices[model]
+
 
 class _JournaledTries:
-    """A ModelClient that books every try: intent before, answer or failure after."""
+    """Tries of one call, each booked: reserved and recorded before, answer or failure after."""
 
-    def __init__(self, client: ModelClient, ledger: Ledger) -> None:
+    def __init__(self, client: ModelClient, ledger: Ledger, budget: Budget, price_of: PriceOf) -> None:
         self._client = client
         self._ledger = ledger
+        self._budget = budget
+        self._price_of = price_of
         self._open: ModelCalled | None = None
+        self._holds = False
 
     async def complete(self, request: Request) -> Reply:
+        price = await self._price_of(request.model)
+        reserved = await self._budget.reserve(self._ledger.state, request, price)
+        self._holds = True
+        try:
+            reply = await self._complete(request, reserved)
+        except ModelError:
+            raise  # the reservation stands until `failed` has recorded the failure
+        except BaseException:
+            self._release()
+            raise
+        self._release()
+        return reply
+
+    async def _complete(self, request: Request, reserved: Usage) -> Reply:
         called = ModelCalled(
             key=self._ledger.next_key(f"model/{request.session}/{request.turn}"),
             task=request.task,
@@ -71,6 +100,7 @@ class _JournaledTries:
             turn=request.turn,
             role=request.role,
             model=request.model,
+            reserved=reserved,
         )
         self._open = called
         async with effect(self._ledger, called, unsettled=(ModelError,), lost=_lost) as asking:
@@ -90,12 +120,23 @@ class _JournaledTries:
     async def failed(self, error: ModelError, _try_no: int, retry_in_s: float | None) -> None:
         """Book a failed try; one that was turned away before it began was none."""
         called, self._open = self._open, None
-        if called is not None:
-            lost = lost_call(called, error.code, str(error), retry_in_s)
-            await self._ledger.append(lost.model_copy(update={"pool": error.pool, "opens_at": error.opens_at}))
+        try:
+            if called is not None:
+                lost = lost_call(called, error.code, str(error), retry_in_s)
+                await self._ledger.append(lost.model_copy(update={"pool": error.pool, "opens_at": error.opens_at}))
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        if self._holds:
+            self._holds = False
+            self._budget.settled()
 
     async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         return await self._client.check(model, api_base, api_key_env)
+
+    async def price(self, model: str) -> Price | None:
+        return await self._price_of(model)
 
 
 def _shared(called: ModelCalled) -> dict[str, Any]:

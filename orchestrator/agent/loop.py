@@ -15,6 +15,7 @@ from orchestrator.domain.attempt import Exit
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.work import SessionEnded, SessionStarted, SnapshotTaken, SnapshotTaking, TurnEnded
 from orchestrator.domain.ids import TreeId
+from orchestrator.errors import OutOfBudget
 from orchestrator.llm.errors import ContextOverflow, RequestRefused
 from orchestrator.ports.effect import effect
 from orchestrator.ports.hands import Workspace
@@ -140,6 +141,8 @@ class _Session:
             return SessionResult(exit=Exit.OUT_OF_CONTEXT, detail=f"{error} ({hint})")
         except RequestRefused as error:
             return SessionResult(exit=Exit.REFUSED, detail=str(error))
+        except OutOfBudget as error:
+            return SessionResult(exit=Exit.OUT_OF_BUDGET, detail=str(error))
         return Turn(reply.text, reply.tool_calls, finish_reason=reply.finish_reason)
 
     async def _close(self, turn: Turn, *, is_final: bool) -> SessionResult | None:

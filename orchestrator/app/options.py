@@ -7,6 +7,7 @@ from typing import Any
 
 from orchestrator.config.layers import Loaded, load
 from orchestrator.config.model import Config
+from orchestrator.domain.price import Price
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.policy import GivenDir, Grant, Limits
 from orchestrator.journal.runs import StateDirectory
@@ -96,19 +97,22 @@ def state_directory(repository: Repository, configured: str) -> StateDirectory:
 def with_absolute_scripts(config: Config) -> Config:
     """The configuration with scripted models named by absolute paths, so that a resume finds them from anywhere."""
 
-    def fixed(settings: dict[str, Any]) -> dict[str, Any]:
-        model = settings["model"]
-        if model.startswith(_SCRIPTED):
-            settings["model"] = _SCRIPTED + str(Path(model.removeprefix(_SCRIPTED)).expanduser().absolute())
+    def absolute(model: str) -> str:
+        if not model.startswith(_SCRIPTED):
+            return model
+        return _SCRIPTED + str(Path(model.removeprefix(_SCRIPTED)).expanduser().absolute())
+
+    def fixed(settings: dict[str, Any]) -> None:
+        settings["model"] = absolute(settings["model"])
         for fallback in settings.get("fallbacks", ()):
             fixed(fallback)
-        return settings
 
     values = config.model_dump(mode="json", by_alias=True)
     for role in values["roles"].values():
         fixed(role)
         for variant in role.get("variants", {}).values():
             fixed(variant)
+    values["budget"]["models"] = {absolute(model): limit for model, limit in values["budget"]["models"].items()}
     return Config.model_validate(values)
 
 
@@ -129,6 +133,11 @@ def grant(config: Config, recipe: RecipeEnv | None = None) -> Grant:
             output_bytes=hands.output_mb * 1024 * 1024,
         ),
     )
+
+
+def prices(config: Config) -> dict[str, Price]:
+    """`[prices]` by model."""
+    return {model: settings.price() for model, settings in config.prices.items()}
 
 
 def retry_policy(config: Config) -> RetryPolicy:

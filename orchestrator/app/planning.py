@@ -1,11 +1,12 @@
 """`plan`: the root planner alone. It reads a workspace and speaks with its model; nothing of the run is kept."""
 
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from anyio import to_thread
 
-from orchestrator.app.options import Options, grant, look_around
+from orchestrator.app.options import Options, grant, look_around, prices
 from orchestrator.app.verbs import require_models
 from orchestrator.app.wiring import build_roles
 from orchestrator.domain.handoff import Handoff
@@ -16,6 +17,7 @@ from orchestrator.engine.planning import root_task
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.local import local_hands
 from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.llm.litellm_client import LiteLLMClient
 from orchestrator.llm.router import ModelRouter
 from orchestrator.ports.roles import PlanningBrief
 
@@ -45,7 +47,7 @@ async def plan_goal(options: Options, goal: str) -> Plan | Handoff:
         journal = Journal(Path(scratch), SystemClock())
         async with (
             local_hands(around.repository, around.state.path, grant(config)) as hands,
-            ModelRouter(Path()) as router,
+            ModelRouter(Path(), connect=partial(LiteLLMClient, prices(config))) as router,
         ):
             workspace = await hands.open(CommitId(around.repository.head()), "planning")
             result = await build_roles(config, journal, router).planner.plan(brief, workspace)

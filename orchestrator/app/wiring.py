@@ -1,7 +1,7 @@
 """Opening a run: lock, journal, hands, gate, forge and roles, put together and taken down again."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -11,10 +11,10 @@ from anyio import to_thread
 
 from orchestrator.agent.ask import Asker
 from orchestrator.app.hands import JournaledHands
-from orchestrator.app.options import grant, provider_rules, retry_policy
+from orchestrator.app.options import grant, prices, provider_rules, retry_policy
 from orchestrator.app.outlets import notifying
 from orchestrator.config.effective import LiveConfig
-from orchestrator.config.model import Config
+from orchestrator.config.model import BudgetSettings, Config
 from orchestrator.crash import crash_point
 from orchestrator.domain.chat import Role
 from orchestrator.domain.event import Recorded
@@ -36,6 +36,7 @@ from orchestrator.judge.checks import CheckRunner
 from orchestrator.judge.gate import HarnessGate
 from orchestrator.llm.budget import Budget
 from orchestrator.llm.limits import Providers
+from orchestrator.llm.litellm_client import LiteLLMClient
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.hands import Hands
@@ -165,10 +166,11 @@ def _forge(place: Place, state: RunState) -> LocalForge:
 
 
 async def _roles(place: Place, live: LiveConfig, journal: Journal, hooks: Hooks, stack: AsyncExitStack) -> ModelRoles:
-    router = await stack.enter_async_context(ModelRouter(place.directory.path, consumed(journal.state)))
+    connect = partial(LiteLLMClient, prices(live.now))
+    router = await stack.enter_async_context(ModelRouter(place.directory.path, consumed(journal.state), connect))
     if pauses := tuple(_pauses(journal.state)):
         await journal.append(*pauses)
-    return build_roles(live.now, journal, router, hooks)
+    return build_roles(live.now, journal, router, hooks, lambda: live.now.budget)
 
 
 def _pauses(state: RunState) -> Iterator[Noticed]:
@@ -179,10 +181,16 @@ def _pauses(state: RunState) -> Iterator[Noticed]:
             yield Noticed(level="info", text=f"{pool} asked not to be called before {when}")
 
 
-def build_roles(config: Config, ledger: Ledger, router: ModelRouter, hooks: Hooks = NO_HOOKS) -> ModelRoles:
-    """The three roles on the configured models."""
+def build_roles(
+    config: Config,
+    ledger: Ledger,
+    router: ModelRouter,
+    hooks: Hooks = NO_HOOKS,
+    budgets: Callable[[], BudgetSettings] | None = None,
+) -> ModelRoles:
+    """The three roles on the configured models. `budgets` gives the limits as they stand, where they may change."""
     providers = Providers(provider_rules(config), ledger.state.pauses)
-    asker = Asker(router, ledger, retry_policy(config), Budget(config.budget), providers)
+    asker = Asker(router, ledger, retry_policy(config), Budget(config.budget, budgets), providers)
     return ModelRoles(RoleSurroundings(config, ledger, asker, hooks))
 
 

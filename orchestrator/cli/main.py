@@ -21,6 +21,7 @@ VERBS = {
     "status": "Show where a run stands.",
     "logs": "Print what happened in a run.",
     "show": "Show a task: attempts, verdicts, receipts.",
+    "cost": "Show what a run cost, by task, role and model, and what was wasted.",
     "diff": "Print the diff of a run, a task or a file.",
     "approve": "Answer yes to what a run asks; it goes on.",
     "deny": "Answer no to what a run asks; it goes on.",

@@ -9,6 +9,7 @@ import click
 
 from orchestrator.config.values import nest, parse_value
 
+_PART = re.compile(r'"([^"]*)"|([^."]+)')
 F = TypeVar("F", bound=Callable[..., Any])
 
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?\Z")
@@ -59,13 +60,14 @@ running = _together(
 
 
 def settings_of(pairs: tuple[str, ...]) -> dict[str, Any]:
-    """`--set` pairs as nested values."""
+    """`--set` pairs as nested values; a part with dots of its own stands in quotes: `budget.models."gpt-4.1".usd`."""
     values: dict[str, Any] = {}
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals or not key:
             raise click.BadParameter(f"{pair!r} is not KEY=VALUE", param_hint="--set")
-        nest(values, key.split("."), parse_value(text))
+        path = [quoted or plain for quoted, plain in _PART.findall(key)]
+        nest(values, path or [key], parse_value(text))
     return values
 
 

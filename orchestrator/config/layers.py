@@ -19,6 +19,7 @@ _PROJECT_MAY_NOT = (
     ("hands",),
     ("state",),
     ("budget",),
+    ("prices",),
     ("retry",),
     ("providers",),
     ("run", "time_limit_s"),

@@ -1,12 +1,15 @@
 """The configuration as one strict, frozen model. `config.toml` in the top directory explains every key."""
 
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from orchestrator.domain.base import Frozen
+from orchestrator.domain.budget import RunLimits
 from orchestrator.domain.check import CheckSpec, ReportFormat
 from orchestrator.domain.hooks import Hook
+from orchestrator.domain.price import Price
 
 Positive = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[int, Field(ge=0)]
@@ -122,12 +125,24 @@ class RoleSettings(Frozen):
     judge: ModelSettings
 
 
-class BudgetSettings(Frozen):
+class BudgetSettings(RunLimits):
     """`[budget]`; 0 means no limit."""
 
-    usd: Annotated[float, Field(ge=0)]
-    tokens: NotNegative
-    calls: NotNegative
+
+class PriceSettings(Frozen):
+    """`[prices."MODEL"]`, in dollars per million tokens; cached input costs as other input unless said otherwise."""
+
+    input_usd_per_mtok: Annotated[Decimal, Field(ge=0)]
+    output_usd_per_mtok: Annotated[Decimal, Field(ge=0)]
+    cached_usd_per_mtok: Annotated[Decimal, Field(ge=0)] | None = None
+
+    def price(self) -> Price:
+        """The price as calls are booked with it."""
+        return Price(
+            input_usd=self.input_usd_per_mtok,
+            output_usd=self.output_usd_per_mtok,
+            cached_usd=self.cached_usd_per_mtok,
+        )
 
 
 class RetrySettings(Frozen):
@@ -243,3 +258,4 @@ class Config(Frozen):
     state: StateSettings
     notify: NotifySettings = NotifySettings()
     hooks: Annotated[tuple[Hook, ...], AfterValidator(_once_each)] = ()
+    prices: dict[str, PriceSettings] = Field(default_factory=dict)

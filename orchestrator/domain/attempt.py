@@ -16,6 +16,7 @@ class Exit(StrEnum):
     FINISHED = "finished"
     OUT_OF_TURNS = "out-of-turns"
     OUT_OF_CONTEXT = "out-of-context"
+    OUT_OF_BUDGET = "out-of-budget"
     STUCK = "stuck"
     MALFORMED = "malformed"
     REFUSED = "refused"

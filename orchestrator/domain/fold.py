@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from functools import singledispatch
 
 from orchestrator.domain.approval import Answered
+from orchestrator.domain.booking import book_failure, book_reply, book_time
 from orchestrator.domain.commanded import answered, obey
 from orchestrator.domain.event import landing, migration, outside, people, run, work
 from orchestrator.domain.event.base import Done, Event, Intent, Recorded, effect_name
@@ -11,7 +12,6 @@ from orchestrator.domain.lifecycle import FILE_MOVES, TASK_MOVES, move
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState, SessionState, TaskState, unit_task
 from orchestrator.domain.task import TaskStatus
-from orchestrator.domain.usage import Usage
 
 
 def fold(events: Iterable[Recorded], onto: RunState | None = None) -> RunState:
@@ -44,6 +44,7 @@ def advance(state: RunState, recorded: Recorded) -> None:
         state.open_intents.pop(event.key, None)
     state.seq = recorded.seq
     state.last_at = recorded.at
+    book_time(state, event)
 
 
 @singledispatch
@@ -217,33 +218,27 @@ def _(event: work.TaskEnded, state: RunState) -> None:
 
 @_apply.register
 def _(event: work.SessionStarted, state: RunState) -> None:
+    task = state.tasks.get(event.task) if event.task is not None else None
     state.sessions[event.session] = SessionState(
-        session=event.session, role=event.role, task=event.task, model=event.model
+        session=event.session,
+        role=event.role,
+        task=event.task,
+        model=event.model,
+        attempt=len(task.attempts) if task is not None else 0,
     )
 
 
 @_apply.register
 def _(event: work.ModelReplied, state: RunState) -> None:
-    session = state.sessions[event.session]
-    state.sessions[event.session] = session.model_copy(update={"replies": session.replies + 1})
+    book_reply(state, event)
     _count_answer(state, event)
-    usage = event.usage
-    state.spent += usage
-    state.spent_by_role[event.role] = state.spent_by_role.get(event.role, Usage()) + usage
-    state.spent_by_model[event.model] = state.spent_by_model.get(event.model, Usage()) + usage
-    if event.task is not None:
-        state.spent_by_task[event.task] = state.spent_by_task.get(event.task, Usage()) + usage
 
 
 @_apply.register
 def _(event: work.ModelFailed, state: RunState) -> None:
-    if event.error == "lost":
-        state.possibly_billed += 1
-        return
-    if event.error == "script-exhausted":
-        return  # nothing was asked of anybody
-    session = state.sessions[event.session]
-    state.sessions[event.session] = session.model_copy(update={"failures": session.failures + 1})
+    book_failure(state, event)
+    if event.error in {"lost", "script-exhausted"}:
+        return  # nobody answered, or nothing was asked of anybody
     _count_answer(state, event)
     if event.pool and event.opens_at:
         state.pauses[event.pool] = max(event.opens_at, state.pauses.get(event.pool, event.opens_at))

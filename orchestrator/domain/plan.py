@@ -2,24 +2,34 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
+from math import isfinite
 
 from pydantic import Field
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.globs import is_glob, overlap
 from orchestrator.domain.ids import KEY
+from orchestrator.domain.price import dollars
 from orchestrator.domain.task import TaskDraft
 
 
 class PlanLimits(Frozen):
-    """What a plan at this place of the tree may hold: `depth` is the planner's own, counted from 0 at the root."""
+    """What a plan at this place of the tree may hold: `depth` is the planner's own, counted from 0 at the root.
+
+    `left_usd` and `left_tokens` are what the planner's slice may still spend, None for no bound; `has_prices` is false
+    when a price is unknown, so that dollars would bound nothing.
+    """
 
     depth: int
     max_depth: int = 3
     max_children: int = 12
     variants: tuple[str, ...] = ()
+    left_usd: Decimal | None = None
+    left_tokens: int | None = None
+    has_prices: bool = True
 
 
 class Plan(Frozen):
@@ -43,6 +53,7 @@ def check_plan(plan: Plan, limits: PlanLimits, taken: Sequence[str] = ()) -> tup
         *_draft_problems(plan, limits),
         *_dependency_problems(plan, taken),
         *_ownership_problems(plan),
+        *_budget_problems(plan, limits),
     )
 
 
@@ -110,6 +121,24 @@ def _ownership_problems(plan: Plan) -> Iterator[str]:
                 f"tasks {one.key!r} and {other.key!r} may change the same files ({shared[0][0]} and {shared[0][1]}) "
                 "with no order between them: add a dependency or divide the files"
             )
+
+
+def _budget_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
+    for draft in plan.tasks:
+        for name, amount in (("budget_usd", draft.budget_usd), ("budget_tokens", draft.budget_tokens)):
+            if amount is not None and not (amount > 0 and isfinite(amount)):
+                yield f"task {draft.key!r} has {name} {amount}: give more than 0, or null"
+                return
+    usd = sum((Decimal(str(draft.budget_usd)) for draft in plan.tasks if draft.budget_usd), Decimal(0))
+    tokens = sum(draft.budget_tokens or 0 for draft in plan.tasks)
+    if usd and not limits.has_prices:
+        yield "nobody knows the price of a model in use, so `budget_usd` would bound nothing: give `budget_tokens`"
+    if limits.left_usd is not None and usd > limits.left_usd:
+        rest = f"your slice has {dollars(limits.left_usd)} left"
+        yield f"the tasks may cost {dollars(usd)} together and {rest}: give them less"
+    if limits.left_tokens is not None and tokens > limits.left_tokens:
+        rest = f"your slice has {limits.left_tokens:,} left"
+        yield f"the tasks may use {tokens:,} tokens together and {rest}: give them less"
 
 
 def find_cycle(edges: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

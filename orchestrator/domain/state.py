@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from pydantic import Field
+
 from orchestrator.domain.approval import Answered
 from orchestrator.domain.attempt import Attempt, Exit
 from orchestrator.domain.base import Frozen
@@ -72,7 +74,11 @@ class TaskState(Frozen):
 
 
 class SessionState(Frozen):
-    """A conversation: `turns` counts finished turns, `replies` answered calls, `failures` failed tries."""
+    """A conversation: `turns` counts finished turns, `replies` answered calls, `failures` failed tries.
+
+    `attempt` is the number of the task's latest attempt when it began, 0 before the first. `spent` is what its replies
+    cost, `at_risk` what calls may have cost that ended without one.
+    """
 
     session: SessionId
     role: Role
@@ -82,6 +88,9 @@ class SessionState(Frozen):
     replies: int = 0
     failures: int = 0
     ended: Exit | None = None
+    attempt: int = 0
+    spent: Usage = Field(default_factory=Usage)
+    at_risk: Usage = Field(default_factory=Usage)
 
 
 def unit_id(task: TaskId, attempt: int) -> UnitId:
@@ -96,7 +105,12 @@ def unit_task(unit: UnitId) -> TaskId:
 
 @dataclass(slots=True)
 class RunState:
-    """The projection of one journal. `seq` is the last event it has seen."""
+    """The projection of one journal. `seq` is the last event it has seen.
+
+    Models are named as they were asked for. `…_by_node` hold what a task and all its descendants spent; `at_risk` is
+    what calls may have cost whose end nobody knows; `begun_s` and `ended_s` are `wall_s` when work at a
+    task began and ended.
+    """
 
     seq: int = 0
     epoch: int = 0
@@ -141,6 +155,15 @@ class RunState:
     spent_by_role: dict[str, Usage] = field(default_factory=dict)
     spent_by_model: dict[str, Usage] = field(default_factory=dict)
     spent_by_task: dict[TaskId, Usage] = field(default_factory=dict)
+    spent_by_node: dict[TaskId, Usage] = field(default_factory=dict)
+    at_risk: Usage = field(default_factory=Usage)
+    at_risk_by_role: dict[str, Usage] = field(default_factory=dict)
+    at_risk_by_model: dict[str, Usage] = field(default_factory=dict)
+    at_risk_by_node: dict[TaskId, Usage] = field(default_factory=dict)
+    call_s_by_role: dict[str, float] = field(default_factory=dict)
+    call_s_by_model: dict[str, float] = field(default_factory=dict)
+    begun_s: dict[TaskId, float] = field(default_factory=dict)
+    ended_s: dict[TaskId, float] = field(default_factory=dict)
     possibly_billed: int = 0
     answers: Counter[str] = field(default_factory=Counter)
     """Replies and failures by `ROLE TASK MODEL`, with the model as asked."""
@@ -182,6 +205,12 @@ class RunState:
     def test_runs(self) -> int:
         """How often the harness ran a check."""
         return len(self.receipts)
+
+    def lineage(self, task: TaskId | None) -> Iterator[TaskId]:
+        """A task and the tasks above it, up to the root; nothing for None or a task that does not exist."""
+        while task is not None and task in self.tasks:
+            yield task
+            task = self.tasks[task].spec.parent
 
     def children(self, parent: TaskId) -> Iterator[TaskState]:
         """The tasks that a planner submitted, in order."""

@@ -25,6 +25,10 @@ class TaskDraft(Frozen):
     decisions: tuple[str, ...] = Field((), description="Design questions that this task alone decides.")
     checks: tuple[str, ...] = Field((), description="For a leaf: commands that must exit 0 on the result.")
     variant: str | None = Field(None, description="For a leaf: a worker variant by name, or null for the usual worker.")
+    budget_usd: float | None = Field(
+        None, description="Most dollars it may cost with all below it; null: no own bound."
+    )
+    budget_tokens: int | None = Field(None, description="The same in tokens, input and output together.")
 
 
 class Task(Frozen):
@@ -45,6 +49,8 @@ class Task(Frozen):
     variant: str | None = None
     approval: str = ""
     """The question that must be answered with yes before the task begins; empty when it needs none."""
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
 
 
 class TaskStatus(StrEnum):

@@ -1,5 +1,6 @@
 """What calls cost. An unknown price stays unknown: it is counted, never shown as zero."""
 
+from collections.abc import Iterable
 from decimal import Decimal
 
 from orchestrator.domain.base import Frozen
@@ -23,6 +24,19 @@ class Usage(Frozen):
             output_tokens=self.output_tokens + other.output_tokens,
             cost_usd=self.cost_usd + other.cost_usd,
             unpriced_calls=self.unpriced_calls + other.unpriced_calls,
+        )
+
+    @classmethod
+    def total(cls, usages: Iterable["Usage"]) -> "Usage":
+        """The sum of many, of none too."""
+        many = tuple(usages)
+        return cls(
+            calls=sum(usage.calls for usage in many),
+            input_tokens=sum(usage.input_tokens for usage in many),
+            cached_tokens=sum(usage.cached_tokens for usage in many),
+            output_tokens=sum(usage.output_tokens for usage in many),
+            cost_usd=sum((usage.cost_usd for usage in many), Decimal(0)),
+            unpriced_calls=sum(usage.unpriced_calls for usage in many),
         )
 
     @property

@@ -25,6 +25,8 @@ from orchestrator.ports.roles import Roles, SessionResult, WorkBrief
 from worktrees.diff import diff
 from worktrees.names import printable
 
+_LACKED_ROOM = {Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT, Exit.OUT_OF_BUDGET}
+
 
 async def start_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
     """Begin the next attempt at a task and carry it out."""
@@ -120,7 +122,7 @@ async def _forked(context: RunContext, roles: Roles, state: TaskState, retry: Re
 
 def _ran_out(state: TaskState) -> bool:
     """Whether the latest attempt only lacked room: the next one goes on from its files with a fresh conversation."""
-    return bool(state.ends) and state.ends[-1].exit in {Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT}
+    return bool(state.ends) and state.ends[-1].exit in _LACKED_ROOM
 
 
 def _why_again(state: TaskState) -> tuple[AttemptMode, tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from orchestrator.domain.accounts import Accounts
 from orchestrator.domain.approval import Approval
 from orchestrator.domain.contract import Contract
 from orchestrator.domain.event.people import ApprovalRequested
@@ -112,6 +113,7 @@ def _brief(context: RunContext, state: TaskState) -> PlanningBrief:
     run, settings = context.state, context.config.plan
     children = list(run.children(state.spec.id))
     told = [child for child in children if child.spec.id not in run.forgotten]
+    left_usd, left_tokens = Accounts(run, context.config.budget).left(state.spec.id)
     return PlanningBrief(
         task=state.spec,
         goal=run.run.goal,
@@ -122,6 +124,9 @@ def _brief(context: RunContext, state: TaskState) -> PlanningBrief:
             max_depth=settings.max_depth,
             max_children=settings.max_children,
             variants=tuple(sorted(context.config.roles.worker.variants)),
+            left_usd=left_usd,
+            left_tokens=left_tokens,
+            has_prices=not run.spent.unpriced_calls,
         ),
         reports=tuple(map(report_on, told)),
         taken=tuple(child.spec.id.rpartition("/")[2] for child in children),

@@ -50,6 +50,7 @@ class GoalRun:
         self._changed = anyio.Event()
         self._limit: LimitReached | None = None
         self._needed: PersonNeeded | None = None
+        self._halted: set[Action] = set()
 
     async def execute(self) -> None:
         """Run to the end, or from wherever an earlier process left off.
@@ -85,19 +86,24 @@ class GoalRun:
             raise self._needed
 
     def _wanted(self) -> list[Action]:
-        if self._limit is not None or self._needed is not None:
+        if self._needed is not None:
             return []
         settings = self._context.config.run
-        wanted = due(self._context.state, Bounds(settings.max_workers, settings.max_attempts), frozenset(self._busy))
+        bounds = Bounds(settings.max_workers, settings.max_attempts, finish_only=self._limit is not None)
+        wanted = due(self._context.state, bounds, frozenset(self._busy) | self._halted)
         return [action for action in wanted if not self._withdrawn.intersection(tasks_of(action))]
 
     async def _perform(self, action: Action) -> None:
-        """Do what is due. A spent budget or a pause stops the others at their next call: one under way is paid for."""
+        """Do what is due. A spent budget or a pause stops the others at their next call: one under way is paid for.
+
+        On a spent budget what is finished is still judged and landed.
+        """
         try:
             with self._busy[action]:
                 await self._do(action)
         except LimitReached as limit:
-            self._limit = limit
+            self._limit = self._limit or limit
+            self._halted.add(action)
         except PersonNeeded as needed:
             self._needed = needed
         del self._busy[action]

@@ -11,10 +11,11 @@ from orchestrator.domain.verdict import VerdictKind
 
 @dataclass(frozen=True)
 class Bounds:
-    """The limits a schedule obeys."""
+    """The limits a schedule obeys. `finish_only`: a budget is spent, so nothing begins but verdicts and landings."""
 
     max_workers: int
     max_attempts: int
+    finish_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ _WORK = StartAttempt | ContinueAttempt
 def due(state: RunState, bounds: Bounds, busy: frozenset[Action]) -> list[Action]:
     """Everything that may begin now, in plan order, without what is busy and without more workers than allowed.
 
-    While the run drains, only what needs no new work is due: verdicts and landings. While it is paused, nothing is.
+    While the run drains or its budget is spent, only what needs no new work is due: verdicts and landings. While it is
+    paused, nothing is.
     """
     busy_tasks = {task for action in busy for task in tasks_of(action)}
     wanted = [
@@ -79,7 +81,7 @@ def due(state: RunState, bounds: Bounds, busy: frozenset[Action]) -> list[Action
     ]
     if state.held is not None:
         return []
-    if state.is_draining:
+    if state.is_draining or bounds.finish_only:
         wanted = [action for action in wanted if isinstance(action, Judge | End)]
     free = bounds.max_workers - sum(isinstance(action, _WORK) for action in busy)
     return [*_without_excess(wanted, free), *_landing(state, busy)]

@@ -34,7 +34,8 @@ def decide(evidence: Evidence) -> Verdict:
 
 def _decide(evidence: Evidence) -> tuple[VerdictKind, tuple[str, ...]]:
     if evidence.exit != Exit.FINISHED:
-        return VerdictKind.RESTART, (f"the attempt ended {evidence.exit}: {evidence.detail}",)
+        kind = VerdictKind.REJECT if evidence.exit == Exit.OUT_OF_BUDGET else VerdictKind.RESTART
+        return kind, (f"the attempt ended {evidence.exit}: {evidence.detail}",)
     if blocking := tuple(finding.text for finding in evidence.findings if finding.is_blocking):
         return _again(evidence), blocking
     if evidence.difference is None:

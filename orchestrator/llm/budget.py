@@ -1,36 +1,70 @@
-"""What a run may spend. The stop is at the call boundary: a call under way is never cut off."""
+"""The gate in front of every model call: it begins only when what it may cost fits into every limit that covers it.
+
+The stop is at the call boundary: a call under way is never cut off. What fits only when calls under way turn out
+cheaper than they reserved waits for them.
+"""
+
+from collections.abc import Callable
+
+import anyio
 
 from orchestrator.config.model import BudgetSettings
+from orchestrator.domain.accounts import Accounts
+from orchestrator.domain.budget import Fit, Refusal, admit
+from orchestrator.domain.chat import Request
+from orchestrator.domain.price import Price
+from orchestrator.domain.state import RunState
 from orchestrator.domain.usage import Usage
-from orchestrator.errors import LimitReached
+from orchestrator.errors import LimitReached, OutOfBudget
+from orchestrator.llm.estimate import estimate
+
+_GO_ON = "resume with a larger one (--budget-usd, or [budget])"
+_UNPRICED = "give a limit in tokens or calls beside it (--set budget.tokens=N), or its price under [prices]"
 
 
 class Budget:
-    """The limits of one run; 0 in the settings means no limit. A limit in USD alone does not go with unknown prices."""
+    """The limits of one run. All it keeps of its own is how many calls of this process are under way."""
 
-    def __init__(self, settings: BudgetSettings) -> None:
-        self._settings = settings
+    def __init__(self, settings: BudgetSettings, now: Callable[[], BudgetSettings] | None = None) -> None:
+        """`now` gives the limits as they stand, where people may change them during the run."""
+        self._limits = now or (lambda: settings)
+        self._live = 0
+        self._settled: anyio.Event | None = None
 
-    def check(self, spent: Usage) -> None:
-        """Whether another call may begin after `spent`.
+    async def reserve(self, state: RunState, request: Request, price: Price | None) -> Usage:
+        """What to reserve for a call. The caller records it before it awaits anything else, and calls `settled` at the
+        end.
+
+        Args:
+            state: the run's live state, read again after every wait.
+            request: the call.
+            price: what its model charges, if that is known.
 
         Raises:
-            LimitReached: which limit, how much was spent, and how to go on.
+            LimitReached: a limit of the run, the role or the model does not allow the call; says how to go on.
+            OutOfBudget: a limit of the task or of one above it does not.
         """
-        limits = self._settings
-        reached = [
-            f"{name} budget of {shown} is spent ({have})"
-            for name, limit, amount, shown, have in (
-                ("USD", limits.usd, float(spent.cost_usd), f"${limits.usd:.2f}", spent.price),
-                ("token", limits.tokens, spent.tokens, f"{limits.tokens:,}", f"{spent.tokens:,}"),
-                ("call", limits.calls, spent.calls, f"{limits.calls:,}", f"{spent.calls:,}"),
-            )
-            if limit and amount >= limit
-        ]
-        if reached:
-            raise LimitReached(f"the {reached[0]}: resume with a larger one (--budget-usd, or [budget])")
-        if limits.usd and spent.unpriced_calls and not (limits.tokens or limits.calls):
-            raise LimitReached(
-                f"the USD budget of ${limits.usd:.2f} cannot be kept, since nobody knows the price of a model in use: "
-                "resume with [budget] tokens or calls as the limit (--set budget.tokens=N)"
-            )
+        wanted = estimate(request, price, state.spent_by_model.get(request.model))
+        while True:
+            covering = Accounts(state, self._limits()).covering(request.role, request.model, request.task)
+            refusal = admit(covering, wanted)
+            if refusal is None:
+                self._live += 1
+                return wanted
+            if refusal.fit is Fit.NO or not self._live:
+                raise _stop(refusal)
+            self._settled = self._settled or anyio.Event()
+            await self._settled.wait()
+
+    def settled(self) -> None:
+        """A call that had been let through is over and recorded, or was cut off."""
+        self._live -= 1
+        if self._settled is not None:
+            self._settled.set()
+            self._settled = None
+
+
+def _stop(refusal: Refusal) -> LimitReached | OutOfBudget:
+    if refusal.is_unpriced:
+        return LimitReached(f"{refusal.reason}: {_UNPRICED}")
+    return OutOfBudget(refusal.reason) if refusal.account.is_task else LimitReached(f"{refusal.reason}: {_GO_ON}")

@@ -9,6 +9,7 @@ from pydantic import Field
 from orchestrator.config.model import ProviderSettings
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.chat import Reply, Request
+from orchestrator.domain.price import Price
 from orchestrator.llm.breaker import Breaker
 from orchestrator.llm.errors import CredentialsMissing, ModelError, QuotaExhausted
 from orchestrator.llm.gate import Call, Gate
@@ -154,3 +155,7 @@ class LimitedClient:
     async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         """As the client below says."""
         return await self._client.check(model, api_base, api_key_env)
+
+    async def price(self, model: str) -> Price | None:
+        """As the client below says."""
+        return await self._client.price(model)

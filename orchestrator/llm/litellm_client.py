@@ -18,10 +18,11 @@ import anyio
 from anyio.to_thread import run_sync
 
 from orchestrator.domain.chat import Reply, Request
+from orchestrator.domain.price import Price
 from orchestrator.llm.credentials import api_key, find_fault, usual_key
 from orchestrator.llm.errors import CallTimedOut, ModelError, RequestRefused
 from orchestrator.llm.failures import translate
-from orchestrator.llm.pricing import Price, listed_cost, stated_cost
+from orchestrator.llm.pricing import listed_cost, listed_price, stated_cost
 from orchestrator.llm.replies import estimated, to_reply, tokens_of
 from orchestrator.llm.streams import stall_watch, whole_reply
 from orchestrator.llm.wire import wire_messages, wire_tools
@@ -91,6 +92,12 @@ class LiteLLMClient:
         """What is wrong with the name or the credentials, with the variable to set; makes no call."""
         litellm = await self._loaded()
         return await run_sync(find_fault, litellm, model, api_base, api_key_env)
+
+    async def price(self, model: str) -> Price | None:
+        """The user's own price for a model, else the list's; None when neither has one."""
+        if own := self._prices.get(model):
+            return own
+        return listed_price(await self._loaded(), model)
 
     async def aclose(self) -> None:
         """Close the connections of this process's litellm."""

@@ -4,28 +4,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from pydantic import Field
+from orchestrator.domain.price import MILLION, Price
+from orchestrator.llm.credentials import SIGN_IN_PROVIDERS
 
-from orchestrator.domain.base import Frozen
-from orchestrator.domain.usage import Usage
-
-MILLION = Decimal(1_000_000)
 STATED_COST = "llm_provider-x-litellm-response-cost"
-
-
-class Price(Frozen):
-    """Dollars per million tokens; cached input costs as much as other input unless said otherwise."""
-
-    input_usd: Decimal = Field(ge=0)
-    output_usd: Decimal = Field(ge=0)
-    cached_usd: Decimal | None = Field(None, ge=0)
-
-    def of(self, usage: Usage) -> Decimal:
-        """What the tokens of `usage` cost, in dollars."""
-        cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
-        fresh = usage.input_tokens - usage.cached_tokens
-        total = fresh * self.input_usd + usage.cached_tokens * cached_usd + usage.output_tokens * self.output_usd
-        return total / MILLION
 
 
 def stated_cost(response: object) -> Decimal | None:
@@ -55,6 +37,32 @@ def listed_cost(litellm: Any, model: str, response: Any) -> Decimal | None:  # n
     except Exception:  # noqa: BLE001  a fault in the price list must not lose the reply; the price is then unknown
         return None
     return _positive(sum(halves))
+
+
+def listed_price(litellm: Any, model: str) -> Price | None:  # noqa: ANN401  a module
+    """The price by litellm's list before anything was asked; None unless the list has exactly this model with one.
+
+    Where a provider charges more for long requests, it is the price of short ones.
+    """
+    if model.split("/", 1)[0] in SIGN_IN_PROVIDERS:
+        return None
+    try:
+        name, provider, *_ = litellm.get_llm_provider(model=model)
+    except Exception:  # noqa: BLE001  a name that nobody knows has no price; the call itself will say what is wrong
+        return None
+    prices: Mapping[str, Mapping[str, object]] = litellm.model_cost
+    entry = prices.get(f"{provider}/{name}") or prices.get(name)
+    if not provider or entry is None or not str(entry.get("litellm_provider", "")).startswith(provider):
+        return None
+    read, wrote = (_positive(entry.get(f"{side}_cost_per_token")) for side in ("input", "output"))
+    cached = _positive(entry.get("cache_read_input_token_cost"))
+    if read is None and wrote is None:
+        return None
+    return Price(
+        input_usd=(read or Decimal(0)) * MILLION,
+        output_usd=(wrote or Decimal(0)) * MILLION,
+        cached_usd=None if cached is None else cached * MILLION,
+    )
 
 
 def _positive(value: object) -> Decimal | None:

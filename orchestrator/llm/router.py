@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from orchestrator.domain.chat import Reply, Request
+from orchestrator.domain.price import Price
 from orchestrator.errors import UsageProblem
 from orchestrator.llm.cursor import Key
 from orchestrator.llm.litellm_client import LiteLLMClient
@@ -53,6 +54,14 @@ class ModelRouter:
             return await self._client(model).check(model, api_base, api_key_env)
         except UsageProblem as problem:
             return str(problem)
+
+    async def price(self, model: str) -> Price | None:
+        """What a model charges, as far as that is known before a call.
+
+        Raises:
+            UsageProblem: the script cannot be read or played.
+        """
+        return await self._client(model).price(model)
 
     def scripted(self, model: str) -> ScriptedModel:
         """The player of `scripted:FILE`.

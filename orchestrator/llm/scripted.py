@@ -8,6 +8,7 @@ import anyio
 
 from orchestrator.domain.chat import Message, Reply, Request, ToolCall
 from orchestrator.domain.ids import SessionId
+from orchestrator.domain.price import FREE, Price
 from orchestrator.llm.cursor import Cursor, Key
 from orchestrator.llm.errors import CallTimedOut
 from orchestrator.llm.invariants import InvariantBroken, check_shape, is_continued, is_elided
@@ -27,6 +28,8 @@ class ScriptedModel:
         sleep: Callable[[float], Awaitable[object]] = anyio.sleep,
     ) -> None:
         """`consumed` counts the replies that an earlier process used; they are skipped."""
+        items = tuple(items)
+        self._is_free = all(item.cost_usd == 0 for item in items)
         self._cursor = Cursor(items, consumed, name)
         self._name = name
         self._sleep = sleep
@@ -66,6 +69,10 @@ class ScriptedModel:
     async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         """None: a script that could be read can be played."""
         return None
+
+    async def price(self, model: str) -> Price | None:
+        """Nothing, unless a reply of the script claims a cost of its own: those are known only when they come."""
+        return FREE if self._is_free else None
 
     @property
     def requests(self) -> tuple[Request, ...]:

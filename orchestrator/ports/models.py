@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from orchestrator.domain.chat import Reply, Request
+from orchestrator.domain.price import Price
 
 
 class ModelClient(Protocol):
@@ -18,4 +19,8 @@ class ModelClient(Protocol):
 
     async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         """What is wrong with this model's name or credentials, without a call; None when nothing is seen."""
+        ...
+
+    async def price(self, model: str) -> Price | None:
+        """What this model charges, as far as that is known before a call; None when it is not. Makes no call."""
         ...

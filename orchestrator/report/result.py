@@ -133,6 +133,8 @@ def _spent(state: RunState) -> dict[str, Any]:
         "usd_known": float(spent.cost_usd),
         "unpriced_calls": spent.unpriced_calls,
         "possibly_billed_calls": state.possibly_billed,
+        "at_risk_usd": float(state.at_risk.cost_usd) if not state.at_risk.unpriced_calls else None,
+        "at_risk_tokens": state.at_risk.tokens,
         "tokens": spent.tokens,
         "calls": spent.calls,
         "wall_s": round(state.wall_s, 1),

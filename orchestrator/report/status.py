@@ -5,7 +5,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from orchestrator.domain.accounts import Accounts
 from orchestrator.domain.state import RunState, TaskState
+from orchestrator.report.budget import accounts_of, bar, budget_object
 from orchestrator.report.result import run_result
 
 STATUS = "status"
@@ -19,13 +21,18 @@ def status_body(state: RunState, journal: Path) -> str:
 
 
 def status_object(state: RunState, journal: Path) -> dict[str, Any]:
-    """The object. `seq` is the last event it knows; `is_live` is for the reader to fill in."""
+    """The object. `seq` is the last event it knows; `is_live` is for the reader to fill in.
+
+    The `budget` of a task holds what it and all below it spent and may spend.
+    """
+    accounts = accounts_of(state)
     return {
         **run_result(state, journal),
         "schema": SCHEMA,
         "is_live": None,
         "seq": state.seq,
-        "plan": [_task(state, task) for task in state.tasks.values()],
+        "budget": budget_object(state),
+        "plan": [_task(state, task, accounts) for task in state.tasks.values()],
         "file_status": dict(Counter(file.status.value for file in state.files.values())),
         "steps": state.steps,
         "trials": len(state.trials),
@@ -34,7 +41,7 @@ def status_object(state: RunState, journal: Path) -> dict[str, Any]:
     }
 
 
-def _task(state: RunState, task: TaskState) -> dict[str, Any]:
+def _task(state: RunState, task: TaskState, accounts: Accounts) -> dict[str, Any]:
     usage = state.spent_by_task.get(task.spec.id)
     return {
         "id": task.spec.id,
@@ -51,4 +58,5 @@ def _task(state: RunState, task: TaskState) -> dict[str, Any]:
         "verdicts": [{"attempt": given.number, "kind": given.verdict.kind.value} for given in task.verdicts],
         "calls": usage.calls if usage else 0,
         "tokens": usage.tokens if usage else 0,
+        "budget": bar(accounts.node(task.spec.id)),
     }

@@ -15,6 +15,7 @@ def status_text(status: Mapping[str, Any]) -> Iterator[str]:
     head = status["head"] or "nothing landed"
     yield f"  branch {status['pr_branch']}  base {status['base'][:12]}  head {head[:14]}"
     yield _spent(status)
+    yield from _budget(status["budget"])
     yield from (_task(task) for task in status["plan"])
     counts = sorted(status["file_status"].items())
     if counts:
@@ -27,6 +28,22 @@ def _spent(status: Mapping[str, Any]) -> str:
     spent = status["spent"]
     price = f"${spent['usd_known']:.2f}" if spent["usd"] is not None else f"${spent['usd_known']:.2f} + unknown"
     return f"  {status['test_runs']} test runs  {spent['calls']} model calls  {price}  {spent['wall_s']:.0f} s"
+
+
+def _budget(budget: Mapping[str, Any]) -> Iterator[str]:
+    """Each limit of the run with what is used of it, what is reserved or perhaps billed included."""
+    used = {name: sum(budget[part][name] for part in _USED) for name in ("usd_known", "tokens", "calls")}
+    told = {
+        "usd": f"${used['usd_known']:.2f} of ${budget['limit'].get('usd', 0):.2f}",
+        "tokens": f"{used['tokens']:,} of {budget['limit'].get('tokens', 0):,} tokens",
+        "calls": f"{used['calls']:,} of {budget['limit'].get('calls', 0):,} calls",
+        "wall_s": f"{budget['wall_s']:,.0f} of {budget['limit'].get('wall_s', 0):,.0f} s",
+    }
+    if budget["limit"]:
+        yield "  budget: " + ", ".join(told[name] for name in budget["limit"])
+
+
+_USED = ("spent", "at_risk", "reserved")
 
 
 def _task(task: Mapping[str, Any]) -> str:

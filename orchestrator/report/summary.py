@@ -23,7 +23,8 @@ def summary(state: RunState, where: str = "") -> Iterator[str]:
         yield f"nothing landed; base {run.base[:12]} is untouched"
     yield from _migration(state) if run.mode == "migration" else _tasks(state)
     yield _tests(state)
-    yield f"{state.test_runs} test runs, {state.spent.calls} model calls ({state.spent.price}), {state.wall_s:.1f} s"
+    price = f"{state.spent.price}{f', up to {state.at_risk.price} more at risk' if state.at_risk.calls else ''}"
+    yield f"{state.test_runs} test runs, {state.spent.calls} model calls ({price}), {state.wall_s:.1f} s"
     if state.pr:
         yield f"pull request ({state.pr.forge}): {state.pr.url}"
     if state.ended is None:

@@ -28,7 +28,7 @@ async def test_a_spent_budget_stops_resumably_and_a_larger_one_goes_on(bench: Be
             judges(),
         )
     ]
-    options = bench.options(items, budget={"usd": 1.0})
+    options = bench.options(items, budget={"usd": 1.2})
     ended = await run_goal(options, "make it better")
     assert isinstance(ended.error, LimitReached)
     assert ended.exit_code == 5
@@ -56,7 +56,7 @@ async def test_a_call_under_way_is_heard_out_when_another_worker_meets_the_budge
     items = [plans("root", {"key": "a"}, {"key": "b"}), *first, *rest, planner_ends(), judges()]
     ended = await bench.run(*items, budget={"calls": 2})
     assert isinstance(ended.error, LimitReached)
-    assert ended.state.spent.calls == 3, "the plan and both workers' calls"
+    assert ended.state.spent.calls == 2, "the plan and one of the workers; the other waited whether there is room"
     again = await bench.resume(*items, budget={"calls": 50})
     assert (again.exit_code, again.state.possibly_billed) == (0, 0)
 

@@ -3,6 +3,8 @@
 from datetime import datetime
 from typing import Literal
 
+from pydantic import Field
+
 from orchestrator.domain.attempt import Attempt, Exit
 from orchestrator.domain.chat import Role, ToolCall
 from orchestrator.domain.event.base import Done, Event, Intent
@@ -164,7 +166,10 @@ class SessionStarted(Event):
 
 
 class ModelCalled(Intent):
-    """A model is about to be asked. If no done event follows, the call may have been billed."""
+    """A model is about to be asked. If no done event follows, the call may have been billed.
+
+    `reserved` is what it may cost, as estimated before; the budget counts it until the call is settled.
+    """
 
     kind: Literal["model.called"] = "model.called"
     v: Literal[1] = 1
@@ -172,6 +177,7 @@ class ModelCalled(Intent):
     turn: int
     role: Role
     model: str
+    reserved: Usage = Field(default_factory=Usage)
 
 
 class ModelReplied(Done):

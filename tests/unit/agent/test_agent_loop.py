@@ -18,6 +18,7 @@ from orchestrator.agent.tools.submit import submit_tool
 from orchestrator.config.layers import load
 from orchestrator.config.model import BudgetSettings
 from orchestrator.domain.attempt import Exit
+from orchestrator.domain.budget import Limit
 from orchestrator.domain.event.run import EffectAbandoned
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, TaskCreated, ToolReturned
 from orchestrator.domain.handoff import Handoff
@@ -72,7 +73,7 @@ class Setting:
 
     async def run(self, *items: ScriptedReply, budget: BudgetSettings | None = None, **changes: object) -> object:
         self.model = ScriptedModel(items)
-        limits = Budget(budget or BudgetSettings(usd=0, tokens=0, calls=0))
+        limits = Budget(budget or BudgetSettings())
         return await run_session(self.spec(**changes), Asker(self.model, self.journal, NO_WAIT, limits), self.journal)
 
     async def events(self, kind: type) -> list[object]:
@@ -183,11 +184,27 @@ async def test_a_script_that_runs_dry_is_loud(setting: Setting) -> None:
 
 async def test_the_budget_stops_at_the_call_boundary(setting: Setting) -> None:
     dear = reply(call=[call("read", path="a.py")], usage={"input": 90, "output": 20}, cost_usd="0.6")
-    with pytest.raises(LimitReached, match=r"USD budget of \$1.00 is spent \(\$1.20\)"):
-        await setting.run(dear, dear, dear, budget=BudgetSettings(usd=1, tokens=0, calls=0))
+    with pytest.raises(LimitReached, match=r"USD budget of \$1.75 for the run.* \(\$1.20 spent, up to \$0.60 wanted\)"):
+        await setting.run(dear, dear, dear, budget=BudgetSettings(usd=1.75, reserve=0))
     assert setting.journal.state.spent.calls == 2
-    with pytest.raises(LimitReached, match="token budget of 200 is spent"):
-        await setting.run(DONE, budget=BudgetSettings(usd=0, tokens=200, calls=0))
+    with pytest.raises(LimitReached, match=r"token budget of 180 for the run .* is spent \(220\)"):
+        await setting.run(DONE, budget=BudgetSettings(tokens=200))
+
+
+async def test_a_spent_task_budget_ends_the_session_with_its_own_name(setting: Setting) -> None:
+    result = await setting.run(
+        reply(call=[call("read", path="a.py")]), DONE, budget=BudgetSettings(leaf=Limit(calls=1))
+    )
+    assert isinstance(result, SessionResult)
+    assert (result.exit, result.detail) == (Exit.OUT_OF_BUDGET, "the call budget of 1 for task api is spent (1)")
+
+
+async def test_every_call_is_recorded_with_what_it_may_cost(setting: Setting) -> None:
+    await setting.run(DONE, reply(usage={"input": 90, "output": 20}))
+    (called,) = await setting.events(ModelCalled)
+    assert isinstance(called, ModelCalled)
+    assert (called.reserved.calls, called.reserved.output_tokens, called.reserved.cost_usd) == (1, 1_000, 0)
+    assert called.reserved.input_tokens > 300, "the tools and messages are counted"
 
 
 def steps() -> Sequence[ScriptedReply]:

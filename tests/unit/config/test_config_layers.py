@@ -98,6 +98,8 @@ def test_a_wrong_key_or_value_is_told_with_file_and_line(
     [
         "[hands]\nread_only = ['/']\n",
         "[budget]\nusd = 1000\n",
+        "[budget.leaf]\nusd = 1000\n",
+        "[prices.'openai/x']\ninput_usd_per_mtok = 0\noutput_usd_per_mtok = 0\n",
         "[run]\ntime_limit_s = 0\n",
         "[retry]\ntries = 99\n",
         "[roles.worker]\nmodel = 'x'\n",

@@ -1,5 +1,7 @@
 """The rules that every submitted plan must obey."""
 
+from decimal import Decimal
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from orchestrator.domain.globs import is_glob, overlap
 from orchestrator.domain.plan import Plan, PlanLimits, check_plan
 from orchestrator.domain.task import TaskDraft
 
-LIMITS = PlanLimits(depth=0, max_depth=3, max_children=5, variants=("strong",))
+LIMITS = PlanLimits(depth=0, max_depth=3, max_children=5, variants=("strong",), left_usd=Decimal(2), left_tokens=1_000)
 
 
 def draft(key: str, **changes: object) -> TaskDraft:
@@ -43,6 +45,14 @@ def test_a_sound_plan_has_no_problem() -> None:
         ((draft("a", paths=["src/**", "!"]),), "'!', which is no glob of files"),
         ((draft("a", checks=["true", " "]),), "a check that is no command"),
         ((draft("a", checks=["true\0"]),), "a check that is no command"),
+        ((draft("a", budget_usd=0.0),), "'a' has budget_usd 0.0: give more than 0, or null"),
+        ((draft("a", budget_usd=float("inf")),), "budget_usd inf"),
+        ((draft("a", budget_tokens=-1),), "budget_tokens -1"),
+        ((draft("a", budget_usd=1.5), draft("b", budget_usd=1)), "$2.50 together and your slice has $2.00 left"),
+        (
+            (draft("a", budget_tokens=900), draft("b", budget_tokens=200)),
+            "1,100 tokens together and your slice has 1,000",
+        ),
     ],
 )
 def test_a_broken_rule_is_named(drafts: tuple[TaskDraft, ...], said: str) -> None:
@@ -67,6 +77,13 @@ def test_a_branch_is_refused_where_no_planner_may_stand_below() -> None:
     deepest = LIMITS.model_copy(update={"depth": 2})
     assert any("make it a leaf" in problem for problem in problems(draft("a", kind="branch"), limits=deepest))
     assert problems(draft("a", kind="branch")) == ()
+
+
+def test_budgets_that_fit_are_fine_and_dollars_need_known_prices() -> None:
+    given = (draft("a", budget_usd=1.25, budget_tokens=600), draft("b", budget_usd=0.75, budget_tokens=400), draft("c"))
+    assert problems(*given) == ()
+    unpriced = LIMITS.model_copy(update={"has_prices": False})
+    assert any("give `budget_tokens`" in problem for problem in problems(*given, limits=unpriced))
 
 
 def test_a_long_chain_of_dependencies_is_no_problem() -> None:

@@ -1,5 +1,7 @@
 """What is due in which state of a run."""
 
+from dataclasses import replace
+
 from orchestrator.domain.attempt import Attempt, AttemptMode
 from orchestrator.domain.check import Difference
 from orchestrator.domain.event.landing import UnitEjected
@@ -124,10 +126,12 @@ def test_a_planner_is_woken_when_all_its_tasks_have_ended() -> None:
     assert ask(planner, done) == [PlanRound(B)]
 
 
-def test_while_draining_only_verdicts_and_landings_are_due() -> None:
+def test_while_draining_or_on_a_spent_budget_only_verdicts_and_landings_are_due() -> None:
     tasks = (
         task(A, TaskStatus.PLANNED),
         task(B, TaskStatus.JUDGING, attempts=1),
         task(C, TaskStatus.QUEUED, attempts=1),
     )
     assert ask(*tasks, draining=True) == [Judge(B), Land((C,))]
+    spent = replace(BOUNDS, finish_only=True)
+    assert due(state(*tasks), spent, frozenset()) == [Judge(B), Land((C,))]

@@ -104,10 +104,41 @@ async def test_a_model_that_calls_itself_by_a_priced_name_stays_unpriced() -> No
         assert (await client.complete(request(api_base=url))).usage.price == "unknown"
 
 
+@pytest.mark.parametrize(
+    "model", ["gpt-4o-mini", "openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-pro"]
+)
+async def test_a_price_is_known_before_the_call_as_the_list_books_it(model: str) -> None:
+    async with LiteLLMClient() as client:
+        price = await client.price(model)
+    assert price is not None
+    assert 0 < price.input_usd < price.output_usd < 100
+    assert price.cached_usd is not None
+    assert price.cached_usd < price.input_usd
+
+
+@pytest.mark.parametrize("model", ["openai/worker", "nobody/worker", "github_copilot/gpt-4o", "azure/gpt-4o-mini-x"])
+async def test_a_model_that_is_not_on_the_list_has_no_price_beforehand(
+    model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with LiteLLMClient() as client:
+        assert await client.price(model) is None
+    assert capsys.readouterr() == ("", "")
+
+
+async def test_what_the_list_says_beforehand_is_what_a_call_costs() -> None:
+    server = LoopbackServer([reply(usage=TOKENS)], roles={"gpt-4o-mini": "worker"})
+    async with server.run() as url, LiteLLMClient() as client:
+        answer = await client.complete(request(api_base=url, model="openai/gpt-4o-mini"))
+        price = await client.price("openai/gpt-4o-mini")
+    assert price is not None
+    assert price.of(answer.usage) == answer.usage.cost_usd
+
+
 async def test_the_users_own_price_goes_before_the_list() -> None:
     price = Price(input_usd=Decimal(1), output_usd=Decimal(2), cached_usd=Decimal(0))
     async with LoopbackServer([reply(usage=TOKENS)]).run() as url, LiteLLMClient({"openai/worker": price}) as client:
         assert (await client.complete(request(api_base=url))).usage == BOOKED + Usage(cost_usd=Decimal("0.0008"))
+        assert await client.price("openai/worker") == price
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """The router sends each model name to what it stands for, and sets nothing up before it is needed."""
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from orchestrator.domain.ids import TaskId
+from orchestrator.domain.price import FREE, Price
 from orchestrator.errors import UsageProblem
 from orchestrator.llm.litellm_client import LiteLLMClient
 from orchestrator.llm.router import ModelRouter
@@ -63,6 +65,16 @@ async def test_a_bad_script_is_found_by_checking_and_by_using_it(plays: Path) ->
     assert "cannot read the script" in (await router.check("scripted:gone.toml", None, None) or "")
     with pytest.raises(UsageProblem, match="unknown key"):
         await router.complete(request(model="scripted:bad.toml"))
+
+
+async def test_the_price_is_known_of_scripts_that_claim_none_and_of_configured_models(plays: Path) -> None:
+    own = Price(input_usd=Decimal(1), output_usd=Decimal(2))
+    claims = PLAY.format(name="claims").replace("text =", "cost_usd = 0.5\ntext =")
+    (plays / "claims.toml").write_text(claims)
+    async with ModelRouter(plays, connect=lambda: LiteLLMClient({"openai/worker": own})) as router:
+        assert await router.price("scripted:one.toml") == FREE
+        assert await router.price("scripted:claims.toml") is None
+        assert await router.price("openai/worker") == own
 
 
 async def test_every_other_model_goes_to_litellm(tmp_path: Path) -> None:

@@ -1,0 +1,87 @@
+"""Booking what calls cost, as part of the fold: events hold what one call cost, only the state holds sums."""
+
+from collections.abc import MutableMapping
+from typing import TypeVar
+
+from orchestrator.domain.event.base import Event
+from orchestrator.domain.event.landing import LandingFinished
+from orchestrator.domain.event.work import (
+    AttemptStarted,
+    ModelCalled,
+    ModelFailed,
+    ModelReplied,
+    PlanningEnded,
+    PlanningStarted,
+    TaskEnded,
+)
+from orchestrator.domain.state import RunState, unit_task
+from orchestrator.domain.usage import Usage
+
+K = TypeVar("K", bound=str)
+
+POSSIBLY_BILLED = frozenset({"lost", "timed-out"})
+"""Errors after which nobody knows whether the provider charged for the call."""
+
+
+def book_reply(state: RunState, event: ModelReplied) -> None:
+    """Book a reply's cost to the run, its role, model, conversation, task and the tasks above."""
+    usage, model = event.usage, _asked(state, event)
+    session = state.sessions[event.session]
+    state.sessions[event.session] = session.model_copy(
+        update={"replies": session.replies + 1, "spent": session.spent + usage}
+    )
+    state.spent += usage
+    _add(state.spent_by_role, event.role, usage)
+    _add(state.spent_by_model, model, usage)
+    state.call_s_by_role[event.role] = state.call_s_by_role.get(event.role, 0.0) + event.seconds
+    state.call_s_by_model[model] = state.call_s_by_model.get(model, 0.0) + event.seconds
+    if event.task is not None:
+        _add(state.spent_by_task, event.task, usage)
+    for node in state.lineage(event.task):
+        _add(state.spent_by_node, node, usage)
+
+
+def book_failure(state: RunState, event: ModelFailed) -> None:
+    """Book a failed try: nothing, or what it had reserved where it may have been billed."""
+    if event.error in POSSIBLY_BILLED:
+        _book_risk(state, event)
+    if event.error in {"lost", "script-exhausted"}:
+        return  # the try is made again, or nothing was asked of anybody
+    session = state.sessions[event.session]
+    state.sessions[event.session] = session.model_copy(update={"failures": session.failures + 1})
+
+
+def book_time(state: RunState, event: Event) -> None:
+    """Book when work at a task begins and ends; `state` has taken the event in already."""
+    match event:
+        case AttemptStarted(task=str(task)) | PlanningStarted(task=str(task)):
+            state.begun_s.setdefault(task, state.wall_s)
+            state.ended_s.pop(task, None)
+        case TaskEnded(task=str(task)) | PlanningEnded(task=str(task)):
+            state.ended_s[task] = state.wall_s
+        case LandingFinished():
+            state.ended_s.update({unit_task(unit): state.wall_s for unit in event.units})
+
+
+def _book_risk(state: RunState, event: ModelFailed) -> None:
+    state.possibly_billed += 1
+    called = state.open_intents.get(event.key)
+    if not isinstance(called, ModelCalled) or not called.reserved.calls:
+        return  # a journal from before calls reserved anything
+    session, risk = state.sessions[event.session], called.reserved
+    state.sessions[event.session] = session.model_copy(update={"at_risk": session.at_risk + risk})
+    state.at_risk += risk
+    _add(state.at_risk_by_role, event.role, risk)
+    _add(state.at_risk_by_model, called.model, risk)
+    for node in state.lineage(event.task):
+        _add(state.at_risk_by_node, node, risk)
+
+
+def _asked(state: RunState, event: ModelReplied) -> str:
+    """The model as it was asked for: a reply may call it by another name."""
+    called = state.open_intents.get(event.key)
+    return called.model if isinstance(called, ModelCalled) else event.model
+
+
+def _add(sums: MutableMapping[K, Usage], key: K, usage: Usage) -> None:
+    sums[key] = sums[key] + usage if key in sums else usage
