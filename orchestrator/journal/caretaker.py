@@ -21,7 +21,7 @@ from orchestrator.journal.problems import Damaged
 from orchestrator.journal.reader import Reader
 from orchestrator.journal.search import catch_up
 
-MOST_EVENTS = 20_000
+MOST_EVENTS = 10_000
 """How many events at most lie between two snapshots."""
 _SHARE = 20
 _AT_ONCE = 500

@@ -12,7 +12,7 @@ from orchestrator.journal.words import Words
 NAME = "search.db"
 _VERSION = 1
 _TABLES = """
-CREATE VIRTUAL TABLE word USING fts5(said, about, content='', columnsize=0, tokenize='unicode61');
+CREATE VIRTUAL TABLE word USING fts5(said, about, content='', columnsize=0, prefix='2 3 4', tokenize='unicode61');
 CREATE TABLE place(seq INTEGER NOT NULL, mark BLOB NOT NULL);
 INSERT INTO place VALUES(0, x'');
 """

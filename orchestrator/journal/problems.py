@@ -71,6 +71,8 @@ class explained:
             raise RunLocked(
                 f"the journal {self._path} is being written by another process right now; {hint}"
             ) from error
+        if is_damage(error):
+            raise Damaged(self._path, 0, text) from error
         advice = next((advice for sign, advice in _ADVICE.items() if sign in text), "see the disk and the file's owner")
         raise JournalProblem(f"the journal {self._path} cannot be used: {text}; {advice}") from error
 
@@ -79,7 +81,5 @@ _ADVICE = {
     "full": "free some disk space, then resume the run; nothing recorded before is lost",
     "readonly": "make the state directory writable, or choose another with --state DIR",
     "unable to open": "make the state directory writable, or choose another with --state DIR",
-    "malformed": f"the file is corrupt: {REPAIR}",
-    "not a database": f"the file is no journal, or its beginning is damaged: {REPAIR}",
     "UNIQUE": "an effect was recorded twice, which is a defect of orchestrate: please report it",
 }

@@ -12,15 +12,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 from orchestrator.domain.event import Recorded
 from orchestrator.domain.event.run import Noticed
-from orchestrator.errors import JournalProblem
 from orchestrator.journal.blobs import Blobs, sync_directory
 from orchestrator.journal.fresh import write_fresh
 from orchestrator.journal.head import Head
-from orchestrator.journal.problems import Damaged, TooNew
+from orchestrator.journal.problems import Damaged
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.salvage import Salvage
 from orchestrator.journal.store import Store
@@ -84,12 +84,8 @@ def _problem(journal: Path) -> str:
             for _ in store.read():
                 pass
             return store.inner_problem()
-    except TooNew:
-        raise
     except Damaged as damage:
         return damage.what
-    except JournalProblem as problem:
-        return str(problem)
 
 
 def _last(journal: Path) -> int:
@@ -137,7 +133,8 @@ def _put_aside(directory: RunDirectory) -> Path:
 
 
 def _rewrite(directory: RunDirectory, aside: Path, problem: str) -> Repaired:
-    salvage = Salvage(aside / "journal.db")
+    noted = Head(aside / "journal.db").read()
+    salvage = Salvage(aside / "journal.db", noted)
     set_aside = [found.row[0] for found in salvage.beyond()]
     with (aside / "set-aside.jsonl").open("w", encoding="utf-8") as file:
         for found in salvage.beyond():
@@ -151,12 +148,10 @@ def _rewrite(directory: RunDirectory, aside: Path, problem: str) -> Repaired:
     new.replace(directory.journal)
     (directory.path / _HEAD).unlink(missing_ok=True)  # last: until then it is seen that events are missing
     sync_directory(directory.path)
-    highest = max(salvage.highest, Head(aside / "journal.db").read())
-    missing = sorted(set(range(salvage.last + 1, highest + 1)) - set(set_aside))
     return Repaired(
         problem=problem,
         kept=salvage.last,
-        lost=ranges(missing),
+        lost=gaps([salvage.last, *set_aside], noted),
         set_aside=ranges(set_aside),
         blobs=_lost_blobs(directory),
         aside=str(aside),
@@ -194,6 +189,12 @@ def spelled(spans: Sequence[tuple[int, int]]) -> str:
     """`Events 3 to 7, 9 are`, or `Event 9 is`."""
     told = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in spans)
     return f"Events {told} are" if len(spans) > 1 or spans[0][0] != spans[0][1] else f"Event {told} is"
+
+
+def gaps(numbers: Sequence[int], last: int) -> tuple[tuple[int, int], ...]:
+    """What is missing, as (first, last), between sorted numbers and from them to `last`."""
+    pairs = pairwise((*numbers, max(last, numbers[-1]) + 1))
+    return tuple((before + 1, after - 1) for before, after in pairs if after - before > 1)
 
 
 def ranges(numbers: Sequence[int]) -> tuple[tuple[int, int], ...]:

@@ -28,21 +28,20 @@ class Salvage:
 
     An event of a file with sums is taken for sound if its sum follows from the one before; in a file of schema 1, which
     has none, if it has the shape of its kind.
+
+    Args:
+        path: the file.
+        noted: the last event that was noted as durable, 0 if nobody knows; what is above it must be sound.
     """
 
-    def __init__(self, path: Path) -> None:
-        tries = [_Try(path, size) for size in page_sizes(path)]
+    def __init__(self, path: Path, noted: int) -> None:
+        tries = [_Try(path, size, noted) for size in page_sizes(path)]
         self._best = max(tries, key=lambda tried: tried.last)
 
     @property
     def last(self) -> int:
         """The last event before the first that is lost; 0 if not even the first can be read."""
         return self._best.last
-
-    @property
-    def highest(self) -> int:
-        """The last event there is anything of."""
-        return max(self._best.places, default=0)
 
     def kept(self) -> Iterator[Columns]:
         """Every event before the first that is lost, in order."""
@@ -56,7 +55,8 @@ class Salvage:
 class _Try:
     """The file read with one page size."""
 
-    def __init__(self, path: Path, size: int) -> None:
+    def __init__(self, path: Path, size: int, noted: int) -> None:
+        self._noted = noted
         self._pages = Pages(path, size)
         self.places: dict[int, list[Place]] = {}
         for seq, place in self._pages.cells():
@@ -85,7 +85,9 @@ class _Try:
                 previous = total
                 yield Found(row, is_sound=True)
                 continue
-            found = next(((row, total) for row, total in self._candidates(seq) if _has_shape(row)), None)
+            is_possible = not self._noted or seq <= self._noted
+            candidates = self._candidates(seq) if is_possible else iter(())
+            found = next(((row, total) for row, total in candidates if _has_shape(row)), None)
             previous = found[1] if found else None
             if found:
                 yield Found(found[0], is_sound=False)

@@ -32,23 +32,28 @@ class Said(NamedTuple):
 Verb = Callable[..., Said]
 
 
-@pytest.fixture
-def directory(tmp_path: Path) -> RunDirectory:
-    """A finished run of a repository."""
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("repo")
     for words in (("init", "-q"), ("commit", "-q", "--allow-empty", "--message", "base")):
-        (tmp_path / "repo").mkdir(exist_ok=True)
-        subprocess.run(["git", *words], cwd=tmp_path / "repo", check=True)
-    found = StateDirectory.locate(tmp_path / "repo", str(tmp_path / "state")).run(RUN)
+        subprocess.run(["git", *words], cwd=made, check=True)
+    return made
+
+
+@pytest.fixture
+def directory(tmp_path: Path, repository: Path) -> RunDirectory:
+    """A finished run of a repository."""
+    found = StateDirectory.locate(repository, str(tmp_path / "state")).run(RUN)
     found.path.mkdir(parents=True)
     restore(DATA / "journals" / "goal.v2.jsonl", found.journal)
     return found
 
 
 @pytest.fixture
-def ask(tmp_path: Path, directory: RunDirectory, capsys: pytest.CaptureFixture[str]) -> Verb:
+def ask(tmp_path: Path, repository: Path, directory: RunDirectory, capsys: pytest.CaptureFixture[str]) -> Verb:
     def asked(verb: str, *words: str) -> Said:
         with pytest.raises(SystemExit) as left:
-            main([verb, *words, "--repo", str(tmp_path / "repo"), "--state", str(tmp_path / "state")])
+            main([verb, *words, "--repo", str(repository), "--state", str(tmp_path / "state")])
         assert isinstance(left.value.code, int)
         return Said(left.value.code, *capsys.readouterr())
 

@@ -187,6 +187,21 @@ def test_a_conversation_is_not_returned_with_a_hole(sound: Path, tmp_path: Path)
     reader.close()
 
 
+def test_a_row_with_an_absurd_number_does_not_confuse_a_repair(sound: Path, tmp_path: Path) -> None:
+    path = copied(sound, tmp_path / "run") / "journal.db"
+    raw = sqlite3.connect(path)
+    raw.execute("DROP TRIGGER event_is_never_deleted")
+    raw.execute("DELETE FROM event WHERE seq = 100")
+    values = (2**60, "2026-01-01T00:00:00+00:00", "run.noticed", 1, '{"level":"info","text":"absurd"}')
+    raw.execute("INSERT INTO event(seq, at, kind, v, body) VALUES(?, ?, ?, ?, ?)", values)
+    raw.commit()
+    raw.close()
+    result = repair(RunDirectory(path.parent))
+    assert result is not None
+    assert result.lost in {((100, 100),), ()}  # what is deleted may still be read
+    assert result.kept in {99, 240}
+
+
 def test_what_is_left_of_a_damaged_wal_is_not_thrown_away_by_a_writer(sound: Path, tmp_path: Path) -> None:
     place = copied(sound, tmp_path / "run")
     content = bytearray((place / "journal.db-wal").read_bytes())

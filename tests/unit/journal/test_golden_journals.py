@@ -10,6 +10,9 @@ import pytest
 
 from orchestrator.domain.event import Recorded
 from orchestrator.domain.fold import fold
+from orchestrator.errors import JournalProblem
+from orchestrator.journal.repair import repair
+from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.schema import SCHEMA_VERSION
 from orchestrator.journal.store import Store, read_all
 from orchestrator.report.status import status_object
@@ -93,3 +96,19 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> Non
     with pytest.raises(Exception, match="fence already exists"):
         Store.open_writer(path)
     assert told(path) == told(Path(copy))
+
+
+def test_a_damaged_journal_of_an_older_schema_is_repaired_by_the_shape_of_its_events(tmp_path: Path) -> None:
+    path = restore(JOURNALS / "migration.v1.jsonl", tmp_path / "journal.db")
+    before = told(path)
+    connection = sqlite3.connect(path)
+    connection.execute("DROP TRIGGER event_is_never_changed")
+    connection.execute("UPDATE event SET body = '{\"level\":' WHERE seq = 20")
+    connection.commit()
+    connection.close()
+    with pytest.raises(JournalProblem, match=r"event 20 .* does not have its shape"):
+        told(path)
+    result = repair(RunDirectory(tmp_path))
+    assert result is not None
+    assert (result.kept, result.lost, result.set_aside) == (19, ((20, 20),), ((21, len(before)),))
+    assert told(path)[:19] == before[:19]

@@ -121,7 +121,7 @@ async def test_a_full_disk_is_told_and_loses_nothing_that_was_written(tmp_path: 
 def test_a_file_that_is_no_journal_is_told(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     path.write_bytes(b"this is not a database, but long enough to be looked at as one" * 20)
-    with pytest.raises(JournalProblem, match="the file is no journal"):
+    with pytest.raises(JournalProblem, match="file is not a database; `orchestrate repair`"):
         Store.open_reader(path)
 
 
