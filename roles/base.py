@@ -13,7 +13,7 @@ from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.task import Task
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.roles import CheckSummary, SessionResult, TaskReport
-from prompts import fence
+from prompts import SHIPPED, PromptSource, fence
 
 V = TypeVar("V")
 
@@ -25,6 +25,7 @@ class Surroundings:
     config: Config
     ledger: Ledger
     asker: Asker
+    prompts: PromptSource = SHIPPED
 
     async def hold(self, spec: SessionSpec, *kinds: type[V]) -> V | SessionResult:
         """Hold a conversation that ends with a value of one of `kinds`, or with how it ended without one."""

@@ -11,7 +11,7 @@ from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import SessionId
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import SessionResult, WorkBrief
-from prompts import fence, load
+from prompts import PromptSource, fence
 from roles.base import Surroundings, bullets, handoff_text
 
 
@@ -28,7 +28,7 @@ class ModelWorker:
 
     async def work(self, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionResult:
         """The worker's own report; the workspace holds the work."""
-        prompt = load("worker")
+        prompt = self._around.prompts.load("worker")
         tools = tool_box(*self._tools(workspace))
         task, attempt = brief.task, brief.attempt
         is_revision = attempt.mode == "revise"
@@ -39,7 +39,7 @@ class ModelWorker:
             settings=self._settings(task.variant),
             prompt=prompt.sha,
             system=prompt.render(tools=", ".join(f"`{name}`" for name in tools), gate=brief.gate),
-            brief=_again(brief) if is_revision else _first(brief),
+            brief=(_again if is_revision else _first)(self._around.prompts, brief),
             tools=tools,
             workspace=workspace,
             anchor=anchor_ref(self._around.ledger.state.run.run, task.id, str(attempt.number)),
@@ -67,9 +67,9 @@ def _session(attempt: Attempt, number: int) -> SessionId:
     return SessionId(f"work:{attempt.task}@{number}")
 
 
-def _first(brief: WorkBrief) -> str:
+def _first(prompts: PromptSource, brief: WorkBrief) -> str:
     task = brief.task
-    return load("worker-brief").render(
+    return prompts.load("worker-brief").render(
         task=task.id,
         title=task.title,
         outcome=task.outcome,
@@ -99,8 +99,8 @@ def _earlier(attempt: Attempt) -> str:
     return "\n\n".join(parts)
 
 
-def _again(brief: WorkBrief) -> str:
-    return load("worker-again").render(reasons=_evidence(brief.attempt))
+def _again(prompts: PromptSource, brief: WorkBrief) -> str:
+    return prompts.load("worker-again").render(reasons=_evidence(brief.attempt))
 
 
 def _evidence(attempt: Attempt) -> str:

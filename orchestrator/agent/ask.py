@@ -6,6 +6,7 @@ from orchestrator.agent.spec import SessionSpec
 from orchestrator.domain.chat import Message, Reply, Request
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
 from orchestrator.llm.budget import Budget
+from orchestrator.llm.digest import request_sha
 from orchestrator.llm.errors import ModelError
 from orchestrator.llm.retry import RetryPolicy, complete_with_retries
 from orchestrator.ports.effect import effect
@@ -31,16 +32,17 @@ class Asker:
             ProviderDown: it did not answer within the policy's bounds.
         """
         self._budget.check(self._ledger.state.spent)
-        tries = _JournaledTries(self._client, self._ledger)
+        tries = _JournaledTries(self._client, self._ledger, spec.prompt)
         return await complete_with_retries(tries, spec.request(turn, messages), self._policy, tries.failed)
 
 
 class _JournaledTries:
     """A ModelClient that books every try: intent before, answer or failure after."""
 
-    def __init__(self, client: ModelClient, ledger: Ledger) -> None:
+    def __init__(self, client: ModelClient, ledger: Ledger, prompt: str) -> None:
         self._client = client
         self._ledger = ledger
+        self._prompt = prompt
         self._open: ModelCalled | None = None
 
     async def complete(self, request: Request) -> Reply:
@@ -51,6 +53,8 @@ class _JournaledTries:
             turn=request.turn,
             role=request.role,
             model=request.model,
+            request=request_sha(request),
+            prompt=self._prompt,
         )
         self._open = called
         async with effect(self._ledger, called, unsettled=(ModelError,)) as asking:

@@ -161,7 +161,11 @@ class SessionStarted(Event):
 
 
 class ModelCalled(Intent):
-    """A model is about to be asked. If no done event follows, the call may have been billed."""
+    """A model is about to be asked. If no done event follows, the call may have been billed.
+
+    `request` is the sha256 of what it is asked (`orchestrator.llm.digest`), `prompt` the sha of the prompt behind it;
+    both are empty in old journals.
+    """
 
     kind: Literal["model.called"] = "model.called"
     v: Literal[1] = 1
@@ -169,6 +173,8 @@ class ModelCalled(Intent):
     turn: int
     role: Role
     model: str
+    request: str = ""
+    prompt: str = ""
 
 
 class ModelReplied(Done):
