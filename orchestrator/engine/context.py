@@ -1,10 +1,11 @@
 """What every part of a run works with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from orchestrator.config.model import Config
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.state import RunState
+from orchestrator.engine.pace import Freely, Pace
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.judge.gate import HarnessGate
@@ -21,7 +22,7 @@ from worktrees.trees import tree_of
 class RunContext:
     """An opened run: its journal, the repository, and the rooms around the engine.
 
-    `roles` is None for a migration without model steps.
+    `roles` is None for a migration without model steps. `pace` says when what is due may begin.
     """
 
     directory: RunDirectory
@@ -32,6 +33,7 @@ class RunContext:
     gate: HarnessGate
     forge: Forge
     roles: Roles | None = None
+    pace: Pace = field(default_factory=Freely)
 
     @property
     def state(self) -> RunState:

@@ -68,6 +68,7 @@ class GoalRun:
             for action in wanted:
                 self._busy.add(action)
                 tasks.start_soon(self._perform, action)
+            self._context.pace.waits(len(self._busy))
             if not self._busy:
                 break
             await self._changed.wait()
@@ -77,7 +78,8 @@ class GoalRun:
     async def _perform(self, action: Action) -> None:
         """Do what is due. A spent budget stops the others only at their next call: one under way is paid for."""
         try:
-            await self._do(action)
+            async with self._context.pace.turn(action, self._context.state) as now:
+                await self._do(now)
         except LimitReached as limit:
             self._limit = limit
         self._busy.discard(action)
