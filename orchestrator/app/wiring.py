@@ -1,10 +1,11 @@
 """Opening a run: lock, journal, hands, gate, forge and roles, put together and taken down again."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from anyio import to_thread
@@ -20,6 +21,7 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import RunState
 from orchestrator.engine.begin import engine_started
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.pace import Freely, Pace
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.forge.local import LocalForge
 from orchestrator.hands.local import local_hands
@@ -31,8 +33,10 @@ from orchestrator.llm.budget import Budget
 from orchestrator.llm.limits import LimitedClient, ProviderLimits
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.recipe import RecipeEnv
-from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.ledger import Clock, Ledger
+from orchestrator.ports.models import ModelClient
 from orchestrator.report.status import STATUS, status_body
+from prompts import SHIPPED, PromptSource
 from roles.base import Surroundings as RoleSurroundings
 from roles.kit import ModelRoles
 from worktrees.repository import Repository
@@ -54,7 +58,8 @@ class Watcher(Protocol):
 class Wiring:
     """What a run is opened with. `first` are its first events; empty for a run that exists.
 
-    `with_models` is false for runs that ask no model.
+    `with_models` is false for runs that ask no model. The fields after `watcher` are for replays: what answers instead
+    of the configured models, when things begin, which journal is written, and other prompts.
     """
 
     repository: Repository
@@ -66,6 +71,10 @@ class Wiring:
     first: Sequence[Event] = ()
     with_models: bool = True
     watcher: Watcher | None = None
+    client: ModelClient | None = None
+    pace: Pace = field(default_factory=Freely)
+    open_journal: Callable[[Path, Clock], Journal] = Journal
+    prompts: PromptSource = SHIPPED
 
 
 @asynccontextmanager
@@ -88,7 +97,7 @@ async def open_run(wiring: Wiring) -> AsyncIterator[RunContext]:
         if hands.refusal:
             raise EnvironmentProblem(hands.refusal)
         stack.enter_context(wiring.directory.lock())
-        journal = await to_thread.run_sync(Journal, wiring.directory.path, SystemClock())
+        journal = await to_thread.run_sync(wiring.open_journal, wiring.directory.path, SystemClock())
         stack.callback(journal.close)
         journal.projections[STATUS] = partial(status_body, journal=wiring.directory.journal)
         if wiring.watcher:
@@ -106,6 +115,7 @@ async def open_run(wiring: Wiring) -> AsyncIterator[RunContext]:
             gate=HarnessGate(runner, journal, wiring.checks),
             forge=_forge(wiring, journal.state),
             roles=await _roles(wiring, journal, stack) if wiring.with_models else None,
+            pace=wiring.pace,
         )
 
 
@@ -115,15 +125,20 @@ def _forge(wiring: Wiring, state: RunState) -> LocalForge:
 
 
 async def _roles(wiring: Wiring, journal: Journal, stack: AsyncExitStack) -> ModelRoles:
+    if wiring.client is not None:
+        return _assembled(wiring.config, journal, wiring.client, wiring.prompts)
     router = await stack.enter_async_context(ModelRouter(wiring.directory.path, consumed(journal.state)))
     return build_roles(wiring.config, journal, router)
 
 
 def build_roles(config: Config, ledger: Ledger, router: ModelRouter) -> ModelRoles:
     """The three roles on the configured models."""
-    client = LimitedClient(router, ProviderLimits(config.retry.concurrency))
+    return _assembled(config, ledger, LimitedClient(router, ProviderLimits(config.retry.concurrency)))
+
+
+def _assembled(config: Config, ledger: Ledger, client: ModelClient, prompts: PromptSource = SHIPPED) -> ModelRoles:
     asker = Asker(client, ledger, retry_policy(config), Budget(config.budget))
-    return ModelRoles(RoleSurroundings(config, ledger, asker))
+    return ModelRoles(RoleSurroundings(config, ledger, asker, prompts))
 
 
 def consumed(state: RunState) -> Mapping[str, Mapping[tuple[Role, TaskId], int]]:

@@ -23,6 +23,7 @@ VERBS = {
     "show": "Show a task: attempts, verdicts, receipts.",
     "diff": "Print the diff of a run, a task or a file.",
     "resume": "Go on with a run that stopped.",
+    "replay": "Do a run over from its journal, offline, and say where it diverges.",
     "doctor": "Check sandbox, git, models and state, and say how to mend them.",
     "config": "Show the configuration and where each value comes from.",
     "gc": "Remove idle workspaces and, if named, whole runs.",

@@ -27,6 +27,7 @@ class Reasked(Frozen):
     session: str
     turn: int
     task: str
+    model: str
     recorded: str
     new: str | None
     error: str = ""
@@ -47,7 +48,7 @@ class Reasker:
     settings: Callable[[Request], ModelSettings]
     policy: RetryPolicy
     budget: Budget
-    spent: Usage = Usage()
+    spent: Usage = field(default_factory=Usage)
     results: list[Reasked] = field(default_factory=list)
 
     async def ask(self, request: Request, then: tuple[Message, ...], call: RecordedCall) -> None:
@@ -92,6 +93,7 @@ class Reasker:
                 session=request.session,
                 turn=request.turn,
                 task=request.task,
+                model=self.settings(request).model,
                 recorded=decision(then),
                 new=decision(now) if now else None,
                 error=error,

@@ -23,7 +23,7 @@ def report_text(report: ReplayReport) -> Iterator[str]:
     yield f"  final tree  {_trees(report.recorded_tree, report.replayed_tree)}"
     yield f"  outcome     {_outcome(report)}"
     if not report.has_same_environment:
-        yield "  note        tools or policy on this machine are not those of the recording: outcomes of commands may differ"
+        yield "  note        tools or policy are not those of the recording: commands may do something else"
     if report.asking:
         yield from _asking(report.asking)
     if report.kept:

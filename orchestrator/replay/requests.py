@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from orchestrator.config.model import Config, ModelSettings
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.chat import Message, Request
+from orchestrator.domain.state import RunState
 from orchestrator.llm.digest import messages_sha, request_sha
 from orchestrator.llm.recorded import Place
 from orchestrator.replay.differing import first_message
@@ -53,15 +54,17 @@ class RequestComparison:
 
     async def then(self, request: Request) -> tuple[Message, ...]:
         """What was asked at this place when it was recorded; nothing if its session never came so far."""
-        tokens = self._settings(request).context_tokens
+        tokens = settings_for(self.config, self.recording.state, request).context_tokens
         return await self.recording.messages((request.session, request.turn), tokens) or ()
 
-    def _settings(self, request: Request) -> ModelSettings:
-        roles = self.config.roles
-        if request.role != "worker":
-            return roles.planner if request.role == "planner" else roles.judge
-        task = self.recording.state.tasks.get(request.task)
-        return roles.worker.variant(task.spec.variant if task else None)
+
+def settings_for(config: Config, state: RunState, request: Request) -> ModelSettings:
+    """How the role of a request speaks with its model; of a worker, the variant that its task asks for."""
+    roles = config.roles
+    if request.role != "worker":
+        return roles.planner if request.role == "planner" else roles.judge
+    task = state.tasks.get(request.task)
+    return roles.worker.variant(task.spec.variant if task else None)
 
 
 def _is_same(call: RecordedCall, then: tuple[Message, ...], request: Request) -> bool:
