@@ -28,7 +28,7 @@ def borrow(repository: Repository, place: Path) -> Repository:
     git = Git(place, overrides=repository.git.overrides)
     for key in _UNFIT:
         git.run_sync("config", "--file", str(place / "config"), "--unset-all", key, ok=(0, 5))
-    git.run_sync("config", "--file", str(place / "config"), "core.bare", "true")
+    git.run_sync("config", "--file", str(place / "config"), "core.bare", "false")
     return Repository(repository.root, repository.git_dir, place, git)
 
 
@@ -40,7 +40,7 @@ def _lay_out(repository: Repository, place: Path) -> None:
     (place / "borrowed").symlink_to(origin / "objects")
     tags = repository.git.run_sync("for-each-ref", f"--format={_TAGS}", "refs/tags").text
     texts = {
-        "HEAD": b"ref: refs/heads/nothing\n",
+        "HEAD": b"ref: refs/nothing\n",
         "config": (origin / "config").read_bytes(),
         "objects/info/alternates": f"{place / 'borrowed'}\n".encode("utf-8", "surrogateescape"),
         "packed-refs": f"# pack-refs with: peeled fully-peeled sorted\n{tags}\n".encode("utf-8", "surrogateescape"),

@@ -34,9 +34,7 @@ from worktrees.errors import GitError
 @click.option(
     "--only", type=click.Choice(["planner", "worker", "judge"]), help="Ask this role again, and take only its prompts."
 )
-@click.option(
-    "--model", default="", metavar="MODEL", help="What to ask the role again on; its configured model if not given."
-)
+@click.option("--model", default="", metavar="MODEL", help="What to ask the role again on, if not its own model.")
 @click.option("--offline", is_flag=True, help="Ask nobody; only show where the changed prompts first differ.")
 @click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of asking again.")
 @click.option("--keep", is_flag=True, help="Keep the scratch directory, and say where it is.")
