@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from anyio import to_thread
@@ -101,7 +102,7 @@ class _Replay:
     def _wiring(self, place: Scratch, watcher: Watcher | None) -> Wiring:
         state = self._recording.state
         recipe = Recipe.model_validate(state.run.recipe) if state.run.recipe else None
-        return Wiring(
+        wiring = Wiring(
             repository=place.repository,
             config=self._config,
             state=place.state,
@@ -111,6 +112,11 @@ class _Replay:
             first=self._recording.first,
             with_models=recipe is None,
             watcher=watcher,
+        )
+        if recipe is not None:
+            return wiring  # its steps follow one another in an order of their own
+        return replace(
+            wiring,
             client=RecordedModel(self._recording.answers, self._answer_turn, self._heard),
             pace=RecordedPace(self._order, self._schedule.rounds),
             open_journal=partial(OrderedJournal, order=self._order),

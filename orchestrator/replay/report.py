@@ -56,10 +56,13 @@ class ReplayReport(Frozen):
     @property
     def is_same(self) -> bool:
         """Whether nothing diverged: where a role was asked again, whether it decided the same and nothing else did."""
-        if self.asking is None:
-            return not self.divergences
-        others = [one for one in self.divergences if one.role != self.asking.role]
-        return not others and all(call.is_same for call in self.asking.calls)
+        return not self.unexpected and (self.asking is None or all(call.is_same for call in self.asking.calls))
+
+    @property
+    def unexpected(self) -> tuple[Divergence, ...]:
+        """The divergences, without the changed requests of a role that is asked again with other prompts."""
+        expected = self.asking.role if self.asking and self.prompts else None
+        return tuple(one for one in self.divergences if one.role is None or one.role != expected)
 
     @property
     def exit_code(self) -> int:
@@ -106,7 +109,7 @@ def report_on(
 
 def report_object(report: ReplayReport) -> dict[str, Any]:
     """The report as `docs/replay.md` describes it."""
-    first = report.divergences[0] if report.divergences else None
+    first = next(iter((*report.unexpected, *report.divergences)), None)
     return {
         "schema": SCHEMA,
         "run": report.run,

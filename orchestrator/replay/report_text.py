@@ -1,7 +1,7 @@
 """The report on a replay as lines for a person."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from orchestrator.domain.plain import one_line
 from orchestrator.replay.outcome import LandingPair
@@ -15,9 +15,13 @@ _SHOWN = 60
 def report_text(report: ReplayReport) -> Iterator[str]:
     """What a person reads, most important first."""
     yield f"replay of {report.run}: {_verdict(report)}"
-    if report.divergences:
-        yield from _divergence(report.divergences[0], len(report.divergences))
-    yield f"  requests    {_requests(report)}"
+    expected = [one for one in report.divergences if one not in report.unexpected]
+    if report.unexpected:
+        yield from _divergence("divergence", report.unexpected)
+    elif expected:
+        yield from _divergence("changed prompt", expected)
+    if report.mode == "goal":
+        yield f"  requests    {_requests(report)}"
     for pair in report.landings:
         yield f"  landing {pair.number:<3} {_pair(pair)}"
     yield f"  final tree  {_trees(report.recorded_tree, report.replayed_tree)}"
@@ -32,17 +36,16 @@ def report_text(report: ReplayReport) -> Iterator[str]:
 
 def _verdict(report: ReplayReport) -> str:
     so_far = "" if report.is_whole else ", as far as the recording goes"
-    if report.asking and not report.divergences:
-        return f"the run is the same{so_far}; the {report.asking.role} was asked again"
     if report.asking:
-        return f"it differs from the recording{so_far}; the {report.asking.role} was asked again"
+        run = "the run is the same" if not report.unexpected else "it diverges"
+        return f"{run}{so_far}; the {report.asking.role} was asked again"
     return f"it diverges{so_far}" if report.divergences else f"the same{so_far}"
 
 
-def _divergence(first: Divergence, count: int) -> Iterator[str]:
-    more = f" ({count - 1} more follow)" if count > 1 else ""
+def _divergence(what: str, found: Sequence[Divergence]) -> Iterator[str]:
+    first, more = found[0], f" ({len(found) - 1} more follow)" if len(found) > 1 else ""
     where = f"{first.role} session {first.session}, turn {first.turn}: " if first.session else ""
-    yield f"  first divergence, at event {first.seq}{more}"
+    yield f"  first {what}, at event {first.seq}{more}"
     yield f"    {where}{first.what}"
     yield from (f"      {line}" for line in first.diff)
 
