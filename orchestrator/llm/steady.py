@@ -19,7 +19,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     # the mark of a fence holds a hash of what it encloses, which is compared itself
     (re.compile(r"(</?[a-z]+)-[0-9a-f]{16}>"), r"\1-#>"),
     # how often a check was begun before: more often in a run that was killed
-    (re.compile(r"(\bcheck/[^\s~]+~)\d+"), r"\1#"),
+    (re.compile(r"(\bcheck/[^\s~]{1,400}~)\d+"), r"\1#"),
     (re.compile(rf"{_ALONE}\d{{4}}-\d{{2}}-\d{{2}}[T ]\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:[.,]\d+)?)?{_ZONE}"), "<time>"),
     (re.compile(rf"{_DAY} +(?:{_CLOCK}|\d{{1,2}}:\d{{2}}|\d{{4}}\b)(?: [A-Z]{{3,4}} \d{{4}}\b)?"), "<time>"),
     (re.compile(rf"{_ALONE}{_CLOCK}(?!\w)"), "<time>"),

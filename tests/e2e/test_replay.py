@@ -73,13 +73,13 @@ def test_a_run_through_a_model_server_is_replayed_without_it_and_its_judge_asked
     assert report["final_tree"]["replayed"] == tree_at(tmp_path / "shop", result["pr_branch"])
     write_script(tmp_path / "strict.json", [reviews("*", "revise", "shop/cart.py:1 think again")] * 2 + [judges()])
     with model_server([tmp_path / "strict.json"], tmp_path / "strict-server.json") as url:
-        given = ("--only", "judge", "--model", "openai/strict", "--set", f"roles.judge.api_base={url}")
+        given = ("--only", "judge", "--model", "openai/judge-strict", "--set", f"roles.judge.api_base={url}")
         given += ("--set", "roles.judge.api_key_env=LOOPBACK_KEY")
         env = environment(tmp_path, LOOPBACK_KEY="sk-not-a-secret")
         asked = orchestrate("replay", *given, *where, "--json", cwd=tmp_path, env=env)
     again = as_json(asked)["asked_again"]
     assert (asked.code, as_json(asked)["first_divergence"]) == (1, None)
-    assert (again["models"], again["spent"]["calls"], again["spent"]["usd"]) == (["openai/strict"], 6, None)
+    assert (again["models"], again["spent"]["calls"], again["spent"]["usd"]) == (["openai/judge-strict"], 6, None)
     decided = {call["session"]: (call["recorded"], call["new"]) for call in again["calls"]}
     assert decided["review:discounts@2"] == ("approve", "revise")
     assert decided["verdict:1"] == ("done", "done")

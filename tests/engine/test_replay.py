@@ -186,6 +186,7 @@ def changed_judge(place: Path) -> Path:
     return place
 
 
+@pytest.mark.slow
 async def test_a_changed_prompt_shows_where_it_diverges_without_asking_anybody(bench: Bench) -> None:
     await bench.run(*one("a"))
     report = await again(bench, Wishes(prompts=changed_judge(bench.root / "new"), only="judge", offline=True))
@@ -234,11 +235,11 @@ async def test_a_role_that_decides_the_same_again_is_no_divergence(bench: Bench)
     ],
 )
 async def test_wishes_that_cannot_be_met_are_told_before_anything_runs(
-    bench: Bench, files: dict[str, str] | None, wishes: dict[str, Any], said: str
+    tmp_path: Path, files: dict[str, str] | None, wishes: dict[str, Any], said: str
 ) -> None:
     directory = None
     if files is not None:
-        directory = bench.root / "new"
+        directory = tmp_path / "new"
         directory.mkdir()
         for name, shipped in files.items():
             (directory / name).write_text((Path(__file__).parents[2] / "prompts" / f"{shipped}.md").read_text())
@@ -260,6 +261,7 @@ async def test_a_scratch_directory_is_kept_on_demand_with_a_whole_repository_of_
     assert f"kept        {report.kept}" in told(report)
 
 
+@pytest.mark.slow
 async def test_every_call_names_its_request_and_its_prompt(bench: Bench) -> None:
     ended = await bench.run(*one("a"))
     called: list[Any] = [r.event for r in read_all(ended.directory.journal) if r.event.kind == "model.called"]
