@@ -14,7 +14,7 @@ from orchestrator.domain.task import Task
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.roles import CheckSummary, SessionResult, TaskReport
-from prompts import fence
+from prompts import SHIPPED, PromptSource, fence
 
 V = TypeVar("V")
 
@@ -27,6 +27,7 @@ class Surroundings:
     ledger: Ledger
     asker: Asker
     hooks: Hooks = NO_HOOKS
+    prompts: PromptSource = SHIPPED
 
     async def hold(self, spec: SessionSpec, *kinds: type[V]) -> V | SessionResult:
         """Hold a conversation that ends with a value of one of `kinds`, or with how it ended without one."""

@@ -12,7 +12,7 @@ from orchestrator.domain.contract import Contract, IterationVerdict
 from orchestrator.domain.ids import ROOT, SessionId, TaskId
 from orchestrator.domain.verdict import LensVote
 from orchestrator.ports.roles import IterationBrief, ReviewBrief, SessionResult
-from prompts import fence, load
+from prompts import fence
 from roles.base import Surroundings, bullets, check_lines, contract_lines, result_text
 
 LENS = "diff"
@@ -80,7 +80,7 @@ class ModelJudge:
         async def check(answer: V) -> tuple[str, ...]:
             return problems(answer)
 
-        prompt = load(prompt_name)
+        prompt = self._around.prompts.load(prompt_name)
         spec = SessionSpec(
             id=session,
             role="judge",
@@ -88,7 +88,7 @@ class ModelJudge:
             settings=self._around.config.roles.judge,
             prompt=prompt.sha,
             system=prompt.render(),
-            brief=load(f"{prompt_name}-brief").render(**values),
+            brief=self._around.prompts.load(f"{prompt_name}-brief").render(**values),
             tools=tool_box(submit_tool("submit_verdict", "Give your verdict and end.", value, check)),
         )
         return await self._around.hold(spec, value)

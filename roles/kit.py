@@ -1,6 +1,7 @@
 """The three roles together."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from orchestrator.config.model import ModelSettings, RoleSettings
 from orchestrator.ports.models import ModelClient
@@ -8,6 +9,16 @@ from roles.base import Surroundings
 from roles.judge import ModelJudge
 from roles.planner import ModelPlanner
 from roles.worker import ModelWorker
+
+PROMPTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"planner": ("planner",), "worker": ("worker",), "judge": ("judge", "iteration")}
+)
+"""Role → the first words of the names of its prompts."""
+
+
+def speaks_for(role: str, prompt: str) -> bool:
+    """Whether a prompt, by its name, is one of a role's."""
+    return prompt.partition("-")[0] in PROMPTS[role]
 
 
 class ModelRoles:

@@ -14,7 +14,6 @@ from orchestrator.domain.plan import Plan, PlanLimits, check_plan
 from orchestrator.domain.price import dollars
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import PlanningBrief, SessionResult
-from prompts import load
 from roles.base import Surroundings, bullets, contract_lines, report_text, slice_text
 
 
@@ -26,7 +25,7 @@ class ModelPlanner:
 
     async def plan(self, brief: PlanningBrief, workspace: Workspace) -> Plan | Handoff | SessionResult:
         """A checked plan, a handoff, or how the session ended without either."""
-        prompt = load("planner")
+        prompt = self._around.prompts.load("planner")
         limits = brief.limits
         spec = SessionSpec(
             id=SessionId(f"plan:{brief.task.id}@{brief.iteration}.{brief.round}"),
@@ -62,7 +61,7 @@ class ModelPlanner:
     def _brief(self, brief: PlanningBrief) -> str:
         depth_left = brief.limits.max_depth - brief.limits.depth - 1
         variants = self._around.config.roles.worker.variants
-        return load("planner-brief").render(
+        return self._around.prompts.load("planner-brief").render(
             task=brief.task.id,
             goal=brief.goal,
             slice=slice_text(brief.task),

@@ -12,7 +12,7 @@ from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import SessionId
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import SessionResult, WorkBrief
-from prompts import fence, load
+from prompts import PromptSource, fence
 from roles.base import Surroundings, bullets, handoff_text
 
 
@@ -29,7 +29,7 @@ class ModelWorker:
 
     async def work(self, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionResult:
         """The worker's own report; the workspace holds the work."""
-        prompt = load("worker")
+        prompt = self._around.prompts.load("worker")
         tools = tool_box(*self._tools(workspace))
         task, attempt = brief.task, brief.attempt
         goes_on = attempt.mode in {"revise", "fork"}
@@ -40,7 +40,7 @@ class ModelWorker:
             settings=self._settings(task.variant),
             prompt=prompt.sha,
             system=prompt.render(tools=", ".join(f"`{name}`" for name in tools), gate=brief.gate),
-            brief=_again(brief) if goes_on else _first(brief),
+            brief=(_again if goes_on else _first)(self._around.prompts, brief),
             tools=tools,
             workspace=workspace,
             anchor=anchor_ref(self._around.ledger.state.run.run, task.id, str(attempt.number)),
@@ -73,9 +73,9 @@ def _before(attempt: Attempt) -> SessionId:
     return attempt.model_copy(update={"number": attempt.number - 1}).session
 
 
-def _first(brief: WorkBrief) -> str:
+def _first(prompts: PromptSource, brief: WorkBrief) -> str:
     task = brief.task
-    return load("worker-brief").render(
+    return prompts.load("worker-brief").render(
         task=task.id,
         title=task.title,
         outcome=task.outcome,
@@ -111,12 +111,12 @@ def _before_this(attempt: Attempt) -> str:
     return "\n\n".join(parts)
 
 
-def _again(brief: WorkBrief) -> str:
+def _again(prompts: PromptSource, brief: WorkBrief) -> str:
     attempt = brief.attempt
     if attempt.fork:
         said = attempt.note or "Go on from here, on another way than before."
         return f"A person who follows the run had you begin again from this point: {said}"
-    return load("worker-again").render(reasons=_evidence(brief.attempt))
+    return prompts.load("worker-again").render(reasons=_evidence(brief.attempt))
 
 
 def _evidence(attempt: Attempt) -> str:

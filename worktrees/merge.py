@@ -1,7 +1,7 @@
 """Merges and commits without a worktree. The same arguments always give the same ids."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from worktrees.errors import GitError
@@ -10,6 +10,9 @@ from worktrees.git import Git
 AUTHOR = ("Orchestrate", "orchestrate@localhost")
 EPOCH = "2000-01-01T00:00:00+00:00"
 """The date of a commit for which the caller names none."""
+
+_NOT_BARE = ("core.bare", "false")
+"""A bare repository may have worktrees, but git 2.39 aborts when it has to look at attributes in one."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ async def merge_trees(git: Git, ours: str, theirs: str) -> Merged | Conflicted:
         GitError: one of them is no commit, or they have no common history.
     """
     options = ("--write-tree", "-z", "--name-only", "--messages")
-    done = await git.run("merge-tree", *options, ours, theirs, ok=(0, 1))
+    able = replace(git, overrides=(*git.overrides, _NOT_BARE))
+    done = await able.run("merge-tree", *options, ours, theirs, ok=(0, 1))
     tree, *rest = done.text.split("\0")
     if not tree:  # git says 1 for this as it does for a conflict
         raise GitError(

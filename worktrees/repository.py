@@ -82,7 +82,7 @@ class Repository:
 
     def checked_out(self) -> Mapping[str, Path]:
         """Each branch that some checkout of the repository has checked out, and where."""
-        listing = self.checkout_git.run_sync("worktree", "list", "--porcelain", "-z").text
+        listing = self.git.run_sync("worktree", "list", "--porcelain", "-z").text
         found = {}
         for record in listing.split("\0\0"):
             fields = dict(line.partition(" ")[::2] for line in record.split("\0"))

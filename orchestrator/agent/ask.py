@@ -12,6 +12,7 @@ from orchestrator.domain.price import Price
 from orchestrator.domain.usage import Usage
 from orchestrator.errors import PersonNeeded
 from orchestrator.llm.budget import Budget
+from orchestrator.llm.digest import request_sha
 from orchestrator.llm.errors import ModelError
 from orchestrator.llm.fallbacks import Asking, complete_with_fallbacks
 from orchestrator.llm.limits import Providers
@@ -57,7 +58,7 @@ class Asker:
             raise PersonNeeded(
                 f"{self._ledger.state.held}; go on with: orchestrate continue {self._ledger.state.run.run}"
             )
-        tries = _JournaledTries(self._client, self._ledger, self._budget, self._price)
+        tries = _JournaledTries(self._client, self._ledger, self._budget, self._price, spec.prompt)
         asking = Asking(self._providers, self._policy, tries.failed, self._switches.answered)
         return await complete_with_fallbacks(tries, spec.requests(turn, messages), asking)
 
@@ -70,11 +71,12 @@ class Asker:
 class _JournaledTries:
     """Tries of one call, each booked: reserved and recorded before, answer or failure after."""
 
-    def __init__(self, client: ModelClient, ledger: Ledger, budget: Budget, price_of: PriceOf) -> None:
+    def __init__(self, client: ModelClient, ledger: Ledger, budget: Budget, price_of: PriceOf, prompt: str) -> None:
         self._client = client
         self._ledger = ledger
         self._budget = budget
         self._price_of = price_of
+        self._prompt = prompt
         self._open: ModelCalled | None = None
         self._holds = False
 
@@ -101,6 +103,8 @@ class _JournaledTries:
             role=request.role,
             model=request.model,
             reserved=reserved,
+            request=request_sha(request),
+            prompt=self._prompt,
         )
         self._open = called
         async with effect(self._ledger, called, unsettled=(ModelError,), lost=_lost) as asking:

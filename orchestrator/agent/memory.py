@@ -9,7 +9,7 @@ from orchestrator.domain.event import Recorded
 from orchestrator.domain.event.work import ModelReplied, SessionEnded, SessionStarted, ToolReturned, TurnEnded
 from orchestrator.domain.ids import SessionId, TreeId
 from orchestrator.errors import JournalProblem
-from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.ledger import Memory
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Remembered:
     detail: str = ""
 
 
-async def recall(ledger: Ledger, session: SessionId, until: int | None = None) -> Remembered | None:
+async def recall(ledger: Memory, session: SessionId, until: int | None = None) -> Remembered | None:
     """What the journal holds of a session, up to and with turn `until` if that is given; None if it never began."""
     events = await ledger.session(session)
     if not events:
@@ -39,7 +39,7 @@ async def recall(ledger: Ledger, session: SessionId, until: int | None = None) -
     return remembered
 
 
-async def _opening(ledger: Ledger, events: Sequence[Recorded]) -> Conversation:
+async def _opening(ledger: Memory, events: Sequence[Recorded]) -> Conversation:
     started = events[0].event
     if not isinstance(started, SessionStarted):
         raise JournalProblem(f"event {events[0].seq} belongs to a session that never began")
@@ -51,7 +51,7 @@ async def _opening(ledger: Ledger, events: Sequence[Recorded]) -> Conversation:
     )
 
 
-async def _remember(ledger: Ledger, remembered: Remembered, recorded: Recorded) -> None:
+async def _remember(ledger: Memory, remembered: Remembered, recorded: Recorded) -> None:
     match recorded.event:
         case ModelReplied() as reply:
             text = await ledger.read(reply.text)

@@ -1,6 +1,7 @@
 """What the command line can ask for: begin a goal or a migration, go on with a run, work on it in this process."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from getpass import getuser
 from pathlib import Path
@@ -25,6 +26,7 @@ from orchestrator.config.effective import effective
 from orchestrator.config.layers import load
 from orchestrator.config.model import Config
 from orchestrator.domain.command import Command, Configure, Continue, Sent
+from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import RunPaused
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.state import RunState
@@ -210,13 +212,18 @@ async def _begin(around: Surroundings, new: NewRun, env: RecipeEnv | None = None
     now = SystemClock().now()
     directory = around.state.new_run(now)
     first = await first_events(new, directory.run, around.repository, around.config, now)
+    await create_run(directory, first)
+    return Place(around.repository, around.state, directory)
+
+
+async def create_run(directory: RunDirectory, first: Sequence[Event]) -> None:
+    """Make a run's directory with a journal that holds its first events."""
     with directory.lock():
         journal = await to_thread.run_sync(Journal, directory.path, SystemClock())
         try:
             await journal.append(*first)
         finally:
             journal.close()
-    return Place(around.repository, around.state, directory)
 
 
 async def work(place: Place, watcher: Watcher | None = None) -> Ended:
@@ -244,7 +251,7 @@ async def _execute(context: RunContext) -> None:
     if context.state.ended is None and not context.state.cancelled:
         await before_run(context)
         try:
-            await _carry_out(context)
+            await carry_out(context)
         except RunCancelled:
             await Desk(context.journal, context.directory.inbox).take_all()
     if context.state.ended is None:
@@ -252,7 +259,8 @@ async def _execute(context: RunContext) -> None:
     await after_run(context)
 
 
-async def _carry_out(context: RunContext) -> None:
+async def carry_out(context: RunContext) -> None:
+    """Let the run go its way to its end; raises as the two kinds of runs do."""
     if context.state.run.recipe is not None:
         slots = context.config.hands.slots or len(os.sched_getaffinity(0))
         await MigrationRun(context, Recipe.model_validate(context.state.run.recipe), slots).execute()

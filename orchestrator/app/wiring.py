@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Protocol, cast
 
 from anyio import to_thread
@@ -25,6 +26,7 @@ from orchestrator.engine.begin import engine_started
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.desk import Desk
 from orchestrator.engine.fence import raise_fence
+from orchestrator.engine.pace import Freely, Pace
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, UsageProblem
 from orchestrator.forge.local import LocalForge
 from orchestrator.hands.local import LocalHands, local_hands
@@ -35,14 +37,16 @@ from orchestrator.journal.runs import RunDirectory, StateDirectory
 from orchestrator.judge.checks import CheckRunner
 from orchestrator.judge.gate import HarnessGate
 from orchestrator.llm.budget import Budget
-from orchestrator.llm.limits import Providers
+from orchestrator.llm.limits import UNLIMITED, Providers
 from orchestrator.llm.litellm_client import LiteLLMClient
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
-from orchestrator.ports.ledger import Ledger
+from orchestrator.ports.ledger import Clock, Ledger
+from orchestrator.ports.models import ModelClient
 from orchestrator.report.status import STATUS, status_body
+from prompts import SHIPPED, PromptSource
 from roles.base import Surroundings as RoleSurroundings
 from roles.kit import ModelRoles
 from worktrees.errors import UnknownRemote
@@ -71,8 +75,28 @@ class Place:
     directory: RunDirectory
 
 
+@dataclass(frozen=True)
+class Means:
+    """What a run works with where a replay takes something else.
+
+    Attributes:
+        client: what answers instead of the configured models.
+        pace: when things begin.
+        open_journal: which journal is written.
+        prompts: what the roles are told.
+    """
+
+    client: ModelClient | None = None
+    pace: Pace = field(default_factory=Freely)
+    open_journal: Callable[[Path, Clock], Journal] = Journal
+    prompts: PromptSource = SHIPPED
+
+
+_USUAL = Means()
+
+
 @asynccontextmanager
-async def open_run(place: Place, watcher: Watcher | None = None) -> AsyncIterator[RunContext]:
+async def open_run(place: Place, watcher: Watcher | None = None, means: Means = _USUAL) -> AsyncIterator[RunContext]:
     """A run that this process works on from now on; nobody else can record or land anything any more.
 
     Raises:
@@ -81,7 +105,7 @@ async def open_run(place: Place, watcher: Watcher | None = None) -> AsyncIterato
     """
     async with AsyncExitStack() as stack:
         lock = stack.enter_context(place.directory.lock())
-        journal = await _journal(place, watcher, stack)
+        journal = await _journal(place, watcher, means, stack)
         epoch = await raise_fence(place.repository.git, journal)
         await Desk(journal, place.directory.inbox).take_all()
         live = LiveConfig(journal.state)
@@ -103,15 +127,16 @@ async def open_run(place: Place, watcher: Watcher | None = None) -> AsyncIterato
             hands=hands,
             gate=HarnessGate(runner, journal, recipe.checks() if recipe else live.now.gate.checks()),
             forge=_forge(place, journal.state),
-            roles=None if recipe else await _roles(place, live, journal, hooks, stack),
+            roles=None if recipe else await _roles(place, live, journal, hooks, means, stack),
             hooks=hooks,
             recovered=recovered,
+            pace=means.pace,
         )
 
 
-async def _journal(place: Place, watcher: Watcher | None, stack: AsyncExitStack) -> Journal:
+async def _journal(place: Place, watcher: Watcher | None, means: Means, stack: AsyncExitStack) -> Journal:
     crash_point("engine.before-claim")
-    journal = await to_thread.run_sync(Journal, place.directory.path, SystemClock())
+    journal = await to_thread.run_sync(means.open_journal, place.directory.path, SystemClock())
     crash_point("engine.after-claim")
     stack.callback(journal.close)
     stack.callback(Caretaker(journal).close)
@@ -165,12 +190,18 @@ def _forge(place: Place, state: RunState) -> LocalForge:
     return LocalForge(place.repository.git, place.state.path / "prs", when)
 
 
-async def _roles(place: Place, live: LiveConfig, journal: Journal, hooks: Hooks, stack: AsyncExitStack) -> ModelRoles:
-    connect = partial(LiteLLMClient, prices(live.now))
+async def _roles(
+    place: Place, live: LiveConfig, journal: Journal, hooks: Hooks, means: Means, stack: AsyncExitStack
+) -> ModelRoles:
+    config = live.now
+    if means.client is not None:
+        asker = Asker(means.client, journal, retry_policy(config), Budget(config.budget), Providers(UNLIMITED))
+        return ModelRoles(RoleSurroundings(config, journal, asker, hooks, means.prompts))
+    connect = partial(LiteLLMClient, prices(config))
     router = await stack.enter_async_context(ModelRouter(place.directory.path, consumed(journal.state), connect))
     if pauses := tuple(_pauses(journal.state)):
         await journal.append(*pauses)
-    return build_roles(live.now, journal, router, hooks, lambda: live.now.budget)
+    return build_roles(config, journal, router, hooks, lambda: live.now.budget)
 
 
 def _pauses(state: RunState) -> Iterator[Noticed]:

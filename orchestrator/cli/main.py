@@ -33,6 +33,7 @@ VERBS = {
     "resume": "Go on with a run that stopped.",
     "engine": "Work on a run in this process, for service managers.",
     "repair": "Make the damaged journal of a run whole again.",
+    "replay": "Do a run over from its journal, offline, and say where it diverges.",
     "doctor": "Check sandbox, git, models and state, and say how to mend them.",
     "config": "Show the configuration and where each value comes from.",
     "gc": "Remove idle workspaces and, if named, whole runs.",

@@ -1,12 +1,13 @@
 """What every part of a run works with."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from orchestrator.config.effective import LiveConfig
 from orchestrator.config.model import Config
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.state import RunState
+from orchestrator.engine.pace import Freely, Pace
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.lock import Held
 from orchestrator.journal.runs import RunDirectory
@@ -26,7 +27,7 @@ class RunContext:
     """An opened run: its journal, the repository, and the rooms around the engine.
 
     `roles` is None for a migration without model steps. `recovered` is to be called when what earlier processes left
-    open is settled.
+    open is settled, `pace` says when what is due may begin.
     """
 
     directory: RunDirectory
@@ -41,6 +42,7 @@ class RunContext:
     roles: Roles | None = None
     hooks: Hooks = NO_HOOKS
     recovered: Callable[[], None] = lambda: None
+    pace: Pace = field(default_factory=Freely)
 
     @property
     def state(self) -> RunState:

@@ -77,6 +77,7 @@ class GoalRun:
             for action in self._wanted():
                 self._busy[action] = anyio.CancelScope()
                 tasks.start_soon(self._perform, action)
+            self._context.pace.waits(len(self._busy))
             if not self._busy and not self._withdrawn:
                 break
             await self._changed.wait()
@@ -100,7 +101,8 @@ class GoalRun:
         """
         try:
             with self._busy[action]:
-                await self._do(action)
+                async with self._context.pace.turn(action, self._context.state) as now:
+                    await self._do(now)
         except LimitReached as limit:
             self._limit = self._limit or limit
             self._halted.add(action)

@@ -137,6 +137,10 @@ class Providers:
         return self._pools[name]
 
 
+UNLIMITED = ProviderRules(concurrency=1_000_000)
+"""For what answers without a provider."""
+
+
 class LimitedClient:
     """A ModelClient that asks a provider only when it may be asked, but holds no place while its caller backs off."""
 

@@ -22,7 +22,19 @@ class Clock(Protocol):
         ...
 
 
-class Ledger(Protocol):
+class Memory(Protocol):
+    """What was said and kept, to be read again."""
+
+    async def read(self, text: Text) -> str:
+        """The whole of a kept text."""
+        ...
+
+    async def session(self, session: SessionId) -> list[Recorded]:
+        """All events of one conversation, in order."""
+        ...
+
+
+class Ledger(Memory, Protocol):
     """The run's journal and the state it folds to."""
 
     @property
@@ -44,14 +56,6 @@ class Ledger(Protocol):
 
     async def keep(self, text: str) -> Text:
         """Store a text of any length and return how it stands in an event."""
-        ...
-
-    async def read(self, text: Text) -> str:
-        """The whole of a kept text."""
-        ...
-
-    async def session(self, session: SessionId) -> list[Recorded]:
-        """All events of one conversation, in order."""
         ...
 
     async def search(self, query: str, limit: int) -> list[Hit]:

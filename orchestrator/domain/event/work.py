@@ -169,6 +169,8 @@ class ModelCalled(Intent):
     """A model is about to be asked. If no done event follows, the call may have been billed.
 
     `reserved` is what it may cost, as estimated before; the budget counts it until the call is settled.
+    `request` is the sha256 of what it is asked (`orchestrator.llm.digest`), `prompt` the sha of the prompt behind it;
+    both are empty in old journals.
     """
 
     kind: Literal["model.called"] = "model.called"
@@ -178,6 +180,8 @@ class ModelCalled(Intent):
     role: Role
     model: str
     reserved: Usage = Field(default_factory=Usage)
+    request: str = ""
+    prompt: str = ""
 
 
 class ModelReplied(Done):

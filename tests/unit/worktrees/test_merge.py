@@ -1,5 +1,7 @@
 """Merges without a worktree: exact conflicts, attributes of the tree, ids that depend on nothing else."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.unit.worktrees.conftest import Project
@@ -27,6 +29,16 @@ async def variant(git: Git, base: str, files: dict[str, str | None]) -> str:
 
 def text(**replaced: str) -> str:
     return "".join(f"{replaced.get(f'l{number}', line)}\n" for number, line in enumerate(LINES))
+
+
+async def test_commits_of_a_bare_repository_with_a_worktree_are_merged(project: Project, tmp_path: Path) -> None:
+    bare = Project(tmp_path / "bare.git")
+    project.git("clone", "-q", "--bare", ".", str(bare.root))
+    bare.git("worktree", "add", "-q", str(tmp_path / "checkout"), "main")
+    git = Repository.open(tmp_path / "checkout").git
+    base = await variant(git, "HEAD", {"f.txt": text()})
+    ours, theirs = [await variant(git, base, {"f.txt": text(**one)}) for one in ({"l0": "ours"}, {"l19": "theirs"})]
+    assert isinstance(await merge_trees(git, ours, theirs), Merged)
 
 
 async def test_changes_in_different_places_are_merged(project: Project, git: Git) -> None:

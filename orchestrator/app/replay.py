@@ -1,0 +1,187 @@
+"""Replaying a run from its journal: the models' replies are the recorded ones, everything else really happens again."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from anyio import to_thread
+
+from orchestrator.app.asking import Wishes, asking
+from orchestrator.app.options import Options, open_repository, state_directory, with_absolute_scripts
+from orchestrator.app.scratch import Scratch, scratch
+from orchestrator.app.verbs import carry_out, create_run
+from orchestrator.app.wiring import Means, Watcher, open_run
+from orchestrator.app.wiring import Place as RunPlace
+from orchestrator.config.effective import effective
+from orchestrator.config.layers import load, merged
+from orchestrator.config.model import Config
+from orchestrator.domain.chat import Request
+from orchestrator.domain.event.run import RunStarted
+from orchestrator.domain.state import RunState
+from orchestrator.errors import Interrupted, OrchestrateError, UsageProblem, as_ours
+from orchestrator.journal.memory import JournalReader
+from orchestrator.llm.recorded import Place, RecordedModel
+from orchestrator.llm.steady import steady
+from orchestrator.replay import milestones
+from orchestrator.replay.following import OrderedJournal, RecordedPace
+from orchestrator.replay.order import ReplayStopped
+from orchestrator.replay.reask import Reasker
+from orchestrator.replay.recording import Recording
+from orchestrator.replay.report import Asking, ReplayReport, facts_that_differ, report_on
+from orchestrator.replay.requests import Divergence, RequestComparison
+from orchestrator.replay.schedule import schedule_of
+from prompts import PromptSource
+from worktrees.errors import GitError
+from worktrees.git import Git
+from worktrees.trees import tree_of
+
+_ALONE = {
+    "run": {"time_limit_s": 0, "max_workers": 1_000_000},
+    "approval": {"mode": "auto"},
+    "pr": {"push": ""},
+    "budget": {"usd": 0, "tokens": 0, "calls": 0},
+}
+_LEFT_OUT = ("budget", "hooks", "notify")
+"""The recorded order decides what begins when, nothing is spent, and nobody outside is asked or told anything."""
+
+
+async def replay(options: Options, wanted: str | None, wishes: Wishes, watcher: Watcher | None = None) -> ReplayReport:
+    """Do a run over as its journal tells it, in a scratch directory, and hold the two against each other.
+
+    Settings are those the run began with, but for what `options.flags` say now.
+
+    Raises:
+        UsageProblem: there is no such run, its base is gone, or the wishes cannot be met.
+        OrchestrateError: the replay had to stop for a reason that is not in the recording.
+    """
+    repository = await to_thread.run_sync(open_repository, options.repository)
+    where = state_directory(repository, load(None, {"state": options.flags.get("state", {})}).config.state.dir)
+    recording = await Recording.of(await to_thread.run_sync(JournalReader, where.find(wanted)))
+    state = recording.state
+    if state.started is None:
+        raise UsageProblem("the run stopped before its first event: there is nothing to replay")
+    source = await wishes.source()
+    config = with_absolute_scripts(effective(state, dict(options.flags)))
+    await _require_base(repository.git, state)
+    with scratch(repository, where, wishes.keep) as place:
+        async with asking(wishes, config, options.flags, state) as reasker:
+            one = _Replay(recording, config, source, reasker)
+            report = await one.carry_out(place, watcher)
+        return report.model_copy(update={"kept": place.path if wishes.keep else None})
+
+
+class _Replay:
+    """One replay of one recording."""
+
+    def __init__(self, recording: Recording, config: Config, source: PromptSource, reasker: Reasker | None) -> None:
+        self._recording = recording
+        settings = config.model_dump(mode="json", by_alias=True, exclude=set(_LEFT_OUT))
+        self._config = Config.model_validate(merged(settings, _ALONE))
+        self._source = source
+        self._reasker = reasker
+        self._schedule = schedule_of(recording)
+        self._order = self._schedule.order()
+        self._requests = RequestComparison(recording, self._config)
+
+    async def carry_out(self, place: Scratch, watcher: Watcher | None) -> ReplayReport:
+        """Do the run over, and report.
+
+        Raises:
+            OrchestrateError: it had to stop for a reason that is not in the recording.
+        """
+        run = await self._made(place)
+        problem: OrchestrateError | None = None
+        async with open_run(run, watcher, self._means()) as context:
+            try:
+                await carry_out(context)
+            except (OrchestrateError, GitError, OSError) as error:
+                problem = as_ours(error)
+                if problem is None:
+                    raise
+            if context.state.is_draining:
+                raise Interrupted("the replay was stopped")
+            now = context.state
+        self._require_expected(problem)
+        replayed = await to_thread.run_sync(JournalReader, run.directory)
+        return self._report(now, replayed, problem)
+
+    async def _made(self, place: Scratch) -> RunPlace:
+        """The run at its beginning, in the scratch directory and with the settings of the replay."""
+        settings = self._config.model_dump(mode="json", by_alias=True)
+        first = [
+            event.model_copy(update={"settings": settings}) if isinstance(event, RunStarted) else event
+            for event in self._recording.first
+        ]
+        directory = place.state.run(self._recording.state.run.run)
+        await create_run(directory, first)
+        return RunPlace(place.repository, place.state, directory)
+
+    def _means(self) -> Means:
+        if self._recording.state.run.recipe is not None:
+            return Means()  # the steps of a migration follow one another in an order of their own
+        return Means(
+            client=RecordedModel(self._recording.answers, self._answer_turn, self._heard),
+            pace=RecordedPace(self._order, self._schedule.rounds),
+            open_journal=partial(OrderedJournal, order=self._order),
+            prompts=self._source,
+        )
+
+    async def _answer_turn(self, place: Place) -> None:
+        await self._order.turn(milestones.reply(*place))
+
+    async def _heard(self, request: Request) -> None:
+        await self._requests.heard(request)
+        call = self._recording.calls.get((request.session, request.turn))
+        if self._reasker and call:
+            await self._reasker.ask(request, await self._requests.then(request), call)
+
+    def _require_expected(self, problem: OrchestrateError | None) -> None:
+        """A replay may stop where the order cannot be kept, or where the recorded run stopped as well."""
+        paused = self._recording.state.paused
+        is_recorded = paused is not None and problem is not None and steady(paused.reason) == steady(str(problem))
+        if problem is not None and not isinstance(problem, ReplayStopped) and not is_recorded:
+            raise problem
+
+    def _report(self, now: RunState, replayed: JournalReader, problem: OrchestrateError | None) -> ReplayReport:
+        then = self._recording.state
+        divergences = [
+            *self._requests.divergences,
+            *self._stop(problem),
+            *facts_that_differ(then, self._recording.events, now, replayed.events),
+        ]
+        counts = (self._requests.same_bytes, self._requests.same_steadied)
+        return report_on(
+            then,
+            now,
+            divergences,
+            counts,
+            prompts=tuple(sorted(self._source.replaced)),
+            asking=self._asked(),
+        )
+
+    def _stop(self, problem: OrchestrateError | None) -> Iterator[Divergence]:
+        """Where the recorded order could not be kept. A recording that was cut off ends without a divergence."""
+        if not isinstance(problem, ReplayStopped):
+            return
+        asked = ", ".join(problem.asked) or "nothing"
+        if problem.missing is not None:
+            seq = self._schedule.places[problem.missing]
+            yield Divergence(seq=seq, what=f"the recording goes on with {problem.missing}, the replay with {asked}")
+        elif self._recording.state.ended:
+            seq = self._recording.events[-1].seq
+            yield Divergence(seq=seq, what=f"the recorded run ends here, the replay goes on with {asked}")
+
+    def _asked(self) -> Asking | None:
+        if self._reasker is None:
+            return None
+        calls = tuple(sorted(self._reasker.results, key=lambda one: one.seq))
+        models = tuple(dict.fromkeys(call.model for call in calls))
+        return Asking(role=self._reasker.role, models=models, calls=calls, spent=self._reasker.spent)
+
+
+async def _require_base(git: Git, state: RunState) -> None:
+    try:
+        await tree_of(git, state.run.base)
+    except GitError as error:
+        raise UsageProblem(
+            f"the commit {state.run.base[:12]}, from which the run started, is no longer in the repository: fetch it"
+        ) from error

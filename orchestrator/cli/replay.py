@@ -1,0 +1,85 @@
+"""`orchestrate replay`."""
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from orchestrator.app.asking import Wishes
+from orchestrator.app.options import Options
+from orchestrator.app.replay import replay
+from orchestrator.cli.options import as_json, in_repository, settings_of
+from orchestrator.cli.output import print_lines, print_object, told
+from orchestrator.cli.progress import Watching, watching
+from orchestrator.cli.running import exit_with
+from orchestrator.config.values import nest
+from orchestrator.errors import OrchestrateError
+from orchestrator.replay.report import ReplayReport, report_object
+from orchestrator.replay.report_text import report_text
+from orchestrator.report.result import failure_object
+from worktrees.errors import GitError
+
+
+@click.command("replay")
+@click.argument("run", required=False)
+@in_repository
+@click.option(
+    "--with",
+    "prompts",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    metavar="DIR",
+    help="Prompts (judge.md, …) to use instead of the shipped ones.",
+)
+@click.option(
+    "--only", type=click.Choice(["planner", "worker", "judge"]), help="Ask this role again, and take only its prompts."
+)
+@click.option("--model", default="", metavar="MODEL", help="What to ask the role again on, if not its own model.")
+@click.option("--offline", is_flag=True, help="Ask nobody; only show where the changed prompts first differ.")
+@click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of asking again.")
+@click.option("--keep", is_flag=True, help="Keep the scratch directory, and say where it is.")
+@click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml.")
+@as_json
+def command(run: str | None, **given: Any) -> None:  # noqa: ANN401
+    """Do RUN (the latest if not named) over from its journal, offline, and say where it first diverges.
+
+    The models' replies are the recorded ones; tools, checks, merges and landings really happen again, in a scratch
+    directory. Your repository and the run are not touched. With --only one role is asked again, call by call, in
+    exactly the recorded contexts.
+
+    \b
+    orchestrate replay
+    orchestrate replay 7f3a --with prompts/ --only judge
+    orchestrate replay 7f3a --only judge --model anthropic/claude-opus-4-5 --budget-usd 2
+
+    \b
+    Exit codes: 0 the same, 1 it diverges or decides otherwise, 2 usage, 5 the budget is spent, 7 environment.
+    """
+    flags = settings_of(given["settings"])
+    for key, path in (("state", "state.dir"), ("budget_usd", "budget.usd")):
+        if given[key] not in (None, ""):
+            nest(flags, path.split("."), given[key])
+    if given["read_only"]:
+        nest(flags, ("hands", "read_only"), [str(Path(d).expanduser().absolute()) for d in given["read_only"]])
+    wishes = Wishes(given["prompts"], given["only"], given["model"], given["offline"], given["keep"])
+    exit_with(_carry_out(Options(repository=given["repo"], flags=flags), run, wishes, given["as_json"]))
+
+
+def _carry_out(options: Options, run: str | None, wishes: Wishes, as_json: bool) -> int:
+    async def work(watcher: Watching) -> ReplayReport:
+        return await replay(options, run, wishes, watcher)
+
+    try:
+        with watching() as watcher:
+            report = anyio.run(work, watcher)
+    except (OrchestrateError, GitError, OSError) as error:
+        problem = told(error)
+        if as_json and problem:
+            print_object(failure_object(str(problem), problem.exit_code))
+        raise
+    if as_json:
+        print_object(report_object(report))
+    else:
+        print_lines(report_text(report))
+    return report.exit_code

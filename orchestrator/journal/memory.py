@@ -1,0 +1,41 @@
+"""Reading what was said and kept in a run's journal, by processes that do not work on the run."""
+
+from anyio import to_thread
+
+from orchestrator.domain.event import Recorded
+from orchestrator.domain.ids import SessionId
+from orchestrator.domain.text import Text
+from orchestrator.journal.blobs import Blobs
+from orchestrator.journal.runs import RunDirectory
+from orchestrator.journal.store import Store
+
+
+class JournalReader:
+    """A `ports.Memory` over a journal file that is never written to. `events` are all it held when it was opened."""
+
+    def __init__(self, directory: RunDirectory) -> None:
+        """Read the journal. Blocks.
+
+        Raises:
+            JournalProblem: it cannot be read.
+        """
+        self._blobs = Blobs(directory.blobs)
+        store = Store.open_reader(directory.journal)
+        try:
+            self.events = list(store.read())
+        finally:
+            store.close()
+        self._sessions: dict[SessionId, list[Recorded]] = {}
+        for recorded in self.events:
+            if session := getattr(recorded.event, "session", None):
+                self._sessions.setdefault(session, []).append(recorded)
+
+    async def session(self, session: SessionId) -> list[Recorded]:
+        """All events of one conversation, in order."""
+        return self._sessions.get(session, [])
+
+    async def read(self, text: Text) -> str:
+        """The whole of a kept text."""
+        if text.sha is None:
+            return text.head
+        return (await to_thread.run_sync(self._blobs.get, text.sha)).decode("utf-8", "surrogateescape")

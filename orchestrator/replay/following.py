@@ -1,0 +1,88 @@
+"""Keeping an engine to a recorded order: its actions wait for their turn, its journal tells what has happened."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from orchestrator.domain.event import Event
+from orchestrator.domain.event.landing import LandingStarted
+from orchestrator.domain.state import RunState, unit_task
+from orchestrator.domain.task import TaskStatus
+from orchestrator.engine.schedule import Action, Land, PlanRound, StartAttempt
+from orchestrator.journal.journal import Journal
+from orchestrator.ports.ledger import Clock
+from orchestrator.replay import milestones
+from orchestrator.replay.order import Order
+from orchestrator.replay.schedule import QueueRound
+
+_NEVER = "a further round of the queue"
+
+
+class RecordedPace:
+    """An `engine.pace.Pace` that begins things in the recorded order."""
+
+    def __init__(self, order: Order, rounds: tuple[QueueRound, ...]) -> None:
+        self._order = order
+        self._rounds = rounds
+
+    @asynccontextmanager
+    async def turn(self, action: Action, state: RunState) -> AsyncIterator[Action]:
+        """The action when its turn has come; the queue's rounds take the units that they took then.
+
+        Raises:
+            ReplayStopped: its turn cannot come.
+        """
+        try:
+            yield await self._in_turn(action, state)
+        finally:
+            self._order.works(None)
+
+    def waits(self, busy: int) -> None:
+        """Nothing else begins before one of `busy` actions has ended."""
+        self._order.works(busy)
+
+    async def _in_turn(self, action: Action, state: RunState) -> Action:
+        match action:
+            case PlanRound(task):
+                planner = state.tasks[task]
+                is_begun = planner.status == TaskStatus.PLANNING
+                await self._order.turn(milestones.planning(task, planner.rounds + (0 if is_begun else 1)))
+            case StartAttempt(task):
+                await self._order.turn(milestones.attempt(task, len(state.tasks[task].attempts) + 1))
+            case Land():
+                return await self._round(action, state)
+        return action
+
+    async def _round(self, wanted: Land, state: RunState) -> Action:
+        coming = next((one for one in self._rounds if not self._order.has_happened(one.name)), None)
+        await self._order.turn(coming.name if coming else _NEVER)
+        if coming is None:
+            return wanted
+        self._order.happened(coming.name)
+        queued = {task.unit: task for task in state.tasks.values() if task.status == TaskStatus.QUEUED}
+        units = [unit for unit in coming.units if unit in queued and queued[unit].ejection is None]
+        return Land(tuple(unit_task(unit) for unit in units)) if units else wanted
+
+
+class OrderedJournal(Journal):
+    """A journal that tells an order what has happened, and in which a landing waits for its turn."""
+
+    def __init__(self, directory: Path, clock: Clock, order: Order) -> None:
+        super().__init__(directory, clock)
+        self._order = order
+        self._namer = milestones.Namer()
+
+    async def append(self, *events: Event) -> None:
+        """Make the events durable, and take them down as happened.
+
+        Raises:
+            JournalProblem: they could not be written.
+            ReplayStopped: a landing's turn cannot come.
+        """
+        names = [self._namer.name(event) for event in events]
+        for event, name in zip(events, names, strict=True):
+            if isinstance(event, LandingStarted) and name:
+                await self._order.turn(name)
+        await super().append(*events)
+        for name in filter(None, names):
+            self._order.happened(name)

@@ -1,0 +1,89 @@
+"""The names of what has to happen in a replay in the order in which it was recorded."""
+
+from collections.abc import Iterator
+
+from orchestrator.domain.event import Event
+from orchestrator.domain.event.landing import LandingFinished, LandingStarted, UnitEjected
+from orchestrator.domain.event.run import IterationJudged, IterationStarted
+from orchestrator.domain.event.work import (
+    AttemptEnded,
+    AttemptStarted,
+    ModelFailed,
+    ModelReplied,
+    PlanningEnded,
+    PlanningStarted,
+    PlanSubmitted,
+    TaskEnded,
+    VerdictGiven,
+    WorkspaceLeasing,
+)
+from orchestrator.domain.ids import ROOT, SessionId, TaskId
+
+_PLANNING = "planning "
+
+
+def reply(session: SessionId, turn: int) -> str:
+    """The answer to a session's call."""
+    return f"the answer to {session}, turn {turn}"
+
+
+def planning(task: TaskId, number: int) -> str:
+    """The beginning of a planner's round."""
+    return f"round {number} of the planner of {task}"
+
+
+def attempt(task: TaskId, number: int) -> str:
+    """The beginning of an attempt."""
+    return f"attempt {number} at {task}"
+
+
+class Namer:
+    """Names events, in the order in which they happen. Most have no name: nothing waits for them."""
+
+    def __init__(self) -> None:
+        self._landings = 0
+        self._rounds: dict[str, int] = {}
+
+    def name(self, event: Event) -> str | None:
+        """The milestone that the event is, or None."""
+        return next(self._names(event), None)
+
+    def _names(self, event: Event) -> Iterator[str]:
+        match event:
+            case ModelReplied() | ModelFailed(retry_in_s=None):
+                yield reply(event.session, event.turn)
+            case PlanningStarted():
+                self._rounds[event.task or ROOT] = event.round
+                yield planning(event.task or ROOT, event.round)
+            case WorkspaceLeasing() if event.purpose.startswith(_PLANNING):
+                task = event.purpose.removeprefix(_PLANNING)
+                yield f"a workspace for {planning(TaskId(task), self._rounds.get(task, 0))}"
+            case AttemptStarted():
+                yield attempt(event.attempt.task, event.attempt.number)
+            case LandingStarted():
+                yield f"the beginning of landing {self._landings + 1}"
+            case LandingFinished():
+                self._landings += 1
+                yield f"landing {self._landings}"
+            case UnitEjected():
+                yield f"the ejection of {event.unit}"
+            case _:
+                yield from _ends(event)
+
+
+def _ends(event: Event) -> Iterator[str]:
+    match event:
+        case PlanSubmitted():
+            yield f"a plan from round {event.round} of the planner of {event.task}"
+        case PlanningEnded():
+            yield f"the last word of the planner of {event.task} in round {event.round}"
+        case AttemptEnded():
+            yield f"the end of attempt {event.number} at {event.task}"
+        case VerdictGiven():
+            yield f"the verdict on attempt {event.number} at {event.task}"
+        case TaskEnded():
+            yield f"the end of {event.task}"
+        case IterationStarted():
+            yield f"iteration {event.number}"
+        case IterationJudged():
+            yield f"the verdict on iteration {event.number}"

@@ -1,0 +1,119 @@
+"""Asking one role again, call by call, in the contexts that were recorded, and holding the answers side by side."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchestrator.config.model import ModelSettings
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.chat import Message, Reply, Request, Role
+from orchestrator.domain.state import RunState
+from orchestrator.domain.usage import Usage
+from orchestrator.llm.budget import Budget
+from orchestrator.llm.errors import ContextOverflow, ModelError, RequestRefused
+from orchestrator.llm.retry import RetryPolicy, complete_with_retries
+from orchestrator.llm.steady import steady_message
+from orchestrator.ports.models import ModelClient
+from orchestrator.replay.decision import decision, first_parting
+from orchestrator.replay.recording import RecordedCall
+
+
+class Reasked(Frozen):
+    """One call that was made again. `new` is None where it failed, `error` says why; `parting` is the first difference.
+
+    A parting is a path, what was recorded there and what stands there now; words may differ where decisions agree.
+    """
+
+    seq: int
+    session: str
+    turn: int
+    task: str
+    model: str
+    recorded: str
+    new: str | None
+    error: str = ""
+    parting: tuple[str, Any, Any] | None = None
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the same was decided."""
+        return self.recorded == self.new
+
+
+@dataclass
+class Reasker:
+    """Asks `client` again what a role was asked. The run itself goes on with the recorded replies."""
+
+    role: Role
+    client: ModelClient
+    settings: Callable[[Request], ModelSettings]
+    policy: RetryPolicy
+    budget: Budget
+    results: list[Reasked] = field(default_factory=list)
+    _own: RunState = field(default_factory=RunState)
+
+    @property
+    def spent(self) -> Usage:
+        """What asking again has cost."""
+        return self._own.spent
+
+    async def ask(self, request: Request, then: tuple[Message, ...], call: RecordedCall) -> None:
+        """Ask again, if the request is the role's; every message that did not change stands as it was recorded.
+
+        Raises:
+            LimitReached: the budget does not allow another call.
+            ModelError: no model can be asked: its name, its key or its quota is wrong.
+            ProviderDown: it did not answer within the policy's bounds.
+        """
+        if request.role != self.role or call.answer.reply is None:
+            return
+        again = self._request(request, then)
+        await self.budget.reserve(self._own, again, await self.client.price(again.model))
+        try:
+            reply = await complete_with_retries(self.client, again, self.policy, _told)
+        except (ContextOverflow, RequestRefused) as error:
+            self._note(request, call, call.answer.reply, None, str(error))
+            return
+        finally:
+            self.budget.settled()
+        self._own.spent += reply.usage
+        self._note(request, call, call.answer.reply, reply)
+
+    def _request(self, request: Request, then: tuple[Message, ...]) -> Request:
+        now = request.messages
+        merged = [_as_recorded(then[n], one) if n < len(then) else one for n, one in enumerate(now)]
+        settings = self.settings(request)
+        return request.model_copy(
+            update={
+                "messages": tuple(merged),
+                "model": settings.model,
+                "api_base": settings.api_base or None,
+                "api_key_env": settings.api_key_env or None,
+                "temperature": settings.temperature if settings.temperature >= 0 else None,
+                "max_output_tokens": settings.max_output_tokens or None,
+                "timeout_s": settings.timeout_s,
+            }
+        )
+
+    def _note(self, request: Request, call: RecordedCall, then: Reply, now: Reply | None, error: str = "") -> None:
+        self.results.append(
+            Reasked(
+                seq=call.seq,
+                session=request.session,
+                turn=request.turn,
+                task=request.task,
+                model=self.settings(request).model,
+                recorded=decision(then),
+                new=decision(now) if now else None,
+                error=error,
+                parting=first_parting(then, now) if now else None,
+            )
+        )
+
+
+def _as_recorded(then: Message, now: Message) -> Message:
+    return then if steady_message(then) == steady_message(now) else now
+
+
+async def _told(_error: ModelError, _try_no: int, _retry_in_s: float | None) -> None:
+    """Failed tries are not reported: the last one is, as the error that ends them."""

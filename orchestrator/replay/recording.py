@@ -1,0 +1,116 @@
+"""A recorded run, read so that it can be followed: its beginning, its answers, its order."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from orchestrator.agent.history import Conversation
+from orchestrator.agent.memory import recall
+from orchestrator.domain.chat import Message, Reply
+from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event.run import EngineStarted
+from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
+from orchestrator.domain.fold import fold
+from orchestrator.domain.ids import SessionId
+from orchestrator.domain.state import RunState
+from orchestrator.errors import JournalProblem
+from orchestrator.journal.memory import JournalReader
+from orchestrator.llm.errors import ContextOverflow, RequestRefused
+from orchestrator.llm.recorded import Answer, Place
+
+_ENDS_A_SESSION = frozenset({ContextOverflow.code, RequestRefused.code})
+"""Failures that a session takes as an answer; after any other the run stopped and asked again when it went on."""
+
+
+@dataclass(frozen=True)
+class RecordedCall:
+    """A call as the journal has it: the intent of its last try, where its answer stands, and the answer."""
+
+    called: ModelCalled
+    seq: int
+    answer: Answer
+
+
+class Recording:
+    """One run's journal. It is read whole when this is made, and never written to."""
+
+    def __init__(self, reader: JournalReader, calls: Mapping[Place, RecordedCall]) -> None:
+        self._reader = reader
+        self._conversations: dict[SessionId, Conversation] = {}
+        self.calls = calls
+        self.state: RunState = fold(reader.events)
+
+    @classmethod
+    async def of(cls, reader: JournalReader) -> "Recording":
+        """The recording that a journal is.
+
+        Raises:
+            JournalProblem: a text of it is missing or damaged.
+        """
+        return cls(reader, await _calls(reader))
+
+    @property
+    def events(self) -> Sequence[Recorded]:
+        """All events, in order."""
+        return self._reader.events
+
+    @property
+    def answers(self) -> Mapping[Place, Answer]:
+        """The answer to every call that has one."""
+        return {place: call.answer for place, call in self.calls.items()}
+
+    @property
+    def first(self) -> Sequence[Event]:
+        """What was recorded before a process took the run: its beginning."""
+        found: list[Event] = []
+        for recorded in self.events:
+            if isinstance(recorded.event, EngineStarted):
+                break
+            found.append(recorded.event)
+        return found
+
+    async def messages(self, place: Place, context_tokens: int) -> tuple[Message, ...] | None:
+        """What the model was told at a place of the run; None if its session never came so far."""
+        session, turn = place
+        if session not in self._conversations:
+            remembered = await recall(self._reader, session)
+            if remembered is None:
+                return None
+            self._conversations[session] = remembered.conversation
+        whole = self._conversations[session]
+        if turn > len(whole.turns):
+            return None
+        return Conversation(whole.system, whole.brief, whole.turns[:turn], whole.opening).messages(context_tokens)
+
+
+async def _calls(reader: JournalReader) -> Mapping[Place, RecordedCall]:
+    calls: dict[Place, RecordedCall] = {}
+    open_calls: dict[Place, ModelCalled] = {}
+    for recorded in reader.events:
+        event = recorded.event
+        if isinstance(event, ModelCalled):
+            open_calls[event.session, event.turn] = event
+        elif isinstance(event, ModelReplied):
+            place = (event.session, event.turn)
+            calls[place] = RecordedCall(_called(open_calls, place), recorded.seq, Answer(await _reply(reader, event)))
+        elif isinstance(event, ModelFailed) and event.error in _ENDS_A_SESSION:
+            place = (event.session, event.turn)
+            answer = Answer(None, event.error, event.detail)
+            calls[place] = RecordedCall(_called(open_calls, place), recorded.seq, answer)
+    return calls
+
+
+def _called(calls: Mapping[Place, ModelCalled], place: Place) -> ModelCalled:
+    if place not in calls:
+        raise JournalProblem(f"session {place[0]}, turn {place[1]} has an answer to a call that was never made")
+    return calls[place]
+
+
+async def _reply(reader: JournalReader, event: ModelReplied) -> Reply:
+    return Reply(
+        text=await reader.read(event.text),
+        tool_calls=event.tool_calls,
+        model=event.model,
+        finish_reason=event.finish_reason,
+        usage=event.usage,
+        seconds=event.seconds,
+    )

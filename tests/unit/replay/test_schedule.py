@@ -1,0 +1,87 @@
+"""The order that a replay keeps to: the journal's own, but for what looked at the branch before it was recorded."""
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.domain.attempt import Attempt, Exit
+from orchestrator.domain.check import Difference
+from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged
+from orchestrator.domain.event.run import RunStarted
+from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, TaskCreated, VerdictGiven
+from orchestrator.domain.ids import ROOT, CommitId, RunId, TaskId, TreeId, UnitId
+from orchestrator.domain.task import Task
+from orchestrator.domain.verdict import Verdict, VerdictKind
+from orchestrator.engine.planning import root_task
+from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.journal.memory import JournalReader
+from orchestrator.journal.runs import RunDirectory
+from orchestrator.replay.recording import Recording
+from orchestrator.replay.schedule import schedule_of
+
+BASE, LANDED, TREE = CommitId("a" * 40), CommitId("b" * 40), TreeId("c" * 40)
+A, B = TaskId("a"), TaskId("b")
+UNITS = (UnitId("a@1"),)
+
+
+def created(name: TaskId) -> TaskCreated:
+    spec = Task(id=name, parent=ROOT, depth=1, kind="leaf", title=name, outcome=name)
+    return TaskCreated(task=name, spec=spec)
+
+
+def begun(name: TaskId, base: CommitId) -> AttemptStarted:
+    return AttemptStarted(task=name, attempt=Attempt(task=name, number=1, mode="fresh", base=base, model="m"))
+
+
+def started() -> RunStarted:
+    return RunStarted(
+        run=RunId("r"),
+        mode="goal",
+        goal="g",
+        started_at=SystemClock().now(),
+        repository="/repo",
+        base=BASE,
+        base_tree=TREE,
+        branch="pr",
+        target="main",
+        settings={},
+    )
+
+
+async def recording(place: Path, base_of_b: CommitId) -> Recording:
+    """A run in which `b` begins while `a` is landing; a process that was killed had begun the landing before."""
+    journal = Journal(place, SystemClock())
+    landing = {"branch": "pr", "new": LANDED, "tree": TREE, "units": UNITS}
+    await journal.append(
+        started(),
+        TaskCreated(task=ROOT, spec=root_task("g")),
+        created(A),
+        created(B),
+        begun(A, BASE),
+        AttemptEnded(task=A, number=1, exit=Exit.FINISHED),
+        VerdictGiven(task=A, number=1, verdict=Verdict(kind=VerdictKind.MERGE, reasons=(), receipts=())),
+        TrialJudged(round="round 1", units=UNITS, tree=TREE, difference=Difference(), cached=False),
+        LandingStarted(key="land~0", old=None, **landing),
+        LandingStarted(key="land~1", old=None, **landing),
+        begun(B, base_of_b),
+        LandingFinished(key="land~1", **landing),
+    )
+    journal.close()
+    return await Recording.of(JournalReader(RunDirectory(place)))
+
+
+@pytest.mark.parametrize(
+    ("base_of_b", "last"),
+    [
+        (BASE, ("attempt 1 at b", "the beginning of landing 1", "landing 1")),
+        (LANDED, ("the beginning of landing 1", "landing 1", "attempt 1 at b")),
+    ],
+)
+async def test_an_attempt_stands_where_it_looked_at_the_branch(
+    tmp_path: Path, base_of_b: CommitId, last: tuple[str, ...]
+) -> None:
+    schedule = schedule_of(await recording(tmp_path, base_of_b))
+    before = ("attempt 1 at a", "the end of attempt 1 at a", "the verdict on attempt 1 at a", "round 1 of the queue")
+    assert schedule.names == (*before, *last)
+    assert [(one.name, one.units) for one in schedule.rounds] == [("round 1 of the queue", UNITS)]
+    assert schedule.superseded == {"round 1 of the queue": frozenset({"landing 1"})}
