@@ -1,7 +1,9 @@
 """Reading, moving and removing refs. What protects a landing is that `move_ref` compares and swaps."""
 
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from anyio import to_thread
@@ -36,6 +38,24 @@ async def move_ref(git: Git, ref: str, new: str, old: str | None, reason: str) -
         ) from error
 
 
+async def move_refs(git: Git, moves: Mapping[str, tuple[str, str | None]], reason: str) -> None:
+    """Move many refs, all or none: each name with what it is to point at and what it points at now (None: nothing).
+
+    Raises:
+        RefMoved: one of them points elsewhere by now, or cannot exist beside another ref.
+    """
+    if not moves:
+        return
+    zero = "0" * len(next(iter(moves.values()))[0])
+    asked = (f"update {_full(ref)}\0{new}\0{old or zero}\0" for ref, (new, old) in moves.items())
+    try:
+        await git.run(
+            "update-ref", "-z", "-m", reason, "--stdin", stdin="".join(asked).encode("utf-8", "surrogateescape")
+        )
+    except GitError as error:
+        raise RefMoved(str(error), error.args_, error.exit_code, error.stderr) from error
+
+
 async def set_ref(git: Git, ref: str, new: str) -> None:
     """Point `ref` at `new`, wherever it pointed before."""
     await git.run("update-ref", _full(ref), new)
@@ -53,19 +73,28 @@ async def list_refs(git: Git, prefix: str) -> dict[str, str]:
     return dict(_pair(line) for line in listing.splitlines())
 
 
-async def sweep_ref_locks(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
+async def sweep_ref_locks(git: Git, prefixes: Sequence[str], older_than_s: float = 0.0) -> tuple[str, ...]:
     """Remove the lock files that killed processes have left at or below our own prefixes; gives the refs they locked.
 
-    The caller must know that no git process is at work on these refs.
+    The caller must know that no git process is at work on these refs; git holds such a lock for milliseconds, so one
+    that is much older tells the same.
     """
-    return await to_thread.run_sync(_sweep, git.git_dir, [_full(prefix).rstrip("/") for prefix in prefixes])
+    places = [_full(prefix).rstrip("/") for prefix in prefixes]
+    return await to_thread.run_sync(_sweep, git.git_dir, places, older_than_s)
 
 
-def _sweep(git_dir: Path, prefixes: Sequence[str]) -> tuple[str, ...]:
-    locks = sorted({lock for prefix in prefixes for lock in _locks(git_dir / prefix)})
+def _sweep(git_dir: Path, prefixes: Sequence[str], older_than_s: float) -> tuple[str, ...]:
+    found = {lock for prefix in prefixes for lock in _locks(git_dir / prefix)}
+    locks = sorted(lock for lock in found if not older_than_s or _age_s(lock) > older_than_s)
     for lock in locks:
         lock.unlink(missing_ok=True)
     return tuple(str(lock.relative_to(git_dir)).removesuffix(".lock") for lock in locks)
+
+
+def _age_s(lock: Path) -> float:
+    with suppress(FileNotFoundError):
+        return time.time() - lock.stat(follow_symlinks=False).st_mtime
+    return 0.0
 
 
 def _locks(place: Path) -> Iterator[Path]:

@@ -21,7 +21,7 @@ class Blobs:
             JournalProblem: it could not be written.
         """
         sha = hashlib.sha256(content).hexdigest()
-        path = self._path(sha)
+        path = self.path(sha)
         if not path.exists():
             try:
                 self._write(path, content)
@@ -35,7 +35,7 @@ class Blobs:
         Raises:
             JournalProblem: the blob is missing or damaged.
         """
-        path = self._path(sha)
+        path = self.path(sha)
         try:
             content = path.read_bytes()
         except OSError as error:
@@ -44,7 +44,8 @@ class Blobs:
             raise JournalProblem(f"blob {path} is damaged: its content has another sha256")
         return content
 
-    def _path(self, sha: str) -> Path:
+    def path(self, sha: str) -> Path:
+        """Where a blob lies, if it does."""
         return self._root / sha[:2] / sha
 
     def _write(self, path: Path, content: bytes) -> None:

@@ -1,0 +1,51 @@
+"""What a journal names outside itself: blobs, and objects of git that no ref may hold."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from orchestrator.domain.event import Recorded, to_body
+from worktrees.packs import OID
+
+_SPOKEN = frozenset({"arguments", "tool_calls", "settings", "recipe"})
+"""What models and people wrote: a name in there names nothing."""
+_TEXT = {"head", "size", "sha"}
+_SHA256_CHARS = 64
+
+
+@dataclass
+class Named:
+    """`texts` are blobs that must exist; `others` may be ids of git objects, names of blobs, or neither."""
+
+    texts: set[str] = field(default_factory=set)
+    others: set[str] = field(default_factory=set)
+
+    @property
+    def blobs(self) -> set[str]:
+        """What can be a blob."""
+        return self.texts | {name for name in self.others if len(name) == _SHA256_CHARS}
+
+
+def named_by(events: Iterable[Recorded]) -> Named:
+    """All names in these events."""
+    named = Named()
+    for recorded in events:
+        for key, name in _names("", json.loads(to_body(recorded.event))):
+            (named.texts if key in {"sha", "tests"} and len(name) == _SHA256_CHARS else named.others).add(name)
+    return named
+
+
+def _names(key: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
+    match value:
+        case str() if OID.fullmatch(value):
+            yield key, value
+        case dict() if value.keys() == _TEXT:
+            yield from _names("sha", value["sha"])
+        case dict():
+            for inner, content in value.items():
+                if inner not in _SPOKEN:
+                    yield from _names(inner, content)
+        case list():
+            for content in value:
+                yield from _names(key, content)
