@@ -83,12 +83,29 @@ async def sweep_ref_locks(git: Git, prefixes: Sequence[str], older_than_s: float
     return await to_thread.run_sync(_sweep, git.git_dir, places, older_than_s)
 
 
+async def list_ref_locks(git: Git, prefix: str, older_than_s: float = 0.0) -> tuple[str, ...]:
+    """The refs at or below a prefix of ours that a lock file keeps from being moved, by a process dead or alive."""
+    return await to_thread.run_sync(_locked, git.git_dir, _full(prefix).rstrip("/"), older_than_s)
+
+
+def _locked(git_dir: Path, prefix: str, older_than_s: float) -> tuple[str, ...]:
+    return tuple(_ref(git_dir, lock) for lock in _found(git_dir, [prefix], older_than_s))
+
+
 def _sweep(git_dir: Path, prefixes: Sequence[str], older_than_s: float) -> tuple[str, ...]:
-    found = {lock for prefix in prefixes for lock in _locks(git_dir / prefix)}
-    locks = sorted(lock for lock in found if not older_than_s or _age_s(lock) > older_than_s)
+    locks = _found(git_dir, prefixes, older_than_s)
     for lock in locks:
         lock.unlink(missing_ok=True)
-    return tuple(str(lock.relative_to(git_dir)).removesuffix(".lock") for lock in locks)
+    return tuple(_ref(git_dir, lock) for lock in locks)
+
+
+def _found(git_dir: Path, prefixes: Sequence[str], older_than_s: float) -> list[Path]:
+    locks = {lock for prefix in prefixes for lock in _locks(git_dir / prefix)}
+    return sorted(lock for lock in locks if not older_than_s or _age_s(lock) > older_than_s)
+
+
+def _ref(git_dir: Path, lock: Path) -> str:
+    return str(lock.relative_to(git_dir)).removesuffix(".lock")
 
 
 def _age_s(lock: Path) -> float:

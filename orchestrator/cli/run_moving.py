@@ -11,9 +11,9 @@ from orchestrator.app.moving import Sent, absent_paths, receive, send
 from orchestrator.app.options import Options
 from orchestrator.cli.options import as_json, in_repository
 from orchestrator.cli.output import print_lines, print_object, say
-from orchestrator.cli.sizes import size_text
 from orchestrator.config.values import nest
 from orchestrator.portable.importing import Imported
+from orchestrator.report.sizes import size_text
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 

@@ -9,6 +9,7 @@ import click
 from orchestrator.cli.finding import is_live, state_directory
 from orchestrator.cli.options import as_json, in_repository
 from orchestrator.cli.output import print_lines, print_object
+from orchestrator.journal.disk import disk_use
 from orchestrator.journal.projection import read_projection
 from orchestrator.journal.runs import RunDirectory
 
@@ -46,4 +47,4 @@ def _status(directory: RunDirectory) -> dict[str, Any]:
         from orchestrator.report.status import status_object
 
         status = status_object(read_state(directory), directory.journal)
-    return status | {"is_live": live}
+    return status | {"is_live": live, "disk": disk_use(directory.path.parent.parent).as_object()}

@@ -20,6 +20,7 @@ _PROJECT_MAY_NOT = (
     ("state",),
     ("budget",),
     ("retry",),
+    ("gc",),
     ("run", "time_limit_s"),
     ("roles", "*", "model"),
     ("roles", "*", "api_base"),

@@ -138,6 +138,14 @@ class StateSettings(Frozen):
     dir: str
 
 
+class GcSettings(Frozen):
+    """`[gc]`; 0 means no limit. Runs that began before there was this table have none in their settings."""
+
+    keep_days: NotNegative = 30
+    keep_runs: NotNegative = 0
+    runs: bool = False
+
+
 class Config(Frozen):
     """Everything a run is configured with."""
 
@@ -152,3 +160,4 @@ class Config(Frozen):
     env: EnvSettings
     pr: PrSettings
     state: StateSettings
+    gc: GcSettings = Field(default_factory=GcSettings)

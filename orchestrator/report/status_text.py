@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator.domain.plain import strip_controls
+from orchestrator.report.sizes import size_text
 
 
 def status_text(status: Mapping[str, Any]) -> Iterator[str]:
@@ -19,6 +20,7 @@ def status_text(status: Mapping[str, Any]) -> Iterator[str]:
     counts = sorted(status["file_status"].items())
     if counts:
         yield "  files: " + ", ".join(f"{count} {name}" for name, count in counts)
+    yield _disk(status["disk"])
     for file in (*status["files"]["rejected"], *status["files"].get("unchanged", ())):
         yield f"  ✗ {_plain(file['path'])}: {_plain(file['reason'])}"
 
@@ -27,6 +29,12 @@ def _spent(status: Mapping[str, Any]) -> str:
     spent = status["spent"]
     price = f"${spent['usd_known']:.2f}" if spent["usd"] is not None else f"${spent['usd_known']:.2f} + unknown"
     return f"  {status['test_runs']} test runs  {spent['calls']} model calls  {price}  {spent['wall_s']:.0f} s"
+
+
+def _disk(disk: Mapping[str, Any]) -> str:
+    kinds = ("journals", "blobs", "logs", "worktrees")
+    sizes = ", ".join(f"{name} {size_text(disk[name])}" for name in kinds)
+    return f"  disk, all runs: {'' if disk['is_whole'] else 'at least '}{size_text(disk['total'])} ({sizes})"
 
 
 def _task(task: Mapping[str, Any]) -> str:
