@@ -42,18 +42,14 @@ async def move_refs(git: Git, moves: Mapping[str, tuple[str, str | None]], reaso
     """Move many refs, all or none: each name with what it is to point at and what it points at now (None: nothing).
 
     Raises:
-        RefMoved: one of them points elsewhere by now, or cannot exist beside another ref.
+        GitError: one of them points elsewhere by now, is locked, or cannot exist beside another ref.
     """
     if not moves:
         return
     zero = "0" * len(next(iter(moves.values()))[0])
-    asked = (f"update {_full(ref)}\0{new}\0{old or zero}\0" for ref, (new, old) in moves.items())
-    try:
-        await git.run(
-            "update-ref", "-z", "-m", reason, "--stdin", stdin="".join(asked).encode("utf-8", "surrogateescape")
-        )
-    except GitError as error:
-        raise RefMoved(str(error), error.args_, error.exit_code, error.stderr) from error
+    asked = "".join(f"update {_full(ref)}\0{new}\0{old or zero}\0" for ref, (new, old) in moves.items())
+    options = ("update-ref", "-z", "-m", reason, "--stdin")
+    await git.run(*options, stdin=asked.encode("utf-8", "surrogateescape"))
 
 
 async def set_ref(git: Git, ref: str, new: str) -> None:

@@ -22,7 +22,7 @@ from orchestrator.journal.runs import RunDirectory, StateDirectory
 from orchestrator.journal.store import read_all
 from orchestrator.portable.arrived import Arrived, examine
 from orchestrator.portable.manifest import Manifest
-from worktrees.errors import RefMoved
+from worktrees.errors import GitError
 from worktrees.merge import is_ancestor
 from worktrees.refs import list_refs, move_refs, read_ref
 from worktrees.repository import Repository
@@ -144,7 +144,7 @@ async def _put_in_place(
     await to_thread.run_sync(_put_blobs, arrived.blobs, Blobs(directory.blobs))
     try:
         await move_refs(repository.git, moves, f"orchestrate: import of {arrived.manifest.run}")
-    except RefMoved as error:
+    except GitError as error:
         raise UsageProblem(f"the run's refs cannot be set: {error}; mend that, then import again") from error
     if how != "unchanged":
         await to_thread.run_sync(_put_journal, arrived.journal, directory)
