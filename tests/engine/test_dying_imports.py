@@ -14,13 +14,11 @@ from tests.running.cli import environment, orchestrate
 from tests.running.moving import Place, Source
 from tests.running.projects import git, refs
 
-pytestmark = [pytest.mark.sandbox]
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox]
 
 STEPS = (
-    "orchestrator.portable.importing:_how:before",
     "worktrees.packs:_give:before",
     "worktrees.packs:_copy_durably:after",
-    "worktrees.packs:_give:after",
     "orchestrator.portable.importing:_put_blobs:after",
     "orchestrator.portable.importing:move_refs:after",
     "orchestrator.portable.importing:_put_journal:before",
@@ -45,7 +43,7 @@ def test_an_import_that_is_killed_is_ended_by_importing_again(step: str, source:
     assert git(place.repository, "status", "--porcelain") == checkout
 
 
-@pytest.mark.parametrize("step", STEPS[-3:])
+@pytest.mark.parametrize("step", STEPS[-2:])
 def test_a_run_that_is_here_is_whole_whenever_an_import_of_more_of_it_is_killed(
     step: str, source: Source, place: Place
 ) -> None:

@@ -1,4 +1,4 @@
-"""An archive is verified before anything changes: whatever is wrong with it is one clear line, and nothing is touched."""
+"""An archive is verified before anything changes: what is wrong with it is one clear line, and nothing is touched."""
 
 import gzip
 import tarfile
@@ -11,7 +11,6 @@ import pytest
 
 from orchestrator.errors import UsageProblem
 from tests.running.moving import Place, Source, everything, rewrite, with_sql
-from tests.running.projects import git
 
 pytestmark = [pytest.mark.sandbox]
 
@@ -108,9 +107,7 @@ WRONG = {
     plant("CREATE VIEW evil AS SELECT 1"): "its view evil is not what a journal has",
     plant(UNLOCKED): "its trigger event_is_never_changed, trigger event_is_never_deleted is not",
     plant("PRAGMA user_version = 99"): "has journal schema 99",
-    plant("DELETE FROM event WHERE seq = 5;"): "the journal is append-only",
 }
-del WRONG[next(change for change, said in WRONG.items() if said == "the journal is append-only")]
 
 
 @pytest.mark.parametrize("change", WRONG, ids=lambda change: change.__name__)
@@ -172,28 +169,20 @@ async def test_nothing_but_plain_files_is_read(place: Place, source: Source, tmp
 
 async def test_no_byte_of_an_archive_can_change_unnoticed(source: Source, place: Place, tmp_path: Path) -> None:
     content = gzip.decompress(source.early.read_bytes())
-    before = everything(place)
-    for at in range(0, len(content), max(1, len(content) // 24)):
+    before, archive = everything(place), tmp_path / "flipped.tar"
+    with tarfile.open(fileobj=BytesIO(content)) as tar:
+        spans = [(entry.offset, entry.offset_data + entry.size) for entry in tar]
+    places = [at for start, end in spans for at in {start, start + 130, end - 1, (start + end) // 2}]
+    for at in places:  # between the spans is padding that nobody reads
         flipped = bytearray(content)
         flipped[at] ^= 0x10
-        archive = tmp_path / "flipped.tar"
         archive.write_bytes(bytes(flipped))
-        try:
+        with pytest.raises(UsageProblem):
             await place.take(archive)
-        except UsageProblem:
-            assert everything(place) == before
-            continue
-        git(place.repository, "fsck", "--strict")  # what changed is padding that nobody reads
-        assert _is_padding(content, at), at
-        return
+    assert everything(place) == before
 
 
-def _is_padding(content: bytes, at: int) -> bool:
-    with tarfile.open(fileobj=BytesIO(content)) as tar:
-        return not any(entry.offset <= at < entry.offset_data + entry.size for entry in tar)
-
-
-@pytest.mark.parametrize("part", [0, 1, 500, 0.3, 0.9])
+@pytest.mark.parametrize("part", [0, 500, 0.9])
 @pytest.mark.parametrize("is_gzip", [True, False])
 async def test_a_torn_archive_is_refused(
     source: Source, place: Place, tmp_path: Path, part: float, is_gzip: bool
