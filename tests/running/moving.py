@@ -149,7 +149,7 @@ def everything(place: Place) -> dict[str, object]:
     state = StateDirectory.locate(place.repository, place.options.flags["state"]["dir"]).path
     files = {str(path): path.read_bytes() for path in state.rglob("*") if path.is_file()} if state.exists() else {}
     packs = sorted(path.name for path in (place.repository / ".git" / "objects" / "pack").iterdir())
-    changed = {name: content for name, content in files.items() if not name.endswith(("/lock", "-shm", "-wal"))}
+    changed = {name: content for name, content in files.items() if not name.endswith(("lock", "-shm", "-wal"))}
     return {
         "refs": refs(place.repository),
         "status": git(place.repository, "status", "--porcelain"),
