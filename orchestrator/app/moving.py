@@ -1,6 +1,7 @@
 """Moving runs between machines: `run export` and `run import`."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import Any
 from anyio import to_thread
 
 from orchestrator.app.options import Options, open_repository, state_directory
-from orchestrator.config.layers import load
+from orchestrator.config.layers import is_for_users_alone, leaves, load
+from orchestrator.config.toml import dotted
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.session import open_session
 from orchestrator.journal.runs import StateDirectory
@@ -17,6 +19,9 @@ from orchestrator.portable import by_ref
 from orchestrator.portable.export import Exported, export_run
 from orchestrator.portable.importing import Imported, import_run
 from worktrees.repository import Repository
+
+_NOT_RESUMED = {"state", "gc"}
+"""Tables that are this machine's business, whatever a run began with."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,14 @@ async def receive(options: Options, source: Path | None, ref: str | None) -> Imp
         return await import_run(repository, state, archive)
 
 
-def absent_paths(settings: Any) -> tuple[str, ...]:  # noqa: ANN401
+def foreign_settings(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a resume would work with although only users may set it, and this one has not: `key = value`."""
+    own = dict(leaves(load(None).config.model_dump(mode="json", by_alias=True)))
+    found = ((key, value) for key, value in leaves(settings) if is_for_users_alone(key) and key[0] not in _NOT_RESUMED)
+    return tuple(f"{dotted(key)} = {json.dumps(value)}" for key, value in found if own.get(key) != value)
+
+
+def absent_paths(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """Settings of an imported run that name files which this machine does not have, as `key = path`."""
     found = [("hands.read_only", path) for path in settings.get("hands", {}).get("read_only", ())]
     for role, values in settings.get("roles", {}).items():

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import click
 
-from orchestrator.app.moving import Sent, absent_paths, receive, send
+from orchestrator.app.moving import Sent, absent_paths, foreign_settings, receive, send
 from orchestrator.app.options import Options
 from orchestrator.cli.options import as_json, in_repository
 from orchestrator.cli.output import print_lines, print_object, say
@@ -83,16 +83,20 @@ def import_(file: Path | None, ref: str | None, **given: Any) -> None:  # noqa: 
     if (file is None) == (ref is None):
         raise click.UsageError("name the FILE to take in, or say --ref RUN")
     imported = anyio.run(receive, _options(given), file, ref)
-    absent = absent_paths(imported.settings)
+    absent, foreign = absent_paths(imported.settings), foreign_settings(imported.settings)
     if given["as_json"]:
-        print_object(_imported_object(imported, absent))
+        print_object(_imported_object(imported) | {"settings": list(foreign), "absent": list(absent)})
         return
     print_lines(_lines(imported))
+    if foreign and not imported.manifest.is_ended:
+        say("it began with settings that are not yours; a resume works with them unless --set gives others:")
+        for setting in foreign:
+            say(f"  {setting}")
     for setting in absent:
         say(f"warning: not on this machine: {setting}; give another with `orchestrate resume --set` or --read-only")
 
 
-def _imported_object(imported: Imported, absent: tuple[str, ...]) -> dict[str, Any]:
+def _imported_object(imported: Imported) -> dict[str, Any]:
     manifest = imported.manifest
     return {
         "schema": "orchestrate.import/1",
@@ -104,7 +108,6 @@ def _imported_object(imported: Imported, absent: tuple[str, ...]) -> dict[str, A
         "head": manifest.head,
         "refs": list(imported.moved),
         "missing": list(manifest.missing),
-        "absent": list(absent),
         "journal": str(imported.directory.journal),
     }
 

@@ -157,12 +157,17 @@ def _environment_values(environ: Mapping[str, str]) -> dict[str, Any]:
 
 def _refuse_project_keys(layer: Layer) -> None:
     for key, _ in leaves(layer.values):
-        if any(_covers(pattern, key) for pattern in _PROJECT_MAY_NOT):
+        if is_for_users_alone(key):
             line = line_of(layer.source, key)
             raise UsageProblem(
                 f"{layer.path}:{line}: {dotted(key)} may not be set by the repository being worked on; put it into "
                 f"{user_path()} or start with --trust-project if you trust this repository"
             )
+
+
+def is_for_users_alone(key: tuple[str, ...]) -> bool:
+    """Whether only a user may set a key, and no file that came with somebody else's work."""
+    return any(_covers(pattern, key) for pattern in _PROJECT_MAY_NOT)
 
 
 def _covers(pattern: tuple[str, ...], key: tuple[str, ...]) -> bool:

@@ -7,16 +7,13 @@ from pathlib import Path
 from anyio import to_thread
 from pydantic import ValidationError
 
-from orchestrator.domain.event import Recorded
-from orchestrator.domain.fold import fold
-from orchestrator.domain.state import RunState
 from orchestrator.errors import JournalProblem, UsageProblem
 from orchestrator.journal.copy import examine_journal
 from orchestrator.journal.store import read_all
 from orchestrator.portable.archive import unpack
 from orchestrator.portable.export import journal_ref
 from orchestrator.portable.manifest import BLOB, JOURNAL, OBJECTS, Manifest
-from orchestrator.portable.named import named_by
+from orchestrator.portable.named import History
 from worktrees.bundle import read_head
 from worktrees.errors import GitError
 from worktrees.git import Git
@@ -32,8 +29,7 @@ class Arrived:
     manifest: Manifest
     journal: Path
     blobs: dict[str, Path]
-    events: list[Recorded]
-    state: RunState
+    history: History
     quarantine: Quarantine
 
     @property
@@ -52,30 +48,29 @@ async def examine(repository: Repository, archive: Path, place: Path) -> Arrived
     content = place / "content"
     content.mkdir()
     manifest = await to_thread.run_sync(unpack, archive, content)
-    events, state = await to_thread.run_sync(_history, content / JOURNAL, place, archive)
-    _require_consistent(manifest, events, state, archive)
+    history = await to_thread.run_sync(_history, content / JOURNAL, place, archive)
+    _require_consistent(manifest, history, archive)
     await _require_ref_names(repository.git, manifest, archive)
     await _require_repository(repository, manifest)
-    quarantine = await _quarantined(repository, manifest, events, place, archive)
+    quarantine = await _quarantined(repository, manifest, history, place, archive)
     blobs = {blob[2]: content / blob[0] for blob in map(BLOB.fullmatch, manifest.members) if blob}
-    return Arrived(manifest, content / JOURNAL, blobs, events, state, quarantine)
+    return Arrived(manifest, content / JOURNAL, blobs, history, quarantine)
 
 
-def _history(journal: Path, scratch: Path, archive: Path) -> tuple[list[Recorded], RunState]:
+def _history(journal: Path, scratch: Path, archive: Path) -> History:
     try:
         examine_journal(journal, scratch)
-        events = list(read_all(journal))
-        return events, fold(events)
+        return History.of(read_all(journal))
     except JournalProblem as problem:
         raise UsageProblem(f"{archive} cannot be imported: {problem}") from problem
     except (ValueError, KeyError, ValidationError) as error:
         raise UsageProblem(f"{archive} cannot be imported: its journal is no history of a run ({error})") from error
 
 
-def _require_consistent(manifest: Manifest, events: list[Recorded], state: RunState, archive: Path) -> None:
+def _require_consistent(manifest: Manifest, history: History, archive: Path) -> None:
     """The manifest says what the journal says, and the journal is without gaps."""
-    started = state.started
-    is_gapless = [recorded.seq for recorded in events] == list(range(1, manifest.events + 1))
+    started, state = history.state.started, history.state
+    is_gapless = history.events == state.seq == manifest.events
     told = (manifest.run, manifest.base, manifest.branch, manifest.is_ended)
     if started is None or not is_gapless or told != (started.run, started.base, started.branch, bool(state.ended)):
         raise UsageProblem(f"{archive} cannot be imported: its manifest and its journal are not of the same run")
@@ -84,7 +79,7 @@ def _require_consistent(manifest: Manifest, events: list[Recorded], state: RunSt
             f"{archive} cannot be imported: {manifest.branch!r} is no name that orchestrate gives a PR branch, so it "
             "might be a branch of yours"
         )
-    if {name for name in named_by(events).texts if name not in manifest.missing} - {
+    if {name for name in history.named.texts if name not in manifest.missing} - {
         blob[2] for blob in map(BLOB.fullmatch, manifest.members) if blob
     }:
         raise UsageProblem(f"{archive} cannot be imported: blobs that its journal names are not in it")
@@ -122,7 +117,7 @@ async def _require_repository(repository: Repository, manifest: Manifest) -> Non
 
 
 async def _quarantined(
-    repository: Repository, manifest: Manifest, events: list[Recorded], place: Path, archive: Path
+    repository: Repository, manifest: Manifest, history: History, place: Path, archive: Path
 ) -> Quarantine:
     """The objects, which are whole together with what the repository has, and the heads that stand on the base."""
     pack, apart = place / "arrived.pack", place / "git"
@@ -131,7 +126,7 @@ async def _quarantined(
     try:
         await to_thread.run_sync(_split, place / "content" / OBJECTS, pack, manifest)
         quarantine = await Quarantine.around(repository, pack, apart)
-        named = await existing(quarantine.git, named_by(events).others)
+        named = await existing(quarantine.git, history.named.others)
         await quarantine.require_whole([*wanted, *named], manifest.prerequisites)
         is_based = not manifest.head or await is_ancestor(quarantine.git, manifest.base, manifest.head)
     except GitError as error:

@@ -9,9 +9,8 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator import __version__
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import RunStarted
-from orchestrator.domain.fold import fold
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.state import RunState
 from orchestrator.errors import EnvironmentProblem, JournalProblem, UsageProblem
@@ -21,7 +20,7 @@ from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.store import read_all
 from orchestrator.portable.archive import write_archive
 from orchestrator.portable.manifest import JOURNAL, OBJECTS, Manifest, Member, blob_member
-from orchestrator.portable.named import Named, named_by
+from orchestrator.portable.named import History, Named
 from worktrees.bundle import BundleHead
 from worktrees.errors import GitError
 from worktrees.git import Git
@@ -38,15 +37,6 @@ class Exported:
 
     manifest: Manifest
     size: int
-
-
-@dataclass(frozen=True)
-class _Journal:
-    """A copy of the journal, and what it says."""
-
-    path: Path
-    state: RunState
-    named: Named
 
 
 async def export_run(git: Git, run: RunDirectory, target: Path, scratch: Path, *, is_whole: bool = False) -> Exported:
@@ -92,13 +82,12 @@ async def export_run(git: Git, run: RunDirectory, target: Path, scratch: Path, *
     return Exported(manifest, await to_thread.run_sync(write_archive, target, manifest, files))
 
 
-def _read(run: RunDirectory, copy: Path) -> _Journal:
+def _read(run: RunDirectory, copy: Path) -> History:
     copy_journal(run.journal, copy)
-    recorded: Sequence[Recorded] = list(read_all(copy))
-    state = fold(recorded)
-    if state.started is None:
+    history = History.of(read_all(copy))
+    if history.state.started is None:
         raise UsageProblem(f"run {run.run} stopped before its first event: there is nothing to export")
-    return _Journal(copy, state, named_by(recorded))
+    return history
 
 
 async def _branch_tip(git: Git, run: RunDirectory) -> str | None:
@@ -135,7 +124,7 @@ def _branch_ref(state: RunState, head: CommitId | None) -> dict[str, CommitId]:
 
 
 async def _write_bundle(
-    git: Git, journal: _Journal, refs: Mapping[str, str], needed: Sequence[str], target: Path
+    git: Git, journal: History, refs: Mapping[str, str], needed: Sequence[str], target: Path
 ) -> None:
     """A git bundle of the refs; its pack also holds what only the journal names, such as the tree after each turn."""
     known = await existing(git, {*refs.values(), *journal.named.others, journal.state.run.base})

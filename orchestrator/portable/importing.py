@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from anyio import to_thread
 
-from orchestrator.domain.event import Recorded
 from orchestrator.errors import JournalProblem, PersonNeeded, UsageProblem
 from orchestrator.hands.session import open_session
 from orchestrator.journal.blobs import Blobs
@@ -38,7 +37,7 @@ class Imported:
     directory: RunDirectory
     how: How
     moved: tuple[str, ...]
-    settings: Mapping[str, object]
+    settings: Mapping[str, Any]
 
 
 async def import_run(repository: Repository, state: StateDirectory, archive: Path) -> Imported:
@@ -52,13 +51,13 @@ async def import_run(repository: Repository, state: StateDirectory, archive: Pat
     with _staging(state) as place:
         arrived = await examine(repository, archive, place)
         directory = state.run(arrived.manifest.run)
-        await to_thread.run_sync(_how, directory, arrived.events)  # refused before even a lock file is made
+        await to_thread.run_sync(_how, directory, arrived.journal)  # refused before even a lock file is made
         await _moves(repository, arrived)
         with directory.lock():
-            how = await to_thread.run_sync(_how, directory, arrived.events)
+            how = await to_thread.run_sync(_how, directory, arrived.journal)
             moves = await _moves(repository, arrived)
             moved = await _put_in_place(repository, arrived, directory, how, moves)
-    return Imported(arrived.manifest, directory, how, moved, arrived.state.run.settings)
+    return Imported(arrived.manifest, directory, how, moved, arrived.history.state.run.settings)
 
 
 @contextmanager
@@ -70,7 +69,7 @@ def _staging(state: StateDirectory) -> Iterator[Path]:
         yield place
 
 
-def _how(directory: RunDirectory, events: list[Recorded]) -> How:
+def _how(directory: RunDirectory, journal: Path) -> How:
     """Whether the archive's history goes on from the one that is here.
 
     Raises:
@@ -79,7 +78,7 @@ def _how(directory: RunDirectory, events: list[Recorded]) -> How:
     if not directory.journal.exists():
         return "new"
     missing, extra = 0, 0
-    for here, there in zip_longest(read_all(directory.journal), events):
+    for here, there in zip_longest(read_all(directory.journal), read_all(journal)):
         if here is not None and there is not None and here != there:
             raise UsageProblem(
                 f"run {directory.run} has another history here from event {here.seq} on, because it went on in both "

@@ -14,7 +14,8 @@ from orchestrator.journal.blobs import Blobs
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.runs import StateDirectory
 from orchestrator.journal.store import read_all
-from orchestrator.portable.named import named_by
+from orchestrator.portable.named import History
+from tests.running.cli import orchestrate
 from tests.running.moving import Place, Source, everything
 from tests.running.projects import calculator, git, refs
 
@@ -31,7 +32,7 @@ async def test_an_imported_run_has_the_same_events_blobs_refs_and_branch(source:
     events = list(read_all(there.journal))
     assert imported.how == "new"
     assert events == list(read_all(source.directory.journal))
-    named = named_by(events)
+    named = History.of(events).named
     assert named.texts and all(Blobs(there.blobs).get(sha) for sha in named.texts)
     assert own_refs(place.repository, source.run) == own_refs(source.repository, source.run)
     assert git(place.repository, "rev-parse", source.branch) == git(source.repository, "rev-parse", source.branch)
@@ -101,7 +102,7 @@ async def test_a_run_that_somebody_works_on_is_left_alone(source: Source, place:
 async def test_a_damaged_blob_is_mended_by_importing_again(source: Source, place: Place) -> None:
     await place.take(source.late)
     there = place.directory(source.run)
-    sha = next(iter(named_by(read_all(there.journal)).texts))
+    sha = next(iter(History.of(read_all(there.journal)).named.texts))
     Blobs(there.blobs).path(sha).write_bytes(b"rot")
     await place.take(source.late)
     assert Blobs(there.blobs).get(sha)
@@ -110,7 +111,7 @@ async def test_a_damaged_blob_is_mended_by_importing_again(source: Source, place
 async def test_a_lost_blob_is_told_and_keeps_nobody_from_moving(source: Source, place: Place, tmp_path: Path) -> None:
     await place.take(source.late)
     there = place.directory(source.run)
-    sha = next(iter(named_by(read_all(there.journal)).texts))
+    sha = next(iter(History.of(read_all(there.journal)).named.texts))
     Blobs(there.blobs).path(sha).unlink()
     sent = await send(place.options, source.run, tmp_path / "again.tar")
     assert sent.exported.manifest.missing == (sha,)
@@ -185,6 +186,24 @@ async def test_a_candidate_that_is_here_under_the_same_name_is_kept_beside_it(so
     assert git(place.repository, "rev-parse", ref) == git(source.repository, "rev-parse", ref)
     kept = f"refs/orchestrate/{source.run}/before-import/tasks/a/1/{mine[:12]}"
     assert git(place.repository, "rev-parse", kept) == mine
+
+
+def test_the_command_line_tells_what_came_and_whose_settings_it_has(source: Source, place: Place) -> None:
+    home = place.repository.parent
+    told = orchestrate("run", "import", source.early, *place.words, cwd=home)
+    assert told.code == 0
+    assert f"go on with it: orchestrate resume {source.run}" in told.out
+    assert f'  roles.worker.model = "scripted:{source.repository.parent}/script.json"' in told.err
+    again = orchestrate("run", "import", source.early, *place.words, "--json", cwd=home).json
+    assert (again["how"], again["refs"], again["absent"]) == ("unchanged", [], [])
+    assert not [setting for setting in again["settings"] if not setting.startswith("roles.")]
+
+
+@pytest.mark.parametrize("words", [("export",), ("export", "latest"), ("import",), ("import", "x", "--ref", "y")])
+def test_half_a_command_is_a_usage_error(words: tuple[str, ...], place: Place) -> None:
+    told = orchestrate("run", *words, *place.words, cwd=place.repository.parent)
+    assert told.code == 2
+    assert f"Usage: orchestrate run {words[0]}" in told.err
 
 
 async def test_a_push_of_the_runs_refs_carries_a_whole_run(source: Source, place: Place, tmp_path: Path) -> None:
