@@ -133,13 +133,18 @@ async def _quarantined(
         raise UsageProblem(f"{archive} cannot be imported: its git objects are not sound: {error}") from error
     if not is_based:
         raise UsageProblem(f"{archive} cannot be imported: its PR branch does not stand on the run's base")
-    related = await quarantine.git.run("merge-base", manifest.base, repository.head(), ok=(0, 1))
-    if related.exit_code:
+    if not manifest.prerequisites and not await _is_related(quarantine, manifest):
         raise UsageProblem(
             f"{repository.root} has no history in common with the run's base {manifest.base[:12]}: name the repository "
             "that the run is of with --repo DIR"
         )
     return quarantine
+
+
+async def _is_related(quarantine: Quarantine, manifest: Manifest) -> bool:
+    """Whether the repository has any history of the run's: an archive that presupposes nothing fits everywhere else."""
+    head = quarantine.repository.head()
+    return (await quarantine.git.run("merge-base", manifest.base, head, ok=(0, 1))).exit_code == 0
 
 
 def _split(bundle: Path, pack: Path, manifest: Manifest) -> None:

@@ -224,6 +224,16 @@ async def test_a_run_that_came_back_after_a_killed_gc_keeps_its_refs(source: Sou
     assert (runs(place), run_refs(place, run.run)) == ([run.run], before)
 
 
+async def test_status_tells_what_all_runs_take_on_disk(source: Source, place: Place) -> None:
+    await late(source, place)
+    asked = orchestrate("status", "--json", *place.words, cwd=place.repository.parent).json["disk"]
+    kinds = [asked[kind] for kind in ("journals", "blobs", "logs", "worktrees")]
+    assert (asked["is_whole"], asked["total"]) == (True, sum(kinds))
+    assert asked["journals"] > 0 and asked["blobs"] > 0
+    told = orchestrate("status", *place.words, cwd=place.repository.parent).out
+    assert "  disk, all runs: " in told
+
+
 async def test_the_words_tell_how_to_see_keep_and_remove_what_is_kept(source: Source, place: Place) -> None:
     run = await rejected(source, place)
     told = orchestrate("gc", "--runs", *place.words, cwd=place.repository.parent)
