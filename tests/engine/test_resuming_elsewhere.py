@@ -13,7 +13,7 @@ from tests.running.projects import git, tree_at
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(120)]
 
 STORIES = {"goal": goal, "migration": migration}
-MOMENTS = {"goal": ("tool.returned:3", "landing.finished:1"), "migration": ("step.finished:1",)}
+MOMENTS = {"goal": ("tool.returned:3", "landing.finished:1"), "migration": ("file.moved:5",)}
 
 
 @pytest.mark.parametrize("story", STORIES)

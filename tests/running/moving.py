@@ -18,9 +18,19 @@ from orchestrator.app.options import Options
 from orchestrator.domain.ids import RunId
 from orchestrator.journal.runs import RunDirectory, StateDirectory
 from orchestrator.portable.importing import Imported
-from tests.running.goals import TWO, Bench, When, task
+from tests.running.goals import Bench, When, task
 from tests.running.projects import calculator, git, repository
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
+
+TURNS = [
+    plans("root", {"key": "a"}, {"key": "b", "depends_on": ["a"]}),
+    writes("a", "a.txt", "not yet\n"),
+    *task("a"),
+    *task("b"),
+    planner_ends(),
+    judges(),
+]
+"""A run of two tasks one after the other, the first of which has a tree after a turn that nothing of git's holds."""
 
 REJECTED = [
     plans("root", {"key": "good"}, {"key": "bad"}),
@@ -92,7 +102,7 @@ def make_source(root: Path) -> Source:
         thread.start()
         thread.join()
 
-    ended = anyio.run(partial(bench.run, *TWO, when=When("landing.finished", export)))
+    ended = anyio.run(partial(bench.run, *TURNS, when=When("landing.finished", export)))
     anyio.run(send, options, ended.directory.run, root / "late.tar.gz")
     other = anyio.run(partial(bench.run, *REJECTED, run={"max_attempts": 1}))
     anyio.run(send, options, other.directory.run, root / "partial.tar")
