@@ -1,7 +1,9 @@
 """Reading, moving and removing refs. What protects a landing is that `move_ref` compares and swaps."""
 
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 
@@ -44,6 +46,20 @@ async def move_ref(
         ) from error
 
 
+async def move_refs(git: Git, moves: Mapping[str, tuple[str, str | None]], reason: str) -> None:
+    """Move many refs, all or none: each name with what it is to point at and what it points at now (None: nothing).
+
+    Raises:
+        GitError: one of them points elsewhere by now, is locked, or cannot exist beside another ref.
+    """
+    if not moves:
+        return
+    zero = "0" * len(next(iter(moves.values()))[0])
+    asked = "".join(f"update {_full(ref)}\0{new}\0{old or zero}\0" for ref, (new, old) in moves.items())
+    options = ("update-ref", "-z", "-m", reason, "--stdin")
+    await git.run(*options, stdin=asked.encode("utf-8", "surrogateescape"))
+
+
 async def set_ref(git: Git, ref: str, new: str) -> None:
     """Point `ref` at `new`, wherever it pointed before."""
     await git.run("update-ref", _full(ref), new)
@@ -61,19 +77,45 @@ async def list_refs(git: Git, prefix: str) -> dict[str, str]:
     return dict(_pair(line) for line in listing.splitlines())
 
 
-async def sweep_ref_locks(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
+async def sweep_ref_locks(git: Git, prefixes: Sequence[str], older_than_s: float = 0.0) -> tuple[str, ...]:
     """Remove the lock files that killed processes have left at or below our own prefixes; gives the refs they locked.
 
-    The caller must know that no git process is at work on these refs.
+    The caller must know that no git process is at work on these refs; git holds such a lock for milliseconds, so one
+    that is much older tells the same.
     """
-    return await to_thread.run_sync(_sweep, git.git_dir, [_full(prefix).rstrip("/") for prefix in prefixes])
+    places = [_full(prefix).rstrip("/") for prefix in prefixes]
+    return await to_thread.run_sync(_sweep, git.git_dir, places, older_than_s)
 
 
-def _sweep(git_dir: Path, prefixes: Sequence[str]) -> tuple[str, ...]:
-    locks = sorted({lock for prefix in prefixes for lock in _locks(git_dir / prefix)})
+async def list_ref_locks(git: Git, prefix: str, older_than_s: float = 0.0) -> tuple[str, ...]:
+    """The refs at or below a prefix of ours that a lock file keeps from being moved, by a process dead or alive."""
+    return await to_thread.run_sync(_locked, git.git_dir, _full(prefix).rstrip("/"), older_than_s)
+
+
+def _locked(git_dir: Path, prefix: str, older_than_s: float) -> tuple[str, ...]:
+    return tuple(_ref(git_dir, lock) for lock in _found(git_dir, [prefix], older_than_s))
+
+
+def _sweep(git_dir: Path, prefixes: Sequence[str], older_than_s: float) -> tuple[str, ...]:
+    locks = _found(git_dir, prefixes, older_than_s)
     for lock in locks:
         lock.unlink(missing_ok=True)
-    return tuple(str(lock.relative_to(git_dir)).removesuffix(".lock") for lock in locks)
+    return tuple(_ref(git_dir, lock) for lock in locks)
+
+
+def _found(git_dir: Path, prefixes: Sequence[str], older_than_s: float) -> list[Path]:
+    locks = {lock for prefix in prefixes for lock in _locks(git_dir / prefix)}
+    return sorted(lock for lock in locks if not older_than_s or _age_s(lock) > older_than_s)
+
+
+def _ref(git_dir: Path, lock: Path) -> str:
+    return str(lock.relative_to(git_dir)).removesuffix(".lock")
+
+
+def _age_s(lock: Path) -> float:
+    with suppress(FileNotFoundError):
+        return time.time() - lock.stat(follow_symlinks=False).st_mtime
+    return 0.0
 
 
 def _locks(place: Path) -> Iterator[Path]:

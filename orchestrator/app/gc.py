@@ -1,51 +1,269 @@
-"""`gc`: what may go. Work that did not land stays unless its run is named."""
+"""`gc`: what may go. Work that did not land stays unless its run is named.
 
-import shutil
+A kill at any moment is harmless. A run that is to go is first moved out of the runs in one step; the place it is moved
+to tells the next `gc` what is left to remove.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from anyio import to_thread
 
-from orchestrator.app.options import Options, look_around
+from orchestrator.app.options import Options, Surroundings, look_around
+from orchestrator.app.retention import Kept, past_retention, reason_to_keep
+from orchestrator.domain.fold import fold
+from orchestrator.domain.ids import RunId
+from orchestrator.errors import EnvironmentProblem, JournalProblem, RunLocked
 from orchestrator.hands.local import worktree_pool
-from orchestrator.journal.runs import RunDirectory
-from worktrees.refs import delete_refs, list_refs
+from orchestrator.hands.session import old_logs
+from orchestrator.hands.trees import remove_tree
+from orchestrator.journal.disk import tree_bytes
+from orchestrator.journal.runs import RunDirectory, StateDirectory
+from orchestrator.journal.store import read_all
+from worktrees.lock import try_lock
+from worktrees.refs import delete_refs, list_ref_locks, list_refs, sweep_ref_locks
+
+_REFS = "refs/orchestrate"
+_DAY_S = 24 * 3600.0
+_DEAD_LOCK_S = 3600.0
+"""Git holds the lock of a ref for milliseconds; one that is an hour old has no process."""
+_CACHES = ("search.db", "snapshot")
+"""How the names of files beside a journal begin that can be derived from it anew."""
 
 
 @dataclass(frozen=True)
+class Wish:
+    """What is asked for: named runs go whatever is in them, others only by policy and if nothing would be lost."""
+
+    named: tuple[str, ...] = ()
+    by_policy: bool = False
+    is_dry: bool = False
+
+
+@dataclass
 class Collected:
-    """What was removed, or would be."""
+    """What was removed, or would be. `kept` are the runs past retention that stay, and why."""
 
-    workspaces: tuple[str, ...]
-    runs: tuple[str, ...]
-    refs: tuple[str, ...]
+    workspaces: tuple[str, ...] = ()
+    runs: tuple[str, ...] = ()
+    refs: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+    caches: tuple[str, ...] = ()
+    locks: tuple[str, ...] = ()
+    kept: tuple[Kept, ...] = ()
+    freed_bytes: int = 0
 
 
-async def collect(options: Options, runs: tuple[str, ...], is_dry: bool) -> Collected:
-    """Remove idle workspaces, and everything of the named runs but what landed.
+async def collect(options: Options, wish: Wish) -> Collected:
+    """Remove idle workspaces, old outputs and caches, and the runs that may go.
 
     Raises:
-        RunLocked: a process works on a named run.
+        RunLocked: a process works on a named run, or another `gc` is at work; nothing was removed.
         UsageProblem: there is no such run.
     """
     around = await to_thread.run_sync(look_around, options)
-    named = [around.state.find(run) for run in runs]
-    refs = [ref for run in named for ref in await list_refs(around.repository.git, f"refs/orchestrate/{run.run}/")]
-    pool = worktree_pool(around.repository, around.state.path)
-    idle = await to_thread.run_sync(pool.idle)
-    if not is_dry:
-        idle = await pool.discard()
-        for run in named:
-            with run.lock():
-                await to_thread.run_sync(_remove, run)
-        await delete_refs(around.repository.git, refs)
-    return Collected(idle, tuple(run.run for run in named), tuple(refs))
+    named = {around.state.find(run).run for run in wish.named}
+    _require_idle([around.state.run(run) for run in named])
+    with _alone(around.state):
+        collection = _Collection(around, named, wish.is_dry)
+        await collection.finish_removals()
+        await collection.sweep_locks()
+        await collection.drop_workspaces()
+        await collection.drop_leftovers()
+        await collection.drop_runs(by_policy=wish.by_policy or around.config.gc.runs)
+        return collection.gone
 
 
-def _remove(run: RunDirectory) -> None:
-    shutil.rmtree(run.path)
+def _require_idle(runs: Sequence[RunDirectory]) -> None:
+    with ExitStack() as held:
+        for run in runs:
+            held.enter_context(run.lock())
 
 
-def size_bytes(path: Path) -> int:
-    """Disk use of a directory."""
-    return sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
+@contextmanager
+def _alone(state: StateDirectory) -> Iterator[None]:
+    try:
+        state.path.mkdir(parents=True, exist_ok=True)
+        lock = try_lock(state.path / "gc.lock")
+    except OSError as error:
+        raise EnvironmentProblem(f"cannot write {state.path}: {error.strerror}") from error
+    if lock is None:
+        raise RunLocked(f"another `orchestrate gc` is at work in {state.path}: wait for it")
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+class _Collection:
+    """One `gc`: what it has removed so far, or would have, stands in `gone`."""
+
+    def __init__(self, around: Surroundings, named: set[RunId], is_dry: bool) -> None:
+        self.gone = Collected()
+        self._git = around.repository.git
+        self._pool = worktree_pool(around.repository, around.state.path)
+        self._state = around.state
+        self._limits = around.config.gc
+        self._named = named
+        self._is_dry = is_dry
+        self._past = past_retention(_last_records(around.state), datetime.now(UTC), around.config.gc)
+
+    async def finish_removals(self) -> None:
+        """Go on with the runs that an earlier `gc` had begun to remove when it was killed."""
+        for place in sorted(_children(self._removed)):
+            run = self._state.run(RunId(place.name))
+            await self._remove_all_of(run, place, has_refs=not run.journal.exists())
+
+    async def sweep_locks(self) -> None:
+        """Locks of refs that dead processes hold: of our runs that nobody works on, else of any that are old."""
+        locked = await list_ref_locks(self._git, _REFS)
+        dead = [run for run in self._known_runs({ref.split("/")[2] for ref in locked}) if _is_idle(run)]
+        prefixes = tuple(f"{_REFS}/{run.run}" for run in dead)
+        old = set(await list_ref_locks(self._git, _REFS, _DEAD_LOCK_S))
+        swept = {ref for ref in locked if ref in old or ref.startswith(tuple(f"{one}/" for one in prefixes))}
+        if not self._is_dry:
+            await sweep_ref_locks(self._git, prefixes)
+            await sweep_ref_locks(self._git, (_REFS,), _DEAD_LOCK_S)
+        self.gone.locks = tuple(sorted(swept))
+
+    async def drop_workspaces(self) -> None:
+        """The worktrees that nobody leases."""
+        idle = await to_thread.run_sync(self._pool.idle)
+        sizes = {name: await to_thread.run_sync(tree_bytes, self._state.path / "worktrees" / name) for name in idle}
+        self.gone.workspaces = idle if self._is_dry else await self._pool.discard()
+        self.gone.freed_bytes += sum(sizes.get(name, 0) for name in self.gone.workspaces)
+
+    async def drop_leftovers(self) -> None:
+        """Whole outputs and caches of what ended long ago, and directories of runs that never became one."""
+        if self._limits.keep_days:
+            logs = await to_thread.run_sync(old_logs, self._state.path, self._limits.keep_days * _DAY_S)
+            await self._drop(logs)
+            self.gone.logs = tuple(folder.name for folder in logs)
+        for run in self._known_runs(self._past - self._named):
+            await self._drop_caches(run)
+        for place in _children(self._state.path / "runs"):
+            await self._drop_unborn(RunDirectory(place))
+
+    async def drop_runs(self, *, by_policy: bool) -> None:
+        """The named runs, and by policy those past retention that hold nothing that would be lost."""
+        for run in self._known_runs(self._named | (self._past if by_policy else set())):
+            try:
+                with run.lock():
+                    kept = None if run.run in self._named else await self._why_kept(run)
+                    if kept is None:
+                        await self._drop_run(run)
+            except RunLocked as locked:
+                if run.run in self._named:
+                    raise
+                kept = Kept(run.run, str(locked).partition(" is ")[2])
+            if kept is not None:
+                self.gone.kept += (kept,)
+
+    @property
+    def _removed(self) -> Path:
+        return self._state.path / "removed"
+
+    def _known_runs(self, wanted: set[str] | set[RunId]) -> list[RunDirectory]:
+        return [run for run in self._state.runs() if run.run in wanted]
+
+    async def _why_kept(self, run: RunDirectory) -> Kept | None:
+        try:
+            state = await to_thread.run_sync(lambda: fold(read_all(run.journal)))
+        except JournalProblem as problem:
+            return Kept(run.run, f"its journal cannot be read: {problem}")
+        return await reason_to_keep(self._git, state) if state.started else None
+
+    async def _drop_run(self, run: RunDirectory) -> None:
+        """Only while holding the run's lock, which moves along with the run."""
+        self.gone.runs += (run.run,)
+        if self._is_dry:
+            await self._remove_all_of(run, run.path, has_refs=True)
+            return
+        place = self._removed / run.run
+        await to_thread.run_sync(_move_durably, run.path, place)
+        await self._remove_all_of(run, place, has_refs=True)
+
+    async def _remove_all_of(self, run: RunDirectory, place: Path, *, has_refs: bool) -> None:
+        refs = list(await list_refs(self._git, f"{_REFS}/{run.run}")) if has_refs else []
+        self.gone.refs += tuple(refs)
+        if not self._is_dry:
+            await delete_refs(self._git, refs)
+        await self._drop([place])
+
+    async def _drop_caches(self, run: RunDirectory) -> None:
+        """Only of a run that has ended; a reader that has such a file open keeps it until it closes it."""
+        files = [file for file in _children(run.path) if file.name.startswith(_CACHES)]
+        logs = [run.logs] if run.logs.is_dir() else []
+        if not (files or logs) or not _is_idle(run) or not await to_thread.run_sync(_has_ended, run):
+            return
+        await self._drop([*files, *logs])
+        self.gone.caches += tuple(f"{run.run}/{file.name}" for file in files)
+        self.gone.logs += tuple(f"{run.run}/{folder.name}" for folder in logs)
+
+    async def _drop_unborn(self, run: RunDirectory) -> None:
+        """What an import or a start left that was killed before there was a journal."""
+        if run.journal.exists() or datetime.now(UTC).timestamp() - run.path.stat().st_mtime < _DAY_S:
+            return
+        with suppress(RunLocked), run.lock():
+            if not run.journal.exists():
+                await self._drop([run.path])
+
+    async def _drop(self, places: Sequence[Path]) -> None:
+        for place in places:
+            self.gone.freed_bytes += await to_thread.run_sync(tree_bytes, place)
+            if not self._is_dry:
+                await to_thread.run_sync(_remove, place)
+
+
+def _last_records(state: StateDirectory) -> list[tuple[RunId, datetime | None]]:
+    """Every run, oldest first, with when its journal was last written."""
+    return [(run.run, _written(run)) for run in state.runs()]
+
+
+def _written(run: RunDirectory) -> datetime | None:
+    files = [run.journal, run.journal.with_name("journal.db-wal")]
+    times = [file.stat().st_mtime for file in files if file.exists()]
+    return datetime.fromtimestamp(max(times), UTC) if times else None
+
+
+def _has_ended(run: RunDirectory) -> bool:
+    try:
+        return fold(read_all(run.journal)).ended is not None
+    except JournalProblem:
+        return False
+
+
+def _is_idle(run: RunDirectory) -> bool:
+    try:
+        with run.lock():
+            return True
+    except RunLocked:
+        return False
+
+
+def _children(place: Path) -> list[Path]:
+    return sorted(place.iterdir()) if place.is_dir() else []
+
+
+def _move_durably(source: Path, target: Path) -> None:
+    """Rename, and be sure that it stays renamed before anything else is removed."""
+    target.parent.mkdir(exist_ok=True)
+    _remove(target)
+    source.rename(target)
+    for directory in (target.parent, source.parent):
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir() and not place.is_symlink():
+        remove_tree(place)
+    else:
+        place.unlink(missing_ok=True)

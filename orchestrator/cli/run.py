@@ -17,7 +17,26 @@ from orchestrator.config.values import nest
 from orchestrator.domain.state import RunState
 
 
-@click.command("run")
+class GoalOrWord(click.Command):
+    """A command whose first word may be one of a few that stand for a command of their own."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # noqa: ANN401
+    ) -> click.Context:
+        """The context of the command that the first word selects."""
+        if args and args[0] in _WORDS:
+            from orchestrator.cli import run_moving
+
+            word: click.Command = getattr(run_moving, _WORDS[args[0]])
+            return word.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command("run", cls=GoalOrWord)
 @click.argument("goal")
 @in_repository
 @click.option("--gate", metavar="COMMAND", help="What a tree must pass before it may land, e.g. 'python -m pytest -q'.")
@@ -46,6 +65,10 @@ def command(goal: str, **given: Any) -> None:  # noqa: ANN401
     orchestrate run "add OAuth login" --gate "python -m pytest -q"
     orchestrate run - --budget-usd 5 --time-limit 2h < goal.md
     orchestrate run "port the parser" --model planner=anthropic/claude-opus-4-5 --model worker=openai/gpt-5-mini
+
+    \b
+    orchestrate run export RUN FILE               take a run to another machine (--help tells more)
+    orchestrate run import FILE                   and go on with it there
 
     \b
     Exit codes: 0 done, 3 partial, 4 nothing landed, 2 usage, 5 limit reached and resumable, 6 waits for you,
@@ -80,6 +103,7 @@ def _options(given: dict[str, Any]) -> Options:
     )
 
 
+_WORDS = {"export": "export", "import": "import_"}
 _FLAGS = {
     "state": ("state", "dir"),
     "gate": ("gate", "command"),

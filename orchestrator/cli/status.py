@@ -11,6 +11,7 @@ import click
 from orchestrator.cli.finding import is_live, state_directory
 from orchestrator.cli.options import as_json, in_repository
 from orchestrator.cli.output import print_lines, print_object
+from orchestrator.journal.disk import disk_use
 from orchestrator.journal.projection import read_projection
 from orchestrator.journal.runs import RunDirectory
 
@@ -40,13 +41,13 @@ def command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
 @contextmanager
 def _status(directory: RunDirectory) -> Iterator[dict[str, Any]]:
     """The engine's own projection if it is current, or fresh enough while it works; else derived from the events."""
-    live = is_live(directory)
+    found = {"is_live": is_live(directory), "disk": disk_use(directory.path.parent.parent).as_object()}
     kept = read_projection(directory.journal, "status")
-    if kept and (kept.is_current or (live and kept.age_s < _FRESH_S)):
-        yield json.loads(kept.body) | {"is_live": live}
+    if kept and (kept.is_current or (found["is_live"] and kept.age_s < _FRESH_S)):
+        yield json.loads(kept.body) | found
         return
     from orchestrator.cli.reading import state_of
     from orchestrator.report.status import status_object
 
     with state_of(directory) as state:
-        yield status_object(state, directory.journal) | {"is_live": live}
+        yield status_object(state, directory.journal) | found

@@ -22,6 +22,7 @@ _PROJECT_MAY_NOT = (
     ("prices",),
     ("retry",),
     ("providers",),
+    ("gc",),
     ("run", "time_limit_s"),
     ("roles", "*", "model"),
     ("roles", "*", "api_base"),
@@ -176,7 +177,7 @@ def _environment_values(environ: Mapping[str, str]) -> dict[str, Any]:
 
 def _refuse_project_keys(layer: Layer) -> None:
     for key, _ in leaves(layer.values):
-        if any(_covers(pattern, key) for pattern in _PROJECT_MAY_NOT):
+        if is_for_users_alone(key):
             line = line_of(layer.source, key)
             raise UsageProblem(
                 f"{layer.path}:{line}: {dotted(key)} may not be set by the repository being worked on; put it into "
@@ -200,6 +201,11 @@ def _refuse_act(layer: Layer, key: tuple[str | int, ...], what: str) -> None:
         f"{layer.path}:{line_of(layer.source, key)}: {what} may not be set by the repository being worked on, "
         f"because it acts as you outside the sandbox; put it into {user_path()} if you want it"
     )
+
+
+def is_for_users_alone(key: tuple[str, ...]) -> bool:
+    """Whether only a user may set a key, and no file that came with somebody else's work."""
+    return any(_covers(pattern, key) for pattern in _PROJECT_MAY_NOT)
 
 
 def _covers(pattern: tuple[str, ...], key: tuple[str, ...]) -> bool:

@@ -240,6 +240,14 @@ def _once_each(hooks: tuple[Hook, ...]) -> tuple[Hook, ...]:
     return tuple(dict.fromkeys(hooks))
 
 
+class GcSettings(Frozen):
+    """`[gc]`; 0 means no limit. Runs that began before there was this table have none in their settings."""
+
+    keep_days: NotNegative = 30
+    keep_runs: NotNegative = 0
+    runs: bool = False
+
+
 class Config(Frozen):
     """Everything a run is configured with."""
 
@@ -259,3 +267,4 @@ class Config(Frozen):
     notify: NotifySettings = NotifySettings()
     hooks: Annotated[tuple[Hook, ...], AfterValidator(_once_each)] = ()
     prices: dict[str, PriceSettings] = Field(default_factory=dict)
+    gc: GcSettings = Field(default_factory=GcSettings)

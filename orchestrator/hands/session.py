@@ -13,6 +13,18 @@ from orchestrator.hands.trees import new_folder, remove_tree
 _KEEP_LOGS_S = 14 * 24 * 3600.0
 
 
+def old_logs(state: Path, older_than_s: float) -> tuple[Path, ...]:
+    """The folders of whole outputs that sessions below `state` have left that ended and wrote last so long ago. Blocks.
+
+    What matters of them is in journals.
+    """
+    logs, sessions = state / "logs", state / "sessions"
+    if not logs.is_dir():
+        return ()
+    folders = [folder for folder in logs.iterdir() if folder.is_dir() and not (sessions / folder.name).exists()]
+    return tuple(sorted(folder for folder in folders if time.time() - folder.stat().st_mtime > older_than_s))
+
+
 def drop_old_logs(logs: Path) -> None:
     """Remove the logs of sessions that ended long ago; what matters of them is in journals. Blocks."""
     if logs.is_dir():

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator.domain.plain import strip_controls
+from orchestrator.report.sizes import size_text
 
 
 def status_text(status: Mapping[str, Any]) -> Iterator[str]:
@@ -20,6 +21,7 @@ def status_text(status: Mapping[str, Any]) -> Iterator[str]:
     counts = sorted(status["file_status"].items())
     if counts:
         yield "  files: " + ", ".join(f"{count} {name}" for name, count in counts)
+    yield _disk(status["disk"])
     for file in (*status["files"]["rejected"], *status["files"].get("unchanged", ())):
         yield f"  ✗ {_plain(file['path'])}: {_plain(file['reason'])}"
 
@@ -44,6 +46,12 @@ def _budget(budget: Mapping[str, Any]) -> Iterator[str]:
 
 
 _USED = ("spent", "at_risk", "reserved")
+
+
+def _disk(disk: Mapping[str, Any]) -> str:
+    kinds = ("journals", "blobs", "logs", "worktrees")
+    sizes = ", ".join(f"{name} {size_text(disk[name])}" for name in kinds)
+    return f"  disk, all runs: {'' if disk['is_whole'] else 'at least '}{size_text(disk['total'])} ({sizes})"
 
 
 def _task(task: Mapping[str, Any]) -> str:

@@ -1,0 +1,102 @@
+"""Moving runs between machines: `run export` and `run import`."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anyio import to_thread
+
+from orchestrator.app.options import Options, open_repository, state_directory
+from orchestrator.config.layers import is_for_users_alone, leaves, load
+from orchestrator.config.toml import dotted
+from orchestrator.errors import UsageProblem
+from orchestrator.hands.session import open_session
+from orchestrator.journal.runs import StateDirectory
+from orchestrator.portable import by_ref
+from orchestrator.portable.export import Exported, export_run
+from orchestrator.portable.importing import Imported, import_run
+from worktrees.repository import Repository
+
+_NOT_RESUMED = {"state", "gc"}
+"""Tables that are this machine's business, whatever a run began with."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """An exported run, and the file or ref that it is in now."""
+
+    exported: Exported
+    place: str
+
+
+async def send(
+    options: Options, wanted: str, target: Path | None, *, is_whole: bool = False, may_replace: bool = False
+) -> Sent:
+    """Export a run into a file, or into its own ref `journal` where `target` is None.
+
+    Raises:
+        UsageProblem: there is no such run, or the file exists and may not be replaced.
+    """
+    repository, state = await to_thread.run_sync(_places, options)
+    if target is not None and not may_replace:
+        _require_free(target)
+    run = state.find(wanted)
+    with _scratch(state) as scratch:
+        file = target or scratch / "archive.tar.gz"
+        exported = await export_run(repository.git, run, file, scratch, is_whole=is_whole)
+        place = str(target) if target else await by_ref.store(repository.git, exported, file)
+    return Sent(exported, place)
+
+
+async def receive(options: Options, source: Path | None, ref: str | None) -> Imported:
+    """Import a run from a file, or from the ref `journal` of the run that `ref` names.
+
+    Raises:
+        UsageProblem: there is no such file or ref, it is not sound, or it does not fit what is here.
+    """
+    repository, state = await to_thread.run_sync(_places, options)
+    if source is not None:
+        return await import_run(repository, state, source)
+    with _scratch(state) as scratch:
+        archive = scratch / "archive.tar.gz"
+        await by_ref.fetch(repository.git, ref or "", archive)
+        return await import_run(repository, state, archive)
+
+
+def foreign_settings(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a resume would work with although only users may set it, and this one has not: `key = value`."""
+    own = dict(leaves(load(None).config.model_dump(mode="json", by_alias=True)))
+    found = ((key, value) for key, value in leaves(settings) if is_for_users_alone(key) and key[0] not in _NOT_RESUMED)
+    return tuple(f"{dotted(key)} = {json.dumps(value)}" for key, value in found if own.get(key) != value)
+
+
+def absent_paths(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Settings of an imported run that name files which this machine does not have, as `key = path`."""
+    found = [("hands.read_only", path) for path in settings.get("hands", {}).get("read_only", ())]
+    for role, values in settings.get("roles", {}).items():
+        model = values.get("model", "")
+        if model.startswith("scripted:"):
+            found.append((f"roles.{role}.model", model.removeprefix("scripted:")))
+    return tuple(f"{key} = {path}" for key, path in found if not Path(path).exists())
+
+
+def _require_free(target: Path) -> None:
+    if target.exists():
+        raise UsageProblem(f"{target} exists: name another file, or replace it with --force")
+
+
+def _places(options: Options) -> tuple[Repository, StateDirectory]:
+    repository = open_repository(options.repository)
+    configured = load(None, {"state": options.flags.get("state", {})}).config.state.dir
+    return repository, state_directory(repository, configured)
+
+
+@contextmanager
+def _scratch(state: StateDirectory) -> Iterator[Path]:
+    with open_session(state.path) as session:
+        place = session / "moving"
+        place.mkdir()
+        yield place

@@ -1,0 +1,130 @@
+"""`orchestrate run export` and `orchestrate run import`."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from orchestrator.app.moving import Sent, absent_paths, foreign_settings, receive, send
+from orchestrator.app.options import Options
+from orchestrator.cli.options import as_json, in_repository
+from orchestrator.cli.output import print_lines, print_object, say
+from orchestrator.config.values import nest
+from orchestrator.portable.importing import Imported
+from orchestrator.report.sizes import size_text
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("export")
+@click.argument("run")
+@click.argument("file", type=_FILE, required=False)
+@click.option("--ref", "as_ref", is_flag=True, help="Into refs/orchestrate/RUN/journal instead of a file.")
+@click.option("--whole", is_flag=True, help="With all history, for a repository that lacks the run's base.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@in_repository
+@as_json
+def export(run: str, file: Path | None, as_ref: bool, whole: bool, force: bool, **given: Any) -> None:  # noqa: ANN401
+    """Write RUN (`latest`, an id or part of one) with its journal and all its git objects to FILE.
+
+    The run may be at work meanwhile. FILE holds everything that was said in the run: keep it as private as the journal.
+    It is gzipped unless its name ends in .tar.
+
+    \b
+    orchestrate run export latest run.tar.gz
+    orchestrate run export 7f3a --ref && git push origin '+refs/orchestrate/*:refs/orchestrate/*'
+    """
+    if as_ref == (file is not None):
+        raise click.UsageError("name a FILE to write, or say --ref")
+    work = partial(send, _options(given), run, file, is_whole=whole, may_replace=force)
+    sent = anyio.run(work)
+    if given["as_json"]:
+        print_object(_sent_object(sent))
+        return
+    manifest = sent.exported.manifest
+    print_lines([f"run {manifest.run}: {manifest.events} events, {size_text(sent.exported.size)} in {sent.place}"])
+    if manifest.missing:
+        say(f"warning: {len(manifest.missing)} blobs that the journal names are lost or damaged here, so it lacks them")
+
+
+def _sent_object(sent: Sent) -> dict[str, Any]:
+    manifest = sent.exported.manifest
+    return {
+        "schema": "orchestrate.export/1",
+        "run": manifest.run,
+        "place": sent.place,
+        "bytes": sent.exported.size,
+        "events": manifest.events,
+        "is_ended": manifest.is_ended,
+        "base": manifest.base,
+        "prerequisites": list(manifest.prerequisites),
+        "missing": list(manifest.missing),
+    }
+
+
+@click.command("import")
+@click.argument("file", type=_FILE, required=False)
+@click.option("--ref", metavar="RUN", help="From refs/orchestrate/RUN/journal, which you have fetched, not a file.")
+@in_repository
+@as_json
+def import_(file: Path | None, ref: str | None, **given: Any) -> None:  # noqa: ANN401
+    """Take a run in from FILE, which `orchestrate run export` wrote, so that `resume` goes on with it here.
+
+    Everything in FILE is verified before anything changes. A run that has gone on here is never replaced, and the PR
+    branch only moves forward. Take runs only from people whose config.toml you would use: a resume works with the
+    settings that the run began with.
+
+    \b
+    orchestrate run import run.tar.gz --repo ~/src/project
+    orchestrate run import --ref 20261120-101705-7f3a && orchestrate resume 7f3a
+    """
+    if (file is None) == (ref is None):
+        raise click.UsageError("name the FILE to take in, or say --ref RUN")
+    imported = anyio.run(receive, _options(given), file, ref)
+    absent, foreign = absent_paths(imported.settings), foreign_settings(imported.settings)
+    if given["as_json"]:
+        print_object(_imported_object(imported) | {"settings": list(foreign), "absent": list(absent)})
+        return
+    print_lines(_lines(imported))
+    if foreign and not imported.manifest.is_ended:
+        say("it began with settings that are not yours; a resume works with them unless --set gives others:")
+        for setting in foreign:
+            say(f"  {setting}")
+    for setting in absent:
+        say(f"warning: not on this machine: {setting}; give another with `orchestrate resume --set` or --read-only")
+
+
+def _imported_object(imported: Imported) -> dict[str, Any]:
+    manifest = imported.manifest
+    return {
+        "schema": "orchestrate.import/1",
+        "run": manifest.run,
+        "how": imported.how,
+        "events": manifest.events,
+        "is_ended": manifest.is_ended,
+        "pr_branch": manifest.branch,
+        "head": manifest.head,
+        "refs": list(imported.moved),
+        "missing": list(manifest.missing),
+        "journal": str(imported.directory.journal),
+    }
+
+
+def _lines(imported: Imported) -> list[str]:
+    manifest = imported.manifest
+    what = {"new": "is here now", "continued": "is now as far as the archive", "unchanged": "was here already"}
+    lines = [f"run {manifest.run} {what[imported.how]}: {manifest.events} events, {len(imported.moved)} refs set"]
+    if manifest.head:
+        lines.append(f"branch {manifest.branch} at {manifest.head[:12]}")
+    if not manifest.is_ended:
+        lines.append(f"go on with it: orchestrate resume {manifest.run}")
+    return lines
+
+
+def _options(given: dict[str, Any]) -> Options:
+    flags: dict[str, Any] = {}
+    if given["state"]:
+        nest(flags, ("state", "dir"), given["state"])
+    return Options(given["repo"], flags)

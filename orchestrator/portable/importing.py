@@ -1,0 +1,178 @@
+"""Importing a run: all is examined first; then come objects, blobs, refs, and last the journal, which makes it a run.
+
+A kill in between leaves objects that nothing points at, or refs of a run that is not known: importing again ends it.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Literal
+
+from anyio import to_thread
+
+from orchestrator.errors import JournalProblem, PersonNeeded, UsageProblem
+from orchestrator.hands.session import open_session
+from orchestrator.journal.blobs import Blobs
+from orchestrator.journal.copy import replace_journal
+from orchestrator.journal.runs import RunDirectory, StateDirectory
+from orchestrator.journal.store import read_all
+from orchestrator.portable.arrived import Arrived, examine
+from orchestrator.portable.manifest import Manifest
+from worktrees.errors import GitError
+from worktrees.merge import is_ancestor
+from worktrees.refs import list_refs, move_refs, read_ref
+from worktrees.repository import Repository
+
+How = Literal["new", "continued", "unchanged"]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A run that is here now. `moved` are the refs that were made or moved; `how` is what became of its journal."""
+
+    manifest: Manifest
+    directory: RunDirectory
+    how: How
+    moved: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+
+async def import_run(repository: Repository, state: StateDirectory, archive: Path) -> Imported:
+    """Take a run in from an archive.
+
+    Raises:
+        UsageProblem: the archive is not sound, not of this repository, or the run has gone on here.
+        RunLocked: a process works on the run here.
+        PersonNeeded: the PR branch would have to move while somebody has it checked out.
+    """
+    with _staging(state) as place:
+        arrived = await examine(repository, archive, place)
+        directory = state.run(arrived.manifest.run)
+        await to_thread.run_sync(_how, directory, arrived.journal)  # refused before even a lock file is made
+        await _moves(repository, arrived)
+        with directory.lock():
+            how = await to_thread.run_sync(_how, directory, arrived.journal)
+            moves = await _moves(repository, arrived)
+            moved = await _put_in_place(repository, arrived, directory, how, moves)
+    return Imported(arrived.manifest, directory, how, moved, arrived.history.state.run.settings)
+
+
+@contextmanager
+def _staging(state: StateDirectory) -> Iterator[Path]:
+    """A directory of this process's own, swept by the next one if this one is killed."""
+    with open_session(state.path) as session:
+        place = session / "import"
+        place.mkdir()
+        yield place
+
+
+def _how(directory: RunDirectory, journal: Path) -> How:
+    """Whether the archive's history goes on from the one that is here.
+
+    Raises:
+        UsageProblem: it does not.
+    """
+    if not directory.journal.exists():
+        return "new"
+    missing, extra = 0, 0
+    for here, there in zip_longest(read_all(directory.journal), read_all(journal)):
+        if here is not None and there is not None and here != there:
+            raise UsageProblem(
+                f"run {directory.run} has another history here from event {here.seq} on, because it went on in both "
+                "places; nothing was changed. To take the archive's, first save the one that is here with `orchestrate "
+                f"run export`, if you need it, and remove it with `orchestrate gc --run {directory.run}`"
+            )
+        missing += here is None
+        extra += there is None
+    if extra:
+        raise UsageProblem(
+            f"run {directory.run} is further here, by {extra} events, than in the archive; nothing was changed"
+        )
+    return "continued" if missing else "unchanged"
+
+
+Moves = dict[str, tuple[str, str | None]]
+
+
+async def _moves(repository: Repository, arrived: Arrived) -> Moves:
+    """Each ref that has to change, with its new and its present value. What it held is kept beside it if it is work."""
+    manifest, moves = arrived.manifest, Moves()
+    present = await list_refs(repository.git, f"refs/orchestrate/{manifest.run}")
+    for ref, new in manifest.refs.items():
+        old = present.get(ref)
+        if old == new:
+            continue
+        moves[ref] = (new, old)
+        if old is not None and "/wip/" not in ref:
+            kept = ref.replace(f"refs/orchestrate/{manifest.run}/", f"refs/orchestrate/{manifest.run}/before-import/")
+            moves[f"{kept}/{old[:12]}"] = (old, present.get(f"{kept}/{old[:12]}"))
+    if manifest.head is not None:
+        await _move_branch(repository, arrived, moves)
+    return {ref: move for ref, move in moves.items() if move[0] != move[1]}
+
+
+async def _move_branch(repository: Repository, arrived: Arrived, moves: Moves) -> None:
+    """The PR branch is made, or moved forward; it stays where it is if it holds what is to be landed already."""
+    head, branch, git = arrived.manifest.head, arrived.manifest.branch, arrived.quarantine.git
+    tip = await read_ref(repository.git, arrived.branch_ref)
+    assert head is not None
+    if tip is not None and await is_ancestor(git, head, tip):
+        return
+    if tip is not None and not await is_ancestor(git, tip, head):
+        raise UsageProblem(
+            f"the branch {branch} stands at {tip[:12]} here and at {head[:12]} in the archive, and neither holds the "
+            f"other; nothing was changed. Rename the one that is here (git branch -m {branch} NAME), then import again"
+        )
+    place = (await to_thread.run_sync(repository.checked_out)).get(branch)
+    if place is not None:
+        raise PersonNeeded(
+            f"the PR branch {branch} is checked out in {place} and would have to move: switch that checkout to "
+            "another branch, then import again"
+        )
+    moves[arrived.branch_ref] = (head, tip)
+
+
+async def _put_in_place(
+    repository: Repository, arrived: Arrived, directory: RunDirectory, how: How, moves: Moves
+) -> tuple[str, ...]:
+    """The order is what makes a kill harmless: nothing points at what is not there yet."""
+    await arrived.quarantine.release()
+    await to_thread.run_sync(_put_blobs, arrived.blobs, Blobs(directory.blobs))
+    try:
+        await move_refs(repository.git, moves, f"orchestrate: import of {arrived.manifest.run}")
+    except GitError as error:
+        raise UsageProblem(f"the run's refs cannot be set: {error}; mend that, then import again") from error
+    if how != "unchanged":
+        await to_thread.run_sync(_put_journal, arrived.journal, directory)
+    return tuple(sorted(moves))
+
+
+def _put_blobs(arrived: Mapping[str, Path], blobs: Blobs) -> None:
+    for sha, path in arrived.items():
+        try:
+            blobs.get(sha)
+        except JournalProblem:
+            blobs.path_of(sha).unlink(missing_ok=True)
+            blobs.put(path.read_bytes())
+
+
+def _put_journal(journal: Path, directory: RunDirectory) -> None:
+    if directory.journal.exists():
+        replace_journal(directory.journal, journal)
+        return
+    for leftover in ("journal.db-wal", "journal.db-shm"):
+        (directory.path / leftover).unlink(missing_ok=True)
+    _sync(journal)
+    journal.replace(directory.journal)
+    _sync(directory.path)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,52 @@
+"""What an archive says of itself: the run, its place in git, and every file with size and hash."""
+
+import re
+from typing import Literal
+
+from pydantic import Field
+
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.ids import CommitId, RunId
+
+MANIFEST = "manifest.json"
+JOURNAL = "journal.db"
+OBJECTS = "objects.bundle"
+BLOB = re.compile(r"blobs/([0-9a-f]{2})/(\1[0-9a-f]{62})")
+RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,32}")
+
+_OID = r"^([0-9a-f]{40}|[0-9a-f]{64})$"
+
+
+class Member(Frozen):
+    """A file of the archive: `size` in bytes."""
+
+    size: int = Field(ge=0)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class Manifest(Frozen):
+    """The first file of an archive.
+
+    `head` is what the PR branch is to point at, None while nothing has landed. `refs` are the run's own.
+    `prerequisites` are commits that the repository must have; without any the whole history is in the archive.
+    `missing` are blobs that the journal names and the exporting machine did not have any more.
+    """
+
+    format: Literal["orchestrate.run/1"] = "orchestrate.run/1"
+    version: str
+    run: RunId = Field(pattern=f"^{RUN_ID.pattern}$")
+    events: int = Field(ge=1)
+    is_ended: bool
+    object_format: Literal["sha1", "sha256"]
+    base: CommitId = Field(pattern=_OID)
+    branch: str
+    head: CommitId | None
+    refs: dict[str, CommitId]
+    prerequisites: tuple[CommitId, ...]
+    members: dict[str, Member]
+    missing: tuple[str, ...] = ()
+
+
+def blob_member(sha: str) -> str:
+    """The name of a blob in an archive."""
+    return f"blobs/{sha[:2]}/{sha}"

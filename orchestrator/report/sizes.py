@@ -1,0 +1,11 @@
+"""Sizes on disk for people."""
+
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def size_text(size: float) -> str:
+    """Bytes in decimal units, `12.3 MB`."""
+    unit = 0
+    while size >= 999.5 and unit < len(_UNITS) - 1:
+        size, unit = size / 1000, unit + 1
+    return f"{size:.0f} {_UNITS[unit]}" if unit == 0 or size >= 99.95 else f"{size:.1f} {_UNITS[unit]}"

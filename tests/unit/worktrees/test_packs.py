@@ -1,0 +1,173 @@
+"""Objects that travel: only sound and whole packs get into a repository, and until then it does not see them."""
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from tests.unit.worktrees.conftest import Project
+from worktrees.bundle import BundleHead, read_head
+from worktrees.errors import GitError
+from worktrees.git import Git
+from worktrees.packs import Quarantine, existing, object_format, prerequisites, write_pack
+from worktrees.refs import move_refs
+from worktrees.repository import Repository
+
+
+def clone(project: Project, place: Path, *options: str) -> Repository:
+    project.git("clone", "-q", *options, project.root.as_uri(), str(place))
+    return Repository.open(place)
+
+
+async def packed(project: Project, repository: Repository, scratch: Path) -> tuple[str, Path]:
+    """A commit on top of what clones have, and a pack of what it adds."""
+    base = repository.head()
+    commit = project.commit({"new.txt": "new\n", "src/app.py": "print('changed')\n"})
+    return commit, await write_pack(repository.git, [commit], [base], scratch / "pack")
+
+
+async def arrived(repository: Repository, pack: Path, place: Path) -> Quarantine:
+    await anyio.Path(place).mkdir()
+    return await Quarantine.around(repository, pack, place)
+
+
+@pytest.mark.parametrize("name", ["plain", 'a "quoted" \\ name', "two\nlines", "with:colon", "# hash"])
+async def test_a_pack_is_seen_only_after_its_release_wherever_the_repository_lies(
+    project: Project, repository: Repository, tmp_path: Path, name: str
+) -> None:
+    other = clone(project, tmp_path / name)
+    base = other.head()
+    commit, pack = await packed(project, repository, tmp_path)
+    quarantine = await arrived(other, pack, tmp_path / "quarantine")
+    await quarantine.require_whole([commit], [base])
+    assert await quarantine.git.text("cat-file", "blob", f"{commit}:README.md") == "hello"
+    assert await existing(other.git, [commit]) == {}
+    await quarantine.release()
+    await quarantine.release()
+    assert await existing(other.git, [commit, "0" * 40, "no id"]) == {commit: "commit"}
+    assert await other.git.text("fsck", "--strict") == f"dangling commit {commit}"
+
+
+async def test_a_damaged_pack_is_refused(project: Project, repository: Repository, tmp_path: Path) -> None:
+    other = clone(project, tmp_path / "other")
+    _, pack = await packed(project, repository, tmp_path)
+    content = bytearray(pack.read_bytes())
+    content[len(content) // 2] ^= 1
+    (tmp_path / "damaged").write_bytes(content)
+    with pytest.raises(GitError):
+        await arrived(other, tmp_path / "damaged", tmp_path / "quarantine")
+
+
+async def test_a_pack_that_rests_on_what_is_not_there_is_refused(
+    project: Project, repository: Repository, tmp_path: Path
+) -> None:
+    other = clone(project, tmp_path / "other")
+    base, between = other.head(), project.commit({"between.txt": "x\n"})
+    commit, pack = await packed(project, repository, tmp_path)
+    with pytest.raises(GitError, match="did not receive expected object"):
+        await arrived(other, pack, tmp_path / "quarantine")
+    _, pack = await packed(project, repository, tmp_path)
+    third = clone(project, tmp_path / "third")
+    quarantine = await arrived(third, pack, tmp_path / "second")
+    with pytest.raises(GitError):
+        await quarantine.require_whole([commit, "1" * 40], [base, between])
+
+
+async def test_what_no_ref_holds_is_packed_by_its_id(project: Project, repository: Repository, tmp_path: Path) -> None:
+    other = clone(project, tmp_path / "other")
+    blob = project.git("hash-object", "-w", "--stdin", stdin=b"alone")
+    tree = project.git("mktree", stdin=f"100644 blob {blob}\tdeep.txt\n".encode())
+    pack = await write_pack(repository.git, [tree], [other.head()], tmp_path / "pack")
+    quarantine = await arrived(other, pack, tmp_path / "quarantine")
+    await quarantine.release()
+    assert await existing(other.git, [tree, blob]) == {tree: "tree", blob: "blob"}
+
+
+async def test_nothing_to_pack_is_no_trouble(project: Project, repository: Repository, tmp_path: Path) -> None:
+    other, head = clone(project, tmp_path / "other"), repository.head()
+    pack = await write_pack(repository.git, [head], [head], tmp_path / "pack")
+    before = sorted((other.common_dir / "objects" / "pack").iterdir())
+    quarantine = await arrived(other, pack, tmp_path / "quarantine")
+    await quarantine.require_whole([head], [head])
+    await quarantine.release()
+    assert sorted((other.common_dir / "objects" / "pack").iterdir()) == before
+
+
+async def test_a_shallow_clone_can_give_what_is_on_top_of_its_base_and_not_the_rest(
+    project: Project, tmp_path: Path
+) -> None:
+    project.commit({"second.txt": "2\n"})
+    shallow, other = clone(project, tmp_path / "shallow", "--depth", "1"), clone(project, tmp_path / "other")
+    base = shallow.head()
+    commit, pack = await packed(Project(shallow.root), shallow, tmp_path)
+    quarantine = await arrived(other, pack, tmp_path / "quarantine")
+    await quarantine.require_whole([commit], [base])
+    back = Project(other.root).commit({"third.txt": "3\n"})
+    pack = await write_pack(other.git, [back], [base], tmp_path / "pack")
+    quarantine = await arrived(shallow, pack, tmp_path / "back")
+    await quarantine.require_whole([back], [base])
+
+
+async def test_a_repository_with_long_hashes_packs_and_bundles_too(tmp_path: Path) -> None:
+    project = Project(tmp_path / "long")
+    project.root.mkdir()
+    project.git("init", "-q", "-b", "main", "--object-format=sha256")
+    project.commit({"a.txt": "a\n"})
+    repository, other = Repository.open(project.root), clone(project, tmp_path / "other")
+    base = other.head()
+    commit, pack = await packed(project, repository, tmp_path)
+    head = BundleHead({"refs/heads/x": commit}, (base,), await object_format(repository.git))
+    (tmp_path / "x.bundle").write_bytes(head.dump() + pack.read_bytes())
+    assert "x.bundle is okay" in Project(other.root).complaint("bundle", "verify", str(tmp_path / "x.bundle"))
+    quarantine = await arrived(other, pack, tmp_path / "quarantine")
+    await quarantine.require_whole([commit], [base])
+
+
+async def test_a_bundle_is_one_that_git_itself_takes_in(
+    project: Project, repository: Repository, tmp_path: Path
+) -> None:
+    other = clone(project, tmp_path / "other")
+    commit, pack = await packed(project, repository, tmp_path)
+    head = BundleHead({"refs/heads/x": commit, "refs/orchestrate/r/ü": commit}, (other.head(),), "sha1")
+    bundle = tmp_path / "x.bundle"
+    bundle.write_bytes(head.dump() + pack.read_bytes())
+    with bundle.open("rb") as file:
+        assert read_head(file) == head
+        assert file.read() == pack.read_bytes()
+    Project(other.root).git("fetch", "-q", str(bundle), "+refs/heads/x:refs/heads/x")
+    assert await existing(other.git, [commit]) == {commit: "commit"}
+
+
+@pytest.mark.parametrize(
+    "head", [b"", b"PACK", b"# v2 git bundle\n", b"# v2 git bundle\nxyz refs/heads/x\n\n", b"\n" * 9]
+)
+def test_what_is_no_bundle_is_refused(head: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(head)
+    with (tmp_path / "x").open("rb") as file, pytest.raises(GitError, match="bundle"):
+        read_head(file)
+
+
+async def test_the_base_is_presupposed_as_far_as_remotes_have_it(project: Project, tmp_path: Path) -> None:
+    first = project.git("rev-parse", "HEAD")
+    repository = Repository.open(project.root)
+    assert await prerequisites(repository.git, first) == (first,)
+    other = clone(project, tmp_path / "other")
+    mine = Project(other.root).commit({"mine.txt": "x\n"})
+    assert await prerequisites(other.git, first) == (first,)
+    assert await prerequisites(other.git, mine) == (first,)
+    Project(other.root).git("checkout", "-q", "--orphan", "alone")
+    alone = Project(other.root).commit({"alone.txt": "x\n"})
+    assert await prerequisites(other.git, alone) == ()
+
+
+async def test_refs_move_together_or_not_at_all(project: Project, repository: Repository) -> None:
+    first, second = repository.head(), project.commit({"x": "x"})
+    await move_refs(repository.git, {"refs/orchestrate/r/a": (first, None)}, "x")
+    moves = {"refs/orchestrate/r/b": (first, None), "refs/orchestrate/r/a": (second, second)}
+    with pytest.raises(GitError):
+        await move_refs(repository.git, moves, "x")
+    git = Git(repository.common_dir)
+    assert await git.text("for-each-ref", "--format=%(refname) %(objectname)", "refs/orchestrate") == (
+        f"refs/orchestrate/r/a {first}"
+    )
+    await move_refs(repository.git, {}, "x")

@@ -1,0 +1,141 @@
+"""Objects in a file of their own: written for another repository, examined apart, taken in only when they are sound."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from anyio import to_thread
+
+from worktrees.errors import GitError
+from worktrees.git import Git
+from worktrees.repository import Repository
+
+OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+async def object_format(git: Git) -> str:
+    """`sha1` or `sha256`."""
+    return await git.text("rev-parse", "--show-object-format")
+
+
+async def existing(git: Git, oids: Iterable[str]) -> dict[str, str]:
+    """Those of the ids that are objects of the repository, with their types (`commit`, `tree`, `blob`, `tag`)."""
+    asked = "".join(f"{oid}\n" for oid in oids if OID.fullmatch(oid))
+    if not asked:
+        return {}
+    form = "--batch-check=%(objecttype) %(objectname)"
+    lines = (await git.text("cat-file", form, "--buffer", stdin=asked.encode())).splitlines()
+    pairs = (line.split(" ") for line in lines)
+    return {oid: kind for kind, oid in pairs if oid != "missing"}
+
+
+async def prerequisites(git: Git, base: str) -> tuple[str, ...]:
+    """The commits that another clone can be expected to have: `base`, or what of it is on remotes if it is not.
+
+    Empty when the remotes have nothing of it at all. Without remotes it is `base`.
+    """
+    if not await git.text("for-each-ref", "--count=1", "refs/remotes"):
+        return (base,)
+    listing = (await git.text("rev-list", "--boundary", base, "--not", "--remotes")).splitlines()
+    return tuple(line[1:] for line in listing if line.startswith("-")) if listing else (base,)
+
+
+async def write_pack(git: Git, wanted: Sequence[str], without: Sequence[str], stem: Path) -> Path:
+    """Write what `wanted` (objects of any type) reach and `without` (commits) do not; gives `<stem>-<checksum>.pack`.
+
+    Raises:
+        GitError: an object is missing, as history is in a shallow clone.
+    """
+    revisions = "".join(f"{oid}\n" for oid in (*wanted, *(f"^{oid}" for oid in without)))
+    options = ("-c", "pack.packSizeLimit=0", "pack-objects", "--revs", "--quiet", str(stem))
+    checksum = await git.text(*options, stdin=revisions.encode())
+    return stem.with_name(f"{stem.name}-{checksum}.pack")
+
+
+@dataclass(frozen=True)
+class Quarantine:
+    """A pack that came from elsewhere, beside a repository that does not see it. `git` sees both."""
+
+    repository: Repository
+    git: Git
+    pack: Path
+
+    @classmethod
+    async def around(cls, repository: Repository, pack: Path, place: Path) -> "Quarantine":
+        """Examine every object of the pack file; `place` is an empty directory, and the pack is moved into it.
+
+        Raises:
+            GitError: an object is damaged or of a kind that git refuses to take in.
+        """
+        git = Git(place)
+        await git.run("init", "--quiet", "--bare", f"--object-format={await object_format(repository.git)}")
+        await to_thread.run_sync(_see_through, repository.common_dir, place)
+        kept = place / "objects" / "pack" / "pack-new.pack"
+        await to_thread.run_sync(shutil.move, pack, kept)
+        checksum = (await git.text("index-pack", "--strict", str(kept))).split()[-1]
+        named = kept.with_name(f"pack-{checksum}.pack")
+        for suffix in (".pack", ".idx"):
+            kept.with_suffix(suffix).rename(named.with_suffix(suffix))
+        return cls(repository, git, named)
+
+    async def require_whole(self, wanted: Sequence[str], known: Sequence[str]) -> None:
+        """Make sure that all that `wanted` reach is here or in the repository, which has `known` with all they reach.
+
+        Raises:
+            GitError: something is missing.
+        """
+        revisions = "".join(f"{oid}\n" for oid in (*wanted, *(f"^{oid}" for oid in known)))
+        await self.git.run("rev-list", "--objects", "--quiet", "--stdin", stdin=revisions.encode())
+
+    async def release(self) -> None:
+        """Give the objects to the repository. Once is enough, twice no error."""
+        await to_thread.run_sync(_give, self.pack, self.repository.common_dir / "objects" / "pack")
+
+
+def _see_through(common_dir: Path, place: Path) -> None:
+    alternates = place / "objects" / "info" / "alternates"
+    alternates.parent.mkdir(parents=True, exist_ok=True)
+    alternates.write_bytes(_quoted(common_dir / "objects") + b"\n")
+    if (common_dir / "shallow").is_file():
+        shutil.copyfile(common_dir / "shallow", place / "shallow")
+
+
+def _quoted(path: Path) -> bytes:
+    """As git's own C-like quoting has it, which any path can be written in."""
+    escapes = {b"\\": b"\\\\", b'"': b'\\"', b"\n": b"\\n"}
+    content = b"".join(escapes.get(bytes([byte]), bytes([byte])) for byte in os.fsencode(path))
+    return b'"' + content + b'"'
+
+
+def _give(pack: Path, place: Path) -> None:
+    with pack.open("rb") as file:
+        if file.read(12)[8:] == bytes(4):  # a pack of no objects
+            return
+    place.mkdir(exist_ok=True)
+    for suffix in (".pack", ".idx"):  # git looks for packs by their index, which comes last
+        target = place / f"{pack.stem}{suffix}"
+        if target.exists():
+            continue
+        draft = place / f"tmp_{suffix[1:]}_{os.urandom(4).hex()}"
+        try:
+            _copy_durably(pack.with_suffix(suffix), draft)
+            draft.rename(target)
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise GitError(f"objects cannot be written to {place}: {error.strerror}") from error
+    descriptor = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _copy_durably(source: Path, target: Path) -> None:
+    with source.open("rb") as read, target.open("xb") as written:
+        shutil.copyfileobj(read, written, 1024 * 1024)
+        written.flush()
+        os.fsync(written.fileno())
+    target.chmod(0o444)
