@@ -34,4 +34,7 @@ def start_engine(place: Place) -> "subprocess.Popen[bytes]":
                 env=os.environ | {"PYTHONUNBUFFERED": "1"},
             )
     except OSError as error:
-        raise EnvironmentProblem(f"no engine could be started: {error}") from error
+        raise EnvironmentProblem(
+            f"no engine could be started: cannot write {error.filename}: {error.strerror}; make the state directory "
+            "writable, or choose another with --state DIR"
+        ) from error

@@ -10,7 +10,7 @@ from typing import Any
 from anyio import to_thread
 
 from orchestrator.app.options import Options, open_repository, state_directory
-from orchestrator.config.layers import is_for_users_alone, leaves, load
+from orchestrator.config.layers import is_for_users_alone, leaves, load, merged
 from orchestrator.config.toml import dotted
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.session import open_session
@@ -51,23 +51,46 @@ async def send(
     return Sent(exported, place)
 
 
-async def receive(options: Options, source: Path | None, ref: str | None) -> Imported:
+async def receive(options: Options, source: Path | None, ref: str | None, *, trust_settings: bool = False) -> Imported:
     """Import a run from a file, or from the ref `journal` of the run that `ref` names.
+
+    Unless its settings are trusted, what of them acts as the user or decides where keys are sent is replaced by this
+    user's own, see `own_instead`.
 
     Raises:
         UsageProblem: there is no such file or ref, it is not sound, or it does not fit what is here.
     """
     repository, state = await to_thread.run_sync(_places, options)
+    instead = None if trust_settings else own_instead
     if source is not None:
-        return await import_run(repository, state, source)
+        return await import_run(repository, state, source, instead)
     with _scratch(state) as scratch:
         archive = scratch / "archive.tar.gz"
         await by_ref.fetch(repository.git, ref or "", archive)
-        return await import_run(repository, state, archive)
+        return await import_run(repository, state, archive, instead)
 
 
-def foreign_settings(settings: Mapping[str, Any]) -> tuple[str, ...]:
+def own_instead(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """This user's own values for what must not come from somebody else with a run.
+
+    Those are what runs or reaches out as the user (hooks, notifications, pushes), what the sandbox shows of this
+    machine, and where model calls and their keys go.
+    """
+    own = load(None).config.model_dump(mode="json", by_alias=True)
+    roles = {}
+    for name, theirs in settings["roles"].items():
+        place = {key: own["roles"][name][key] for key in ("api_base", "api_key_env", "fallbacks")}
+        roles[name] = place | {"variants": dict.fromkeys(theirs.get("variants", {}), place)}
+        if not theirs.get("variants"):
+            del roles[name]["variants"]
+    kept = {key: own[key] for key in ("hooks", "notify", "hands")}
+    return kept | {"pr": {"push": own["pr"]["push"]}, "roles": roles}
+
+
+def foreign_settings(settings: Mapping[str, Any], *, trust_settings: bool = False) -> tuple[str, ...]:
     """What a resume would work with although only users may set it, and this one has not: `key = value`."""
+    if not trust_settings:
+        settings = merged(settings, own_instead(settings))
     own = dict(leaves(load(None).config.model_dump(mode="json", by_alias=True)))
     found = ((key, value) for key, value in leaves(settings) if is_for_users_alone(key) and key[0] not in _NOT_RESUMED)
     return tuple(f"{dotted(key)} = {json.dumps(value)}" for key, value in found if own.get(key) != value)

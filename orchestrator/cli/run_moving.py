@@ -67,14 +67,15 @@ def _sent_object(sent: Sent) -> dict[str, Any]:
 @click.command("import")
 @click.argument("file", type=_FILE, required=False)
 @click.option("--ref", metavar="RUN", help="From refs/orchestrate/RUN/journal, which you have fetched, not a file.")
+@click.option("--trust-settings", is_flag=True, help="Keep its hooks, endpoints and directories instead of yours.")
 @in_repository
 @as_json
-def import_(file: Path | None, ref: str | None, **given: Any) -> None:  # noqa: ANN401
+def import_(file: Path | None, ref: str | None, trust_settings: bool, **given: Any) -> None:  # noqa: ANN401
     """Take a run in from FILE, which `orchestrate run export` wrote, so that `resume` goes on with it here.
 
     Everything in FILE is verified before anything changes. A run that has gone on here is never replaced, and the PR
-    branch only moves forward. Take runs only from people whose config.toml you would use: a resume works with the
-    settings that the run began with.
+    branch only moves forward. A resume works with the settings that the run began with, but for hooks, notifications,
+    pushes, the sandbox's directories and where model calls go: those are yours, unless you trust the file.
 
     \b
     orchestrate run import run.tar.gz --repo ~/src/project
@@ -82,8 +83,11 @@ def import_(file: Path | None, ref: str | None, **given: Any) -> None:  # noqa: 
     """
     if (file is None) == (ref is None):
         raise click.UsageError("name the FILE to take in, or say --ref RUN")
-    imported = anyio.run(receive, _options(given), file, ref)
-    absent, foreign = absent_paths(imported.settings), foreign_settings(imported.settings)
+    imported = anyio.run(partial(receive, _options(given), file, ref, trust_settings=trust_settings))
+    absent, foreign = (
+        absent_paths(imported.settings),
+        foreign_settings(imported.settings, trust_settings=trust_settings),
+    )
     if given["as_json"]:
         print_object(_imported_object(imported) | {"settings": list(foreign), "absent": list(absent)})
         return

@@ -4,15 +4,18 @@ A kill in between leaves objects that nothing points at, or refs of a run that i
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Literal
+from uuid import uuid4
 
 from anyio import to_thread
 
+from orchestrator.domain.command import Configure, Sent
 from orchestrator.errors import JournalProblem, PersonNeeded, UsageProblem
 from orchestrator.hands.session import open_session
 from orchestrator.journal.blobs import Blobs
@@ -40,7 +43,13 @@ class Imported:
     settings: Mapping[str, Any]
 
 
-async def import_run(repository: Repository, state: StateDirectory, archive: Path) -> Imported:
+Instead = Callable[[Mapping[str, Any]], dict[str, Any]]
+"""Which settings are to hold instead of those that came with a run."""
+
+
+async def import_run(
+    repository: Repository, state: StateDirectory, archive: Path, instead: Instead | None = None
+) -> Imported:
     """Take a run in from an archive.
 
     Raises:
@@ -56,6 +65,8 @@ async def import_run(repository: Repository, state: StateDirectory, archive: Pat
         with directory.lock():
             how = await to_thread.run_sync(_how, directory, arrived.journal)
             moves = await _moves(repository, arrived)
+            if instead and how != "unchanged":
+                _change_settings(directory, instead(arrived.history.state.run.settings))
             moved = await _put_in_place(repository, arrived, directory, how, moves)
     return Imported(arrived.manifest, directory, how, moved, arrived.history.state.run.settings)
 
@@ -148,6 +159,12 @@ async def _put_in_place(
     if how != "unchanged":
         await to_thread.run_sync(_put_journal, arrived.journal, directory)
     return tuple(sorted(moves))
+
+
+def _change_settings(directory: RunDirectory, settings: dict[str, Any]) -> None:
+    """Leave a command that the next engine takes before it does anything else; it is there before the journal is."""
+    command = Configure(settings=settings)
+    directory.inbox.send(Sent(key=uuid4().hex, at=datetime.now(UTC), by="run import", command=command))
 
 
 def _put_blobs(arrived: Mapping[str, Path], blobs: Blobs) -> None:
