@@ -66,7 +66,7 @@ def work_on(place: Place) -> RunState:
         state = _Follower(place, store, watcher).follow(engine)
     if engine.returncode == RunLocked.exit_code and (state.ended or state.paused) is None:
         raise _locked(place)
-    if state.ended is None and state.paused is None:
+    if (state.ended or state.paused) is None or (engine.returncode or 0) < 0:
         raise EnvironmentProblem(
             f"the engine ended without a word ({_how(engine)}): {_last_words(place)}; "
             f"nothing recorded is lost, go on with: orchestrate resume {place.directory.run}"

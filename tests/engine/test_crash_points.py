@@ -1,11 +1,13 @@
 """Killed with SIGKILL at named points around effects, and resumed, a run ends as if nothing had been."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from orchestrator.config.layers import user_path
 from orchestrator.crash import VARIABLE
 from orchestrator.demo.story import fingerprint
 from orchestrator.domain.effects import CRASH_POINTS
@@ -15,6 +17,7 @@ from orchestrator.journal.store import read_all
 from tests.running.cli import environment, orchestrate
 from tests.running.killing import Start, as_json, landed_more_than_once, processes_about, terminal
 from tests.running.projects import GATE, calculator, git, refs, shop, tree_at
+from tests.running.remotes import bare
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
 
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(300)]
@@ -50,8 +53,16 @@ def goal(place: Path, *others: str) -> Start:
 
 
 def goal_of_eight(place: Path) -> Start:
-    """Eight tasks."""
-    return goal(place, *"bcdefg")
+    """Eight tasks, with hooks, notifications and a push."""
+    start = goal(place, *"bcdefg")
+    bare(place / "remote.git", place / "repo")
+    config = user_path({"HOME": str(place)})
+    config.parent.mkdir(parents=True)
+    config.write_text(
+        f'[pr]\npush = "origin"\n[notify]\ncommand = "cat >>{place}/sent; echo >>{place}/sent"\n'
+        f'[[hooks]]\non = "after_landing"\nrun = "echo landed >>{place}/hook"\ntrusted = true\n'
+    )
+    return start
 
 
 def migration(place: Path) -> Start:
@@ -62,6 +73,7 @@ def migration(place: Path) -> Start:
 
 
 Story = Callable[[Path], Start]
+OUTSIDE = {"hook", "notification", "push"}
 JUDGEMENTS = {"lens.voted", "verdict.given", "iteration.judged"}
 SOME = {
     goal: (
@@ -81,10 +93,23 @@ def test_a_run_killed_around_an_effect_and_again_while_resuming_ends_the_same(st
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("story", [goal_of_eight, migration])
 def test_a_run_killed_at_any_point_and_again_while_resuming_ends_the_same(story: Story, tmp_path: Path) -> None:
-    only = {goal_of_eight: {"step"}, migration: {"model", "tool", "snapshot", "candidate"}}[story]
-    points = [name for name in CRASH_POINTS if name.partition(".")[0] not in {*only, "inbox"}]
+    elsewhere = {goal_of_eight: {"step"}, migration: {"model", "tool", "snapshot", "candidate"} | OUTSIDE}[story]
+    points = [name for name in CRASH_POINTS if name.partition(".")[0] not in {*elsewhere, "inbox"}]
     assert len(points) >= 30
     _check(story, points, tmp_path)
+
+
+def test_a_command_that_is_being_taken_at_a_kill_is_taken_once(tmp_path: Path) -> None:
+    start = goal(tmp_path)
+    asked = orchestrate(*start.words, *start.where, "--approval", "pr", cwd=tmp_path, env=start.env)
+    assert asked.code == 6
+    answer = orchestrate("approve", "latest", "--no-wake", *start.where, cwd=tmp_path, env=start.env)
+    assert "waits for the next engine" in answer.err
+    for moment in ("inbox.before-record", "inbox.after-record"):
+        die(start, moment, ("resume",))
+    result = as_json(start.resume())
+    kinds = Counter(one.event.kind for one in read_all(Path(result["journal"])))
+    assert (result["outcome"], kinds["approval.decided"], kinds["pr.opened"]) == ("done", 1, 1)
 
 
 def _check(story: Story, moments: Sequence[str], tmp_path: Path) -> None:
@@ -110,6 +135,9 @@ def outcome(start: Start, moment: str | None) -> dict[str, object]:
     assert landed_more_than_once(journal) == []
     assert unsettled(journal) == []
     known = {result["run"]: "RUN", result["pr_branch"]: "BRANCH"}
+    told = start.cwd / "sent"
+    sent = [json.loads(line) for line in told.read_text().splitlines() if line] if told.exists() else []
+    assert len({one["key"] for one in sent}) == len(sent), "nobody is notified twice of the same"
     return terminal(result) | {
         "tree": tree_at(repository, result["pr_branch"]),
         "refs": sorted(_renamed(ref, known) for ref in refs(repository) if "/wip/" not in ref),

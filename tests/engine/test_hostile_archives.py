@@ -106,7 +106,7 @@ WRONG = {
     ): "its trigger evil is not what a journal has",
     plant("CREATE VIEW evil AS SELECT 1"): "its view evil is not what a journal has",
     plant(UNLOCKED): "its trigger event_is_never_changed, trigger event_is_never_deleted is not",
-    plant("PRAGMA user_version = 99"): "has journal schema 99",
+    plant("PRAGMA user_version = 99; PRAGMA application_id = 1332896611"): "has journal schema 99",
 }
 
 
