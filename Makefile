@@ -16,7 +16,7 @@ test: node $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "not slow and not extended"
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "slow and not extended"
 
-# The migration cases that make test leaves out, because they take minutes.
+# What make test leaves out because it takes long: larger projects, a kill at every crash point, two hundred kills.
 cases: node $(STAMP)
 	$(BIN)/python -m pytest -m extended
 
