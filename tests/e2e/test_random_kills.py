@@ -93,7 +93,7 @@ def _kill_when_it_works(engine: int, directory: Path, url: str, draw: random.Ran
     while _lives(engine) and stats(url)["calls"] == before:
         assert time.monotonic() < until, (directory / "engine.log").read_text()[-2000:]
         time.sleep(0.02)
-    time.sleep(draw.random() * 0.8)
+    time.sleep(draw.random() * 0.25)
     if _lives(engine):
         os.kill(engine, 9)
         while _lives(engine):
