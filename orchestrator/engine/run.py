@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import anyio
 from anyio.abc import TaskGroup
 
-from orchestrator.domain.command import Cancel, Command, Retry
+from orchestrator.domain.command import Cancel, Command, Configure, Continue, Retry
 from orchestrator.domain.commanded import below
 from orchestrator.domain.contract import IterationVerdict
 from orchestrator.domain.event.run import Outcome
@@ -35,7 +35,7 @@ from orchestrator.engine.schedule import (
     tasks_of,
 )
 from orchestrator.engine.stopping import require_going, stoppable
-from orchestrator.errors import Interrupted, LimitReached, OrchestrateError, PersonNeeded
+from orchestrator.errors import LimitReached, PersonNeeded
 from orchestrator.ports.roles import Roles, SessionResult
 
 
@@ -82,7 +82,8 @@ class GoalRun:
                 break
             await self._changed.wait()
         if self._limit is not None:
-            raise await self._raised_limit(self._limit)
+            await self._meet(self._limit)
+            await self._until_quiet(tasks)
         if self._needed is not None and self._context.state.held is None:
             raise self._needed
 
@@ -111,20 +112,30 @@ class GoalRun:
         del self._busy[action]
         self._wake()
 
-    async def _raised_limit(self, limit: LimitReached) -> OrchestrateError:
-        """What a spent budget ends the engine with: itself, or a question to a person whether it may be larger."""
+    async def _meet(self, limit: LimitReached) -> None:
+        """Ask a person whether a spent budget may be larger, where that is configured, and go on if it may.
+
+        Raises:
+            LimitReached: it may not.
+            PersonNeeded: there is no answer yet.
+        """
         asked = budget_question(self._context, limit)
-        if asked is None:
-            return limit
-        if (await ask(self._context, asked)).decision == "approve":
-            return Interrupted("the budget was raised while the run came to rest: resume it")
-        return limit
+        if asked is None or (await ask(self._context, asked)).decision != "approve":
+            raise limit
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Forget what kept the run from going on: somebody has changed that."""
+        self._limit, self._needed = None, None
+        self._halted.clear()
 
     @asynccontextmanager
     async def _withdraw(self, command: Command) -> AsyncIterator[None]:
         """Stop what is being done about tasks that a person cancels or has tried again, and begin nothing meanwhile."""
         if not isinstance(command, Cancel | Retry) or command.task is None:
             yield
+            if isinstance(command, Configure | Continue):
+                self._go_on()
             return
         state = self._context.state
         concerned = below(state, state.tasks[command.task]) if command.task in state.tasks else ()

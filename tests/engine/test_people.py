@@ -15,7 +15,7 @@ from orchestrator.journal.store import read_all
 from orchestrator.llm.script import ScriptedReply
 from tests.running.goals import TWO, Bench, When, one, reason, status, task
 from tests.running.projects import git
-from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
+from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
 
 pytestmark = pytest.mark.sandbox
 
@@ -186,3 +186,11 @@ async def _told(ended: Ended, session: str) -> str:
     ]
     brief: str = getattr(started, "brief").head  # noqa: B009
     return brief
+
+
+async def test_a_budget_that_is_raised_while_the_run_comes_to_rest_lets_it_go_on(bench: Bench) -> None:
+    sleeps = uses("worker", "b", "shell", command="sleep 1.5")
+    items = [plans("root", {"key": "a"}, {"key": "b"}), *task("a"), sleeps, *task("b"), planner_ends(), judges()]
+    raised = When("snapshot.taken", lambda _: say(bench, Configure(settings={"budget": {"calls": 50}})))
+    ended = await bench.run(*items, budget={"calls": 3, "reserve": 0}, when=raised)
+    assert (ended.exit_code, status(ended, "a"), status(ended, "b")) == (0, TaskStatus.MERGED, TaskStatus.MERGED)
