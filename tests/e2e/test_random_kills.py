@@ -59,7 +59,7 @@ def test_two_hundred_kills_lose_nothing_and_record_nothing_twice(tmp_path: Path)
 
 
 def _start(place: Path, url: str) -> Start:
-    settings = ("gate.report=exit-code", f"plan.max_children={TASKS}", "run.max_workers=6", "retry.base_s=0.1")
+    settings = ("gate.report=exit-code", f"plan.max_children={TASKS}", "run.max_workers=3", "retry.base_s=0.1")
     words = ["run", "many files", "--gate", "true", *model_words(url)]
     words += [word for setting in settings for word in ("--set", setting)]
     where = ("--repo", str(place / "repo"), "--state", str(place / "state"))
@@ -93,7 +93,7 @@ def _kill_when_it_works(engine: int, directory: Path, url: str, draw: random.Ran
     while _lives(engine) and stats(url)["calls"] == before:
         assert time.monotonic() < until, (directory / "engine.log").read_text()[-2000:]
         time.sleep(0.02)
-    time.sleep(draw.random() * 0.25)
+    time.sleep(draw.random() * 0.1)
     if _lives(engine):
         os.kill(engine, 9)
         while _lives(engine):
