@@ -103,9 +103,12 @@ def _reviewed(review: Review) -> tuple[str, ...]:
 def _iteration_problems(contract: Contract, verdict: IterationVerdict) -> tuple[str, ...]:
     """A verdict must speak of every criterion, and may not call done what it finds unmet."""
     found = {finding.id: finding for finding in verdict.findings}
+    taken = {criterion.id for criterion in contract.criteria}
+    names = [proposal.id for proposal in verdict.proposals]
     missing = [criterion.id for criterion in contract.criteria if criterion.id not in found]
     unmet = [finding.id for finding in verdict.findings if not finding.met]
     problems = [f"there is no finding for criterion {name}" for name in missing]
+    problems += [f"the id {name} is taken" for name in sorted(set(names) & taken)]
     if verdict.decision == "done" and unmet:
         problems.append(f"done contradicts the unmet criteria {', '.join(unmet)}")
     if verdict.decision != "done" and not verdict.reasons:

@@ -27,9 +27,17 @@ class CriterionFinding(Frozen):
     evidence: str
 
 
+class Proposal(Frozen):
+    """A criterion that a judge misses in the contract. It counts for nothing unless a person adds it."""
+
+    id: str
+    text: str
+
+
 class IterationVerdict(Frozen):
     """The decision at the end of an iteration, criterion by criterion."""
 
     decision: Literal["done", "continue", "restart"]
     findings: tuple[CriterionFinding, ...] = ()
     reasons: tuple[str, ...] = ()
+    proposals: tuple[Proposal, ...] = ()

@@ -1,9 +1,13 @@
 """Iterations: the contract at the start, the verdict on it at the end."""
 
+from collections.abc import Sequence
+
 from orchestrator.domain.contract import Contract, Criterion, IterationVerdict
-from orchestrator.domain.event.run import ContractFrozen, IterationJudged, IterationStarted
+from orchestrator.domain.event import Event
+from orchestrator.domain.event.run import ContractFrozen, IterationJudged, IterationStarted, Noticed
 from orchestrator.domain.event.work import PlanningStarted, TaskCreated
 from orchestrator.domain.ids import ROOT
+from orchestrator.engine.approvals import ask, question
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.judging import summarise
 from orchestrator.engine.planning import report_on, root_task
@@ -53,10 +57,40 @@ async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict
     return verdict
 
 
+async def amend(context: RunContext, verdict: IterationVerdict) -> bool:
+    """Whether a person adds to the contract what the judge misses in it; then planning begins again.
+
+    Raises:
+        PersonNeeded: there is no answer yet.
+    """
+    state = context.state
+    if not verdict.proposals or state.contract is None:
+        return False
+    lines = [f"{proposal.id}: {proposal.text}" for proposal in verdict.proposals]
+    if context.config.approval.mode != "review":
+        text = f"the judge misses in the contract: {'; '.join(lines)}"
+        await context.journal.append(Noticed(level="info", text=text))
+        return False
+    title = f"add {len(lines)} to the criteria of the contract"
+    if (await ask(context, question(context, "contract", str(state.iteration), title, lines))).decision == "deny":
+        return False
+    added = tuple(Criterion(id=proposal.id, text=proposal.text) for proposal in verdict.proposals)
+    reasons = tuple(f"the contract now asks for {line}" for line in lines)
+    await context.journal.append(
+        ContractFrozen(contract=Contract(criteria=(*state.contract.criteria, *added))),
+        *_planning(context, (*verdict.reasons, *reasons), forget=False),
+    )
+    return True
+
+
 async def begin_again(context: RunContext, verdict: IterationVerdict) -> None:
     """Wake the root planner with the verdict's reasons."""
+    await context.journal.append(*_planning(context, verdict.reasons, forget=verdict.decision == "restart"))
+
+
+def _planning(context: RunContext, reasons: tuple[str, ...], *, forget: bool) -> Sequence[Event]:
     state = context.state
-    await context.journal.append(
-        IterationStarted(number=state.iteration + 1, reasons=verdict.reasons, forget=verdict.decision == "restart"),
+    return (
+        IterationStarted(number=state.iteration + 1, reasons=reasons, forget=forget),
         PlanningStarted(task=ROOT, round=state.tasks[ROOT].rounds + 1),
     )

@@ -183,6 +183,8 @@ class GoalRun:
         verdict = await iterations.judge_iteration(self._context, self._roles)
         if isinstance(verdict, SessionResult):
             await self._end("partial", f"what landed could not be judged: {verdict.exit} {verdict.detail}")
+        elif await iterations.amend(self._context, verdict):
+            return
         elif verdict.decision == "done":
             await self._end("done", "every criterion of the contract is met")
         elif state.iteration >= self._context.config.run.max_iterations:

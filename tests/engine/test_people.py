@@ -194,3 +194,21 @@ async def test_a_budget_that_is_raised_while_the_run_comes_to_rest_lets_it_go_on
     raised = When("snapshot.taken", lambda _: say(bench, Configure(settings={"budget": {"calls": 50}})))
     ended = await bench.run(*items, budget={"calls": 3, "reserve": 0}, when=raised)
     assert (ended.exit_code, status(ended, "a"), status(ended, "b")) == (0, TaskStatus.MERGED, TaskStatus.MERGED)
+
+
+async def test_only_a_person_adds_to_the_contract_what_the_judge_misses_in_it(bench: Bench) -> None:
+    missed = {"id": "docs", "text": "the new option is documented"}
+    findings = [{"id": name, "met": True, "evidence": "the receipts"} for name in ("goal", "gate", "docs")]
+    first = uses(
+        *("judge", "root", "submit_verdict"), decision="done", findings=findings[:2], reasons=[], proposals=[missed]
+    )
+    second = uses("judge", "root", "submit_verdict", decision="done", findings=findings, reasons=[])
+    begun = [plans("root", {"key": "a"}), *task("a"), planner_ends(), first]
+    ended = await bench.run(*begun, approval={"mode": "review", "tests": []})
+    assert question(ended) == "contract/1"
+    assert ended.state.contract and "docs" not in {one.id for one in ended.state.contract.criteria}
+    say(bench, Approve(item="contract/1"))
+    more = [plans("root", {"key": "d"}), *task("d"), planner_ends(), second]
+    again = await bench.resume(*begun, *more)
+    assert (again.exit_code, again.state.iteration) == (0, 2)
+    assert again.state.contract and again.state.contract.criteria[-1].id == "docs"
