@@ -16,9 +16,9 @@ test: node $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "not slow and not extended"
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "slow and not extended"
 
-# What make test leaves out because it takes long: larger projects, a kill at every crash point, two hundred kills.
+# All slow tests at full size, with those that make test leaves out: larger projects, every crash point, two hundred kills.
 cases: node $(STAMP)
-	$(BIN)/python -m pytest -m extended
+	KILL_MOMENTS=10 $(BIN)/python -m pytest -m "extended or slow"
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -1,5 +1,6 @@
 """`kill -9` at random moments, then `resume`: the same end, nothing lost or landed twice, nothing left running."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from tests.running.projects import shop, tree_at
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(300)]
 
 DEMO = Path(__file__).parents[2] / "orchestrator" / "demo"
-KILLS = 10
+KILLS = int(os.environ.get("KILL_MOMENTS", "4"))
 
 
 def migration(place: Path) -> Start:

@@ -1,5 +1,6 @@
 """A whole run through the real litellm, against an OpenAI-compatible server on this machine."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.running.serving import model_server, model_words, stats
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(300)]
 
 DEMO = Path(__file__).parents[2] / "orchestrator" / "demo"
+MOMENTS = int(os.environ.get("KILL_MOMENTS", "2"))
 SCRIPTS = (DEMO / "goal.toml", DEMO / "goal-strong.toml")
 
 
@@ -52,7 +54,7 @@ def test_a_killed_run_goes_on_with_the_same_server_and_repeats_at_most_the_calls
     with model_server(SCRIPTS, calm / "server.json") as url:
         done, duration_s = start(calm, url).to_the_end()
     wanted = as_json(done)
-    for number, moment in enumerate(moments(5, duration_s, seed=11)):
+    for number, moment in enumerate(moments(MOMENTS, duration_s, seed=11)):
         place = tmp_path / f"kill-{number}"
         place.mkdir()
         shop(place)

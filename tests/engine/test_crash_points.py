@@ -77,10 +77,10 @@ OUTSIDE = {"hook", "notification", "push"}
 JUDGEMENTS = {"lens.voted", "verdict.given", "iteration.judged"}
 SOME = {
     goal: (
-        *("snapshot.before-done", "tool.before-done:3", "candidate.before-done:2", "check.after-intent:2"),
-        *("landing.before-done", "pr.before-done", "journal.after-commit:40"),
+        *("snapshot.before-done", "candidate.before-done:2", "check.after-intent:2"),
+        *("landing.before-done", "pr.before-done"),
     ),
-    migration: ("step.before-done", "landing.after-intent", "ref.after-intent:2"),
+    migration: ("step.before-done", "landing.after-intent"),
 }
 
 

@@ -16,14 +16,17 @@ from tests.running.projects import git, refs
 
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox]
 
-STEPS = (
+FIRST = (
     "worktrees.packs:_give:before",
     "worktrees.packs:_copy_durably:after",
     "orchestrator.portable.importing:_put_blobs:after",
+)
+LAST = (
     "orchestrator.portable.importing:move_refs:after",
     "orchestrator.portable.importing:_put_journal:before",
     "orchestrator.portable.importing:_put_journal:after",
 )
+STEPS = (*(pytest.param(step, marks=pytest.mark.extended) for step in FIRST), *LAST)
 
 
 def die(step: str, place: Place, *words: str) -> int:
@@ -43,7 +46,7 @@ def test_an_import_that_is_killed_is_ended_by_importing_again(step: str, source:
     assert git(place.repository, "status", "--porcelain") == checkout
 
 
-@pytest.mark.parametrize("step", STEPS[-2:])
+@pytest.mark.parametrize("step", LAST[-2:])
 def test_a_run_that_is_here_is_whole_whenever_an_import_of_more_of_it_is_killed(
     step: str, source: Source, place: Place
 ) -> None:

@@ -13,22 +13,20 @@ from tests.running.projects import git, tree_at
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(120)]
 
 STORIES = {"goal": goal, "migration": migration}
-MOMENTS = {"goal": ("tool.returned:3", "landing.finished:1"), "migration": ("file.moved:5",)}
+MOMENTS = {"goal": ("tool.before-done:3", "landing.before-done"), "migration": ("step.before-done",)}
 
 
-@pytest.mark.parametrize("story", STORIES)
+@pytest.mark.parametrize("story", ["goal", pytest.param("migration", marks=pytest.mark.extended)])
 def test_a_run_that_is_killed_here_ends_the_same_in_another_clone(story: str, tmp_path: Path) -> None:
     calm = _started(story, tmp_path / "calm")
     result = as_json(calm.to_the_end()[0])
     wanted = terminal(result), tree_at(calm.cwd / "repo", result["pr_branch"])
     for number, moment in enumerate(MOMENTS[story]):
         start = _started(story, tmp_path / f"old-{number}")
-        assert die(start, moment, start.words) == -9
+        die(start, moment, start.words)
         there = _moved(start, tmp_path / f"new-{number}" / "another place")
         result = as_json(there.resume())
-        assert (terminal(result), tree_at(there.cwd / "clone", result["pr_branch"])) == wanted, (
-            f"killed before {moment}"
-        )
+        assert (terminal(result), tree_at(there.cwd / "clone", result["pr_branch"])) == wanted, f"killed at {moment}"
         assert landed_more_than_once(Path(result["journal"])) == []
         assert unsettled(Path(result["journal"])) == []
         assert processes_about(there.cwd) == []
