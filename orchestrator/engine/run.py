@@ -35,7 +35,7 @@ from orchestrator.engine.schedule import (
     tasks_of,
 )
 from orchestrator.engine.stopping import require_going, stoppable
-from orchestrator.errors import Interrupted, LimitReached, OrchestrateError, PersonNeeded
+from orchestrator.errors import Interrupted, LimitReached, OrchestrateError, Paused, PersonNeeded
 from orchestrator.ports.roles import Roles, SessionResult
 
 
@@ -106,6 +106,8 @@ class GoalRun:
         except LimitReached as limit:
             self._limit = self._limit or limit
             self._halted.add(action)
+        except Paused:
+            pass  # due again when the run is continued; until then nothing is
         except PersonNeeded as needed:
             self._needed = needed
         del self._busy[action]

@@ -1,0 +1,48 @@
+"""Commands that come at an odd moment: together, while the run comes to rest, or for a run that has ended."""
+
+from pathlib import Path
+from threading import Timer
+
+import pytest
+
+from orchestrator.app.options import Options
+from orchestrator.app.verbs import migrate
+from orchestrator.domain.command import Cancel, Continue, Pause, Retry
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.migration import FileStatus
+from orchestrator.domain.task import TaskStatus
+from tests.engine.test_migrations import recipe
+from tests.engine.test_people import say
+from tests.running.goals import Bench, When, status, task
+from tests.running.projects import repository
+from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
+
+pytestmark = pytest.mark.sandbox
+
+REJECTED = [writes("a", "a.txt", "a\n"), worker_ends("a"), reviews("a", "reject", "no")]
+
+
+async def test_a_pause_that_is_taken_back_while_the_run_comes_to_rest_stops_nothing(bench: Bench) -> None:
+    def pause(_: object) -> None:
+        for after_s, command in ((1, Pause()), (2.5, Continue())):
+            Timer(after_s, say, (bench, command)).start()
+
+    slow = uses("worker", "a", "shell", command="sleep 4")
+    turns = [writes("b", f"b{n}.txt", "b").model_copy(update={"delay_s": 0.4}) for n in range(8)]
+    work = [slow, *task("a"), *turns, worker_ends("b"), reviews("b")]
+    items = [plans("root", {"key": "a"}, {"key": "b"}), *work, planner_ends(), judges()]
+    ended = await bench.run(*items, when=When("attempt.started", pause))
+    assert ended.exit_code == 0, ended.error
+
+
+async def test_a_pause_that_is_taken_back_leaves_no_file_of_a_migration_out(tmp_path: Path) -> None:
+    def pause(_: object) -> None:
+        say(Bench(tmp_path, root), Pause())
+        Timer(1.5, say, (Bench(tmp_path, root), Continue())).start()
+
+    root = repository(tmp_path / "repo", {f"{name}.txt": "old\n" for name in "abcdef"})
+    step = {"run": "case {files} in a.txt) sleep 4;; *) sleep 0.5;; esac; echo new > {files}"}
+    given = recipe(step, verify={"report": "exit-code", "check": [{"id": "t", "run": "true"}]})
+    options = Options(root, {"state": {"dir": str(tmp_path / "state")}, "hands": {"slots": 2}})
+    ended = await migrate(options, given, When("file.moved", pause))
+    assert {file.status for file in ended.state.files.values()} == {FileStatus.MERGED}, ended.error
