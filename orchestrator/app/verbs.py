@@ -250,9 +250,10 @@ async def work(place: Place, watcher: Watcher | None = None) -> Ended:
 async def _execute(context: RunContext) -> None:
     if context.state.ended is None and not context.state.cancelled:
         await before_run(context)
+    while context.state.ended is None and not context.state.cancelled:
         try:
             await carry_out(context)
-        except RunCancelled:
+        except RunCancelled:  # goes on if what was sent after that has a task tried again after all
             await Desk(context.journal, context.directory.inbox).take_all()
     if context.state.ended is None:
         await end_run(context, "cancelled", context.state.cancelled)

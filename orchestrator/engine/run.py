@@ -172,6 +172,8 @@ class GoalRun:
             await self._end("partial", f"the planner of the whole goal gave up: {root.reason}")
             return
         verdict = await iterations.judge_iteration(self._context, self._roles)
+        if verdict is None:
+            return
         if isinstance(verdict, SessionResult):
             await self._end("partial", f"what landed could not be judged: {verdict.exit} {verdict.detail}")
         elif verdict.decision == "done":
@@ -193,9 +195,11 @@ class GoalRun:
             await end_run(self._context, "failed", f"there is no plan: {root.reason}")
 
     async def _end(self, outcome: Outcome, reason: str) -> None:
-        context = self._context
+        """Open the pull request and end the run, unless a person has a task tried again meanwhile."""
+        context, again = self._context, self._context.state.judged_again
         await open_pull_request(context, context.state.run.goal.splitlines()[0][:100], goal_body(context.state, reason))
-        await end_run(context, outcome, reason)
+        if context.state.judged_again == again:
+            await end_run(context, outcome, reason)
 
 
 def _reasons(verdict: IterationVerdict) -> str:

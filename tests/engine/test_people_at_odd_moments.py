@@ -46,3 +46,35 @@ async def test_a_pause_that_is_taken_back_leaves_no_file_of_a_migration_out(tmp_
     options = Options(root, {"state": {"dir": str(tmp_path / "state")}, "hands": {"slots": 2}})
     ended = await migrate(options, given, When("file.moved", pause))
     assert {file.status for file in ended.state.files.values()} == {FileStatus.MERGED}, ended.error
+
+
+async def test_a_task_that_is_tried_again_while_the_whole_is_judged_is_not_left_behind(bench: Bench) -> None:
+    slow = judges().model_copy(update={"delay_s": 2})
+    both = [plans("root", {"key": "a"}, {"key": "b"}), *REJECTED, *task("a"), *task("b")]
+    retry = When("planning.ended", lambda _: Timer(1, say, (bench, Retry(task=TaskId("a")))).start())
+    ended = await bench.run(*both, planner_ends(), slow, judges(), when=retry)
+    assert (ended.exit_code, status(ended, "a")) == (0, TaskStatus.MERGED)
+
+
+async def test_a_run_that_was_given_up_can_be_brought_to_its_end_after_all(bench: Bench) -> None:
+    cancel = When("verdict.given", lambda _: say(bench, Cancel(reason="oops")))
+    slow = writes("b", "b.txt", "b\n").model_copy(update={"delay_s": 30})
+    items = [plans("root", {"key": "a"}, {"key": "b"}), *task("a"), slow]
+    ended = await bench.run(*items, when=cancel)
+    assert ended.state.ended is not None and ended.state.ended.outcome == "cancelled"
+    say(bench, Retry(task=TaskId("b")))
+    say(bench, Retry(task=TaskId("a")))
+    again = await bench.resume(*items, *task("a"), *task("b"), planner_ends(), judges())
+    assert (again.exit_code, status(again, "b")) == (0, TaskStatus.MERGED), again.state.ended
+
+
+async def test_a_task_that_is_tried_again_right_after_the_run_was_given_up_keeps_the_run_going(bench: Bench) -> None:
+    def change_ones_mind(_: object) -> None:
+        say(bench, Cancel(reason="oops"))
+        say(bench, Retry(task=TaskId("a")))
+
+    slow = uses("worker", "a", "shell", command="sleep 30")
+    items = [plans("root", {"key": "a"}), slow, *task("a"), planner_ends(), judges()]
+    later = When("attempt.started", lambda event: Timer(1, change_ones_mind, (event,)).start())
+    ended = await bench.run(*items, when=later)
+    assert (ended.exit_code, status(ended, "a")) == (0, TaskStatus.MERGED), ended.state.ended
