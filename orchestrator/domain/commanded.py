@@ -1,4 +1,4 @@
-"""What a command does to the state of a run, and why one that makes no sense is refused. Used by `fold` alone."""
+"""What a command does to the state of a run, and why one that makes no sense is refused."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ _RETRIED = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.CANCELLED, TaskS
 def refusal(state: RunState, command: Command) -> str:
     """Why a command cannot be carried out now; empty when it can."""
     match command:
-        case Approve() | Deny():
+        case Approve() | Deny() if state.ended is None:
             return _undecidable(state, command.item)
         case Retry():
             return _not_retried(state, command)

@@ -7,13 +7,14 @@ import pytest
 
 from orchestrator.app.options import Options
 from orchestrator.app.verbs import migrate
-from orchestrator.domain.command import Cancel, Continue, Pause, Retry
+from orchestrator.domain.command import Approve, Cancel, Continue, Pause, Retry
+from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration import FileStatus
 from orchestrator.domain.task import TaskStatus
 from tests.engine.test_migrations import recipe
-from tests.engine.test_people import say
-from tests.running.goals import Bench, When, status, task
+from tests.engine.test_people import events, say
+from tests.running.goals import Bench, When, one, status, task
 from tests.running.projects import repository
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
 
@@ -78,3 +79,28 @@ async def test_a_task_that_is_tried_again_right_after_the_run_was_given_up_keeps
     later = When("attempt.started", lambda event: Timer(1, change_ones_mind, (event,)).start())
     ended = await bench.run(*items, when=later)
     assert (ended.exit_code, status(ended, "a")) == (0, TaskStatus.MERGED), ended.state.ended
+
+
+async def test_what_is_asked_of_a_run_that_was_given_up_can_no_longer_be_answered(bench: Bench) -> None:
+    await bench.run(*one("a"), approval={"mode": "pr"})
+    say(bench, Cancel())
+    item = (await bench.resume(*one("a"))).state.waiting[0].approval.item
+    say(bench, Approve(item=item))
+    ended = await bench.resume(*one("a"))
+    (answer,) = [taken for taken in events(ended, CommandTaken) if isinstance(taken.command, Approve)]
+    assert answer.refused == "the run has ended: cancelled"
+
+
+async def test_who_resumes_a_run_takes_back_a_pause_that_nobody_has_taken_yet(bench: Bench) -> None:
+    await bench.run(*one("a"), budget={"calls": 2})
+    say(bench, Pause())
+    assert (await bench.resume(*one("a"), budget={"calls": 100})).exit_code == 0
+
+
+async def test_settings_hold_for_an_ended_run_that_is_about_to_be_opened_again(bench: Bench) -> None:
+    first = [plans("root", {"key": "a"}), *REJECTED, planner_ends()]
+    ended = await bench.run(*first)
+    assert ended.exit_code == 4
+    say(bench, Retry(task=TaskId("a")))
+    again = await bench.resume(*first, *task("a"), judges(), budget={"calls": 6})
+    assert again.exit_code == 5
