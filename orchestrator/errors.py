@@ -42,6 +42,10 @@ class PersonNeeded(OrchestrateError):
     exit_code = 6
 
 
+class Paused(PersonNeeded):
+    """Somebody paused the run; what it stopped is due again as soon as somebody continues it."""
+
+
 class EnvironmentProblem(OrchestrateError):
     """Something outside the work is missing or broken: sandbox, tool, credentials, disk, git."""
 

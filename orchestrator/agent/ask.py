@@ -10,7 +10,7 @@ from orchestrator.domain.event import Done, Intent
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
 from orchestrator.domain.price import Price
 from orchestrator.domain.usage import Usage
-from orchestrator.errors import PersonNeeded
+from orchestrator.errors import Paused
 from orchestrator.llm.budget import Budget
 from orchestrator.llm.digest import request_sha
 from orchestrator.llm.errors import ModelError
@@ -50,14 +50,12 @@ class Asker:
         Raises:
             LimitReached: the budget does not allow another call.
             OutOfBudget: the task's own budget does not.
-            PersonNeeded: a person paused the run.
+            Paused: a person paused the run.
             ModelError: no configured model will answer this request.
             ProviderDown: none did within the policy's bounds.
         """
         if self._ledger.state.held is not None:
-            raise PersonNeeded(
-                f"{self._ledger.state.held}; go on with: orchestrate continue {self._ledger.state.run.run}"
-            )
+            raise Paused(f"{self._ledger.state.held}; go on with: orchestrate continue {self._ledger.state.run.run}")
         tries = _JournaledTries(self._client, self._ledger, self._budget, self._price, spec.prompt)
         asking = Asking(self._providers, self._policy, tries.failed, self._switches.answered)
         return await complete_with_fallbacks(tries, spec.requests(turn, messages), asking)

@@ -26,6 +26,7 @@ from orchestrator.config.effective import effective
 from orchestrator.config.layers import load
 from orchestrator.config.model import Config
 from orchestrator.domain.command import Command, Configure, Continue, Sent
+from orchestrator.domain.commanded import obey, refusal
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import RunPaused
 from orchestrator.domain.ids import CommitId
@@ -158,11 +159,24 @@ def to_be_resumed(options: Options, wanted: str | None) -> tuple[Place, RunState
     """
     place, state = find_run(options, wanted)
     settings = {key: value for key, value in options.flags.items() if key != "state"}
-    if state.ended is None and state.held is not None:
+    after = foreseen(place, state)
+    if after.ended is None and after.held is not None:
         tell(place.directory, Continue())
-    if state.ended is None and settings:
+    if after.ended is None and settings:
         tell(place.directory, Configure(settings=_sound(state, settings)))
     return place, state
+
+
+def foreseen(place: Place, state: RunState) -> RunState:
+    """The state of a run once the next engine has taken what waits in its inbox. Blocks."""
+    waiting = [sent for _, sent in place.directory.inbox.waiting() if sent.key not in state.commands]
+    if not waiting:
+        return state
+    after = read_state(place.directory.journal)
+    for sent in waiting:
+        if not refusal(after, sent.command):
+            obey(after, sent.command, sent.by)
+    return after
 
 
 def tell(directory: RunDirectory, command: Command, key: str = "", by: str = "") -> str:
@@ -250,9 +264,10 @@ async def work(place: Place, watcher: Watcher | None = None) -> Ended:
 async def _execute(context: RunContext) -> None:
     if context.state.ended is None and not context.state.cancelled:
         await before_run(context)
+    while context.state.ended is None and not context.state.cancelled:
         try:
             await carry_out(context)
-        except RunCancelled:
+        except RunCancelled:  # goes on if what was sent after that has a task tried again after all
             await Desk(context.journal, context.directory.inbox).take_all()
     if context.state.ended is None:
         await end_run(context, "cancelled", context.state.cancelled)

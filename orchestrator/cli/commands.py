@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import find_run, tell
+from orchestrator.app.verbs import find_run, foreseen, tell
 from orchestrator.app.wiring import Place
 from orchestrator.cli.attach import start_in_background
 from orchestrator.cli.finding import is_live
@@ -26,6 +26,7 @@ from orchestrator.errors import RunLocked, UsageProblem
 
 F = TypeVar("F", bound=Callable[..., Any])
 _WAIT_S = 5.0
+_LEAVING_S = 60.0  # hooks and notifications come after the last thing that an engine does
 _POLL_S = 0.1
 _run = click.argument("run")
 _reason = click.option("--reason", default="", help="Why; it is kept, and shown to whoever it concerns.")
@@ -136,6 +137,8 @@ def retry_(
     orchestrate retry 7f3a storage/index --note "keep the old file format"
     orchestrate retry 7f3a storage/index --from 12
     """
+    if attempt is not None and turn is None:
+        raise UsageProblem("--attempt says whose turn is meant: give the turn too (--from TURN)")
     place, state = _find(run, given)
     command = Retry(task=TaskId(task), note=note, attempt=attempt, turn=turn)
     _send(place, state, command, wake=not no_wake, as_json=given["as_json"])
@@ -182,8 +185,7 @@ def _answer(run: str, item: str | None, answer: Callable[..., Command], no_wake:
             told = f"asks {len(names)} things: name one of {', '.join(names)}" if names else "asks nothing"
             raise UsageProblem(f"run {place.directory.run} {told}")
         item = names[0]
-    # One key for yes and no: of two answers to one question the first counts.
-    _send(place, state, answer(item=item), wake=not no_wake, as_json=given["as_json"], key=f"answer/{item}")
+    _send(place, state, answer(item=item), wake=not no_wake, as_json=given["as_json"])
 
 
 def _find(run: str | None, given: dict[str, Any]) -> tuple[Place, RunState]:
@@ -191,20 +193,19 @@ def _find(run: str | None, given: dict[str, Any]) -> tuple[Place, RunState]:
     return find_run(Options(given["repo"], flags), run)
 
 
-def _send(place: Place, state: RunState, command: Command, *, wake: bool, as_json: bool, key: str = "") -> None:
+def _send(place: Place, state: RunState, command: Command, *, wake: bool, as_json: bool) -> None:
     """Leave a command, see to it that an engine takes it, and tell what became of it."""
-    if not is_live(place.directory) and (refused := refusal(state, command)):
-        raise UsageProblem(refused)
-    key = tell(place.directory, command, key)
-    if wake and not is_live(place.directory):
-        with suppress(RunLocked):  # another one was faster, and will take it
-            start_in_background(place)
-    outcome = _outcome(place, state, key) if wake or is_live(place.directory) else None
+    key, outcome = "", None
+    if not is_live(place.directory):
+        outcome = refusal(foreseen(place, state), command) or None
+    if outcome is None:
+        key = tell(place.directory, command)
+        outcome = _outcome(place, state, key, wake) if wake or is_live(place.directory) else None
     told = {None: "waits for the next engine", "": "taken"}.get(outcome, f"refused: {outcome}")
     if as_json:
         names = {"run": place.directory.run, "key": key, "do": command.do}
         print_object({"schema": "orchestrate.command/1", **names, "taken": outcome is not None, "refused": outcome})
-    else:
+    elif not outcome:
         say(f"{command.do}: {told}")
         if wake and outcome == "" and is_live(place.directory):
             say(f"run {place.directory.run} goes on in the background; see: orchestrate status {place.directory.run}")
@@ -212,12 +213,22 @@ def _send(place: Place, state: RunState, command: Command, *, wake: bool, as_jso
         raise UsageProblem(outcome)
 
 
-def _outcome(place: Place, state: RunState, key: str) -> str | None:
-    """Why an engine refused the command, empty if it did not; None if none has taken it within some seconds."""
-    until = time.monotonic() + _WAIT_S
+def _outcome(place: Place, state: RunState, key: str, wake: bool) -> str | None:
+    """Why an engine refused the command, empty if it did not; None if none has taken it within some seconds.
+
+    With `wake` an engine is started where none lives, also when the one that lived was about to leave and missed it.
+    """
+    begun = time.monotonic()
     with opened(place.directory) as store:
-        while key not in state.commands and time.monotonic() < until:
-            time.sleep(_POLL_S)
+        while True:
+            was_live = is_live(place.directory)  # asked first: what an engine that has left did is all there to read
             for recorded in store.read(after=state.seq):
                 advance(state, recorded)
-    return state.commands.get(key)
+            is_leaving = was_live and wake and (state.paused or state.ended) is not None
+            is_over = time.monotonic() - begun > (_LEAVING_S if is_leaving else _WAIT_S)
+            if key in state.commands or is_over or not (was_live or wake):
+                return state.commands.get(key)
+            if not was_live:
+                with suppress(RunLocked):  # another one was faster, and will take it
+                    start_in_background(place)
+            time.sleep(_POLL_S)

@@ -1,4 +1,4 @@
-"""What a command does to the state of a run, and why one that makes no sense is refused. Used by `fold` alone."""
+"""What a command does to the state of a run, and why one that makes no sense is refused."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ _RETRIED = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.CANCELLED, TaskS
 def refusal(state: RunState, command: Command) -> str:
     """Why a command cannot be carried out now; empty when it can."""
     match command:
-        case Approve() | Deny():
+        case Approve() | Deny() if state.ended is None:
             return _undecidable(state, command.item)
         case Retry():
             return _not_retried(state, command)
@@ -103,20 +103,26 @@ def below(state: RunState, task: TaskState) -> Iterator[TaskState]:
 
 
 def _retry(state: RunState, command: Retry) -> None:
-    """The task is planned again, with a fresh count of attempts; an ended run is open again and will be judged anew."""
+    """The task is planned again, with a fresh count of attempts; an ended run is open again and will be judged anew.
+
+    Planners above it that were given up with it wait for it again.
+    """
     task = state.tasks[command.task]
-    _plan_again(state, task, {"retry": command, "earlier_attempts": len(task.attempts)})
+    _move(state, task, TaskStatus.PLANNED, {"retry": command, "earlier_attempts": len(task.attempts)})
     for other in [one for one in state.tasks.values() if _fell_with(state, one, command.task)]:
-        _plan_again(state, other, {})
-    if len(state.iterations) >= state.iteration > 0:
+        _move(state, other, TaskStatus.PLANNED, {})
+    for name in list(state.lineage(task.spec.parent)):
+        if state.tasks[name].status == TaskStatus.CANCELLED:
+            _move(state, state.tasks[name], TaskStatus.WAITING, {})
+    if state.iteration > 0:
         state.iterations = state.iterations[: state.iteration - 1]
         state.judged_again += 1
     state.ended = None
     state.cancelled = ""
 
 
-def _plan_again(state: RunState, task: TaskState, changes: dict[str, object]) -> None:
-    status = move(TASK_MOVES, f"task {task.spec.id}", task.status, TaskStatus.PLANNED)
+def _move(state: RunState, task: TaskState, to: TaskStatus, changes: dict[str, object]) -> None:
+    status = move(TASK_MOVES, f"task {task.spec.id}", task.status, to)
     state.tasks[task.spec.id] = task.model_copy(update={"status": status, "reason": ""} | changes)
 
 

@@ -26,7 +26,7 @@ TASK_MOVES: Mapping[TaskStatus, frozenset[TaskStatus]] = {
     # the end, unless a person has it tried again
     TaskStatus.BLOCKED: frozenset({TaskStatus.PLANNED}),
     TaskStatus.REJECTED: frozenset({TaskStatus.PLANNED}),
-    TaskStatus.CANCELLED: frozenset({TaskStatus.PLANNED}),
+    TaskStatus.CANCELLED: frozenset({TaskStatus.PLANNED, TaskStatus.WAITING}),  # its planner waits for it again
 }
 
 _TRIED = {FileStatus.TRANSFORMED, FileStatus.RESTORED}

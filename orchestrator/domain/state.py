@@ -139,7 +139,7 @@ class RunState:
     cancelled: str = ""
     """Who gave up the whole run and why."""
     judged_again: int = 0
-    """How often an iteration is to be judged anew because a person had a task tried again."""
+    """How often a person had a task tried again: what was or is being judged of the whole is to be judged anew."""
     tasks: dict[TaskId, TaskState] = field(default_factory=dict)
     sessions: dict[SessionId, SessionState] = field(default_factory=dict)
     receipts: dict[str, Receipt] = field(default_factory=dict)

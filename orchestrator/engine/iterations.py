@@ -35,9 +35,13 @@ def contract_for(goal: str, gate: str) -> Contract:
     )
 
 
-async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict | SessionResult:
-    """The judge's verdict on the whole; recorded, once, unless no answer could be understood."""
+async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict | SessionResult | None:
+    """The judge's verdict on the whole; recorded, once, unless no answer could be understood.
+
+    None if a person had a task tried again meanwhile: what was judged is not the whole any more.
+    """
     state = context.state
+    again = state.judged_again
     if len(state.iterations) == state.iteration:
         return state.iterations[-1]
     head = await context.head()
@@ -45,13 +49,15 @@ async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict
     brief = IterationBrief(
         goal=state.run.goal,
         number=state.iteration,
-        again=state.judged_again,
+        again=again,
         contract=state.contract or Contract(criteria=()),
         reports=tuple(report_on(task) for task in state.tasks.values() if task.spec.id != ROOT),
         checks=tuple(summarise(state.receipts[key]) for key in gate.receipts),
         diffstat=await diff_stat(context.repository.git, state.run.base, head) or "nothing changed",
     )
     verdict = await roles.judge.judge_iteration(brief)
+    if state.judged_again != again:
+        return None
     if isinstance(verdict, IterationVerdict):
         await context.journal.append(IterationJudged(number=state.iteration, verdict=verdict))
     return verdict

@@ -35,7 +35,7 @@ from orchestrator.engine.schedule import (
     tasks_of,
 )
 from orchestrator.engine.stopping import require_going, stoppable
-from orchestrator.errors import LimitReached, PersonNeeded
+from orchestrator.errors import LimitReached, Paused, PersonNeeded
 from orchestrator.ports.roles import Roles, SessionResult
 
 
@@ -107,6 +107,8 @@ class GoalRun:
         except LimitReached as limit:
             self._limit = self._limit or limit
             self._halted.add(action)
+        except Paused:
+            pass  # due again when the run is continued; until then nothing is
         except PersonNeeded as needed:
             self._needed = needed
         del self._busy[action]
@@ -181,6 +183,8 @@ class GoalRun:
             await self._end("partial", f"the planner of the whole goal gave up: {root.reason}")
             return
         verdict = await iterations.judge_iteration(self._context, self._roles)
+        if verdict is None:
+            return
         if isinstance(verdict, SessionResult):
             await self._end("partial", f"what landed could not be judged: {verdict.exit} {verdict.detail}")
         elif await iterations.amend(self._context, verdict):
@@ -204,9 +208,11 @@ class GoalRun:
             await end_run(self._context, "failed", f"there is no plan: {root.reason}")
 
     async def _end(self, outcome: Outcome, reason: str) -> None:
-        context = self._context
+        """Open the pull request and end the run, unless a person has a task tried again meanwhile."""
+        context, again = self._context, self._context.state.judged_again
         await open_pull_request(context, context.state.run.goal.splitlines()[0][:100], goal_body(context.state, reason))
-        await end_run(context, outcome, reason)
+        if context.state.judged_again == again:
+            await end_run(context, outcome, reason)
 
 
 def _reasons(verdict: IterationVerdict) -> str:

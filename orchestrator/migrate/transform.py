@@ -1,5 +1,6 @@
 """Running a step of the ladder over files, several at a time, and booking what became of each."""
 
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
@@ -51,18 +52,18 @@ def _finished(context: RunContext, run: StepRun, files: Sequence[FileRecord], ke
 
 
 async def _one_by_one(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> None:
-    waiting = iter(files)
+    waiting = deque(files)
 
     async def work() -> None:
         async with Bench.at(context, run) as bench:
-            for file in waiting:
-                if context.state.is_draining or context.state.held is not None:
-                    return
-                await context.journal.append(*await bench.transform([file]))
+            while waiting and not context.state.is_draining and context.state.held is None:
+                await context.journal.append(*await bench.transform([waiting.popleft()]))
 
-    async with anyio.create_task_group() as tasks:
-        for _ in range(min(run.slots, len(files))):
-            tasks.start_soon(work)
+    while waiting:  # more than once if a pause was taken back before the last of them had come to rest
+        async with anyio.create_task_group() as tasks:
+            for _ in range(min(run.slots, len(waiting))):
+                tasks.start_soon(work)
+        require_going(context)
 
 
 async def _on_bench(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> None:

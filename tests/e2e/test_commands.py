@@ -1,0 +1,44 @@
+"""Commands given from other shells at moments when they nearly miss the engine."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.test_engine_process import Run, in_shell
+from tests.running.killing import kill_engines
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+
+
+def test_an_answer_that_came_too_early_or_too_late_is_told_of_and_spoils_nothing(tmp_path: Path) -> None:
+    run = Run(tmp_path, sleep_s=3)
+    review = ("--approval", "review", "--set", 'approval.paths=["a.txt"]')
+    run.says(*run.words, "--detach", *review)
+    run.wait_for(in_shell)
+    early = run.says("approve", "latest", "landing/a@1", "--json")
+    assert (early.code, early.json["taken"]) == (2, True)
+    run.wait_for(lambda recorded: recorded.event.kind == "run.paused")
+    assert run.says("approve", "latest").code == 0
+    late = run.says("deny", "latest", "landing/a@1", "--json")
+    assert (late.code, bool(late.json["refused"])) == (2, True)
+    run.wait_for_the_end()
+    assert Counter(recorded.event.kind for recorded in run.events())["landing.finished"] == 1
+
+
+def test_an_answer_that_the_engine_misses_as_it_leaves_wakes_another_one(tmp_path: Path) -> None:
+    run = Run(tmp_path, sleep_s=0.1)
+    notify = ("--set", 'notify.command="sleep 3"', "--set", 'notify.on=["approval.requested"]')
+    run.says(*run.words, "--detach", "--approval", "pr", *notify)
+    run.wait_for(lambda recorded: recorded.event.kind == "run.paused")
+    assert run.says("approve", "latest", "--json").json["refused"] == ""
+    run.wait_for_the_end()
+
+
+def test_a_pause_and_what_takes_it_back_before_any_engine_lives(tmp_path: Path) -> None:
+    run = Run(tmp_path, sleep_s=1)
+    run.says(*run.words, "--detach")
+    run.wait_for(in_shell)
+    assert kill_engines(tmp_path) == 1
+    assert [run.says(word, "latest").code for word in ("pause", "continue")] == [0, 0]
+    run.wait_for_the_end()
