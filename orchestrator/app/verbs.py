@@ -187,6 +187,8 @@ def _sound(state: RunState, settings: dict[str, Any]) -> dict[str, Any]:
     except ValidationError as error:
         first = error.errors()[0]
         raise UsageProblem(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    if state.run.recipe is None and not config.gate.checks():
+        raise UsageProblem("gate.command: a run without a gate could not be judged: name another command")
     if "roles" in settings:
         roles = with_absolute_scripts(config).model_dump(mode="json", by_alias=True)["roles"]
         return settings | {"roles": {name: roles[name] for name in settings["roles"]}}

@@ -5,8 +5,10 @@ import pytest
 from orchestrator.domain.event.landing import LandingStarted
 from orchestrator.domain.ids import CommitId, TaskId, TreeId
 from orchestrator.domain.state import unit_id
+from orchestrator.errors import UsageProblem
 from orchestrator.journal.journal import Journal, SystemClock
-from tests.running.goals import TWO, Bench
+from tests.running.goals import TWO, Bench, one
+from tests.running.projects import GATE_FLAGS
 
 pytestmark = pytest.mark.sandbox
 
@@ -26,3 +28,18 @@ async def test_a_landing_that_never_happened_and_whose_commit_git_pruned_is_made
     journal.close()
     again = await bench.resume(*TWO, budget={"calls": 50})
     assert (again.exit_code, again.state.open_intents) == (0, {}), again.error
+
+
+@pytest.mark.parametrize("change", [{"timeout_s": 601.0}, {"command": "python3 -m unittest  -v"}])
+async def test_a_gate_that_was_changed_between_two_engines_has_a_baseline_of_its_own(
+    bench: Bench, change: dict[str, object]
+) -> None:
+    await bench.run(*one("a"), budget={"calls": 3})
+    again = await bench.resume(*one("a"), budget={"calls": 50}, gate=GATE_FLAGS | change)
+    assert (again.exit_code, again.state.landed_units) == (0, {"a@1"}), again.error
+
+
+async def test_the_gate_cannot_be_taken_away_from_a_run(bench: Bench) -> None:
+    await bench.run(*one("a"), budget={"calls": 3})
+    with pytest.raises(UsageProblem, match="without a gate could not be judged"):
+        await bench.resume(*one("a"), budget={"calls": 50}, gate={"command": " "})
