@@ -186,3 +186,12 @@ async def _told(ended: Ended, session: str) -> str:
     ]
     brief: str = getattr(started, "brief").head  # noqa: B009
     return brief
+
+
+async def test_the_budget_that_is_spent_is_the_one_that_a_person_is_asked_to_raise(bench: Bench) -> None:
+    budget = {"usd": 50.0, "roles": {"worker": {"calls": 1}}}
+    ended = await bench.run(*one("a"), budget=budget, approval={"mode": "review", "budget_factor": 1.5})
+    assert question(ended) == "budget/roles/worker/calls=2"
+    say(bench, Approve(item=question(ended)))
+    again = await bench.resume(*one("a"))
+    assert (again.exit_code, again.state.overrides[0]) == (0, {"budget": {"roles": {"worker": {"calls": 2}}}})
