@@ -8,11 +8,13 @@ from orchestrator.app.verbs import Ended, tell
 from orchestrator.domain.command import Approve, Cancel, Command, Configure, Continue, Deny, Pause, Retry, Stop
 from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
 from orchestrator.domain.event.run import PrOpened
+from orchestrator.domain.event.work import ModelCalled
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.store import read_all
 from orchestrator.llm.script import ScriptedReply
+from tests.loopback.builders import reply
 from tests.running.goals import TWO, Bench, When, one, reason, status, task
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
@@ -195,3 +197,11 @@ async def test_the_budget_that_is_spent_is_the_one_that_a_person_is_asked_to_rai
     say(bench, Approve(item=question(ended)))
     again = await bench.resume(*one("a"))
     assert (again.exit_code, again.state.overrides[0]) == (0, {"budget": {"roles": {"worker": {"calls": 2}}}})
+
+
+async def test_a_call_that_is_to_be_tried_again_is_not_while_the_run_is_paused(bench: Bench) -> None:
+    down = reply(role="worker", task="a", error="unavailable")
+    items = [plans("root", {"key": "a"}), down, *task("a"), planner_ends(), judges()]
+    pause = When("model.failed", lambda _: say(bench, Pause()))
+    ended = await bench.run(*items, when=pause, retry={"tries": 3, "base_s": 1.0})
+    assert (ended.exit_code, len(events(ended, ModelCalled))) == (6, 2)
