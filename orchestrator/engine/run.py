@@ -49,6 +49,7 @@ class GoalRun:
         self._withdrawn: frozenset[TaskId] = frozenset()
         self._changed = anyio.Event()
         self._limit: LimitReached | None = None
+        self._budget = context.config.budget
         self._needed: PersonNeeded | None = None
         self._halted: set[Action] = set()
 
@@ -89,6 +90,9 @@ class GoalRun:
     def _wanted(self) -> list[Action]:
         if self._needed is not None:
             return []
+        if self._limit is not None and self._budget != self._context.config.budget:
+            self._limit = None  # somebody changed the budget meanwhile: it is tried again
+            self._halted.clear()
         settings = self._context.config.run
         bounds = Bounds(settings.max_workers, settings.max_attempts, finish_only=self._limit is not None)
         wanted = due(self._context.state, bounds, frozenset(self._busy) | self._halted)
@@ -104,7 +108,7 @@ class GoalRun:
                 async with self._context.pace.turn(action, self._context.state) as now:
                     await self._do(now)
         except LimitReached as limit:
-            self._limit = self._limit or limit
+            self._limit, self._budget = self._limit or limit, self._context.config.budget
             self._halted.add(action)
         except PersonNeeded as needed:
             self._needed = needed
