@@ -252,13 +252,21 @@ async def work(place: Place, watcher: Watcher | None = None) -> Ended:
 async def _execute(context: RunContext) -> None:
     if context.state.ended is None and not context.state.cancelled:
         await before_run(context)
-        try:
-            await carry_out(context)
-        except RunCancelled:
-            await Desk(context.journal, context.directory.inbox).take_all()
+        await _until_cancelled(context)
     if context.state.ended is None:
         await end_run(context, "cancelled", context.state.cancelled)
     await after_run(context)
+
+
+async def _until_cancelled(context: RunContext) -> None:
+    """Let the run go its way; on again where somebody has a task tried again as soon as the run was given up."""
+    is_cancelled = True
+    while is_cancelled and context.state.ended is None and not context.state.cancelled:
+        try:
+            await carry_out(context)
+            is_cancelled = False
+        except RunCancelled:
+            await Desk(context.journal, context.directory.inbox).take_all()
 
 
 async def carry_out(context: RunContext) -> None:

@@ -36,7 +36,7 @@ async def test_a_gate_that_was_changed_between_two_engines_has_a_baseline_of_its
 ) -> None:
     await bench.run(*one("a"), budget={"calls": 3})
     again = await bench.resume(*one("a"), budget={"calls": 50}, gate=GATE_FLAGS | change)
-    assert (again.exit_code, again.state.landed_units) == (0, {unit_id(TaskId("a"), 1)}), again.error
+    assert (again.exit_code, again.state.landed_units) == (0, frozenset({unit_id(TaskId("a"), 1)})), again.error
 
 
 async def test_the_gate_cannot_be_taken_away_from_a_run(bench: Bench) -> None:

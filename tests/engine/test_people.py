@@ -205,3 +205,14 @@ async def test_a_call_that_is_to_be_tried_again_is_not_while_the_run_is_paused(b
     pause = When("model.failed", lambda _: say(bench, Pause()))
     ended = await bench.run(*items, when=pause, retry={"tries": 3, "base_s": 1.0})
     assert (ended.exit_code, len(events(ended, ModelCalled))) == (6, 2)
+
+
+async def test_a_task_that_is_tried_again_right_after_the_run_was_given_up_is_worked_on(bench: Bench) -> None:
+    def change_of_mind(_: object) -> None:
+        say(bench, Cancel())
+        say(bench, Retry(task=TaskId("a")))
+
+    when = When("attempt.started", change_of_mind)
+    slow = writes("a", "b.txt", "b\n").model_copy(update={"delay_s": 30})
+    ended = await bench.run(plans("root", {"key": "a"}), slow, *task("a"), judges(), when=when)
+    assert (ended.exit_code, status(ended, "a")) == (3, TaskStatus.MERGED), ended.state.ended
