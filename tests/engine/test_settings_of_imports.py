@@ -10,7 +10,11 @@ from orchestrator.app.options import Options
 from orchestrator.app.verbs import resume, tell
 from orchestrator.config.effective import effective
 from orchestrator.config.model import Config
+from orchestrator.domain.approval import Approval
 from orchestrator.domain.command import Configure
+from orchestrator.domain.event.people import ApprovalRequested
+from orchestrator.errors import UsageProblem
+from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.states import read_state
 from tests.running.goals import TWO, Bench, one
 from tests.running.moving import Place
@@ -62,3 +66,14 @@ async def test_what_was_set_after_the_run_began_is_not_trusted_either(bench: Ben
     assert (config.hooks, config.notify.command, mark.exists()) == ((), "", False)
     assert config.roles.worker.variants["dear"].api_base == ""
     assert config.budget.calls == 3
+
+
+async def test_a_question_whose_yes_would_bring_a_hook_is_refused(bench: Bench) -> None:
+    ended = await bench.run(*one("a"), budget={"calls": 2})
+    settings = {"hooks": [hook(bench.root / "mark")]}
+    asked = Approval(item="landing/a@1", matter="landing", subject="a@1", title="land a@1", settings=settings)
+    journal = Journal(ended.directory.path, SystemClock())
+    await journal.append(ApprovalRequested(approval=asked))
+    journal.close()
+    with pytest.raises(UsageProblem, match="more than the budget"):
+        await moved(bench, elsewhere(bench))
