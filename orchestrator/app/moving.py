@@ -26,10 +26,13 @@ _NOT_RESUMED = {"state", "gc"}
 
 @dataclass(frozen=True)
 class Sent:
-    """An exported run, and the file or ref that it is in now."""
+    """An exported run, and the file or ref that it is in now. `left_behind` counts commands that no engine has taken:
+    they are no part of its history yet.
+    """
 
     exported: Exported
     place: str
+    left_behind: int = 0
 
 
 async def send(
@@ -48,7 +51,8 @@ async def send(
         file = target or scratch / "archive.tar.gz"
         exported = await export_run(repository.git, run, file, scratch, is_whole=is_whole)
         place = str(target) if target else await by_ref.store(repository.git, exported, file)
-    return Sent(exported, place)
+    waiting = await to_thread.run_sync(lambda: list(run.inbox.waiting()))
+    return Sent(exported, place, len(waiting))
 
 
 async def receive(options: Options, source: Path | None, ref: str | None, *, trust_settings: bool = False) -> Imported:

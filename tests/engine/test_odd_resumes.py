@@ -2,11 +2,14 @@
 
 import pytest
 
+from orchestrator.app.verbs import tell
+from orchestrator.domain.command import Approve
 from orchestrator.domain.event.landing import LandingStarted
 from orchestrator.domain.ids import CommitId, TaskId, TreeId
 from orchestrator.domain.state import unit_id
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.journal import Journal, SystemClock
+from tests.running.cli import orchestrate
 from tests.running.goals import TWO, Bench, one
 from tests.running.projects import GATE_FLAGS
 
@@ -43,3 +46,12 @@ async def test_the_gate_cannot_be_taken_away_from_a_run(bench: Bench) -> None:
     await bench.run(*one("a"), budget={"calls": 3})
     with pytest.raises(UsageProblem, match="without a gate could not be judged"):
         await bench.resume(*one("a"), budget={"calls": 50}, gate={"command": " "})
+
+
+async def test_an_export_tells_of_commands_that_it_leaves_behind(bench: Bench) -> None:
+    ended = await bench.run(*one("a"), approval={"mode": "pr"})
+    where = ("--repo", bench.repository, "--state", bench.root / "state")
+    assert orchestrate("run", "export", "latest", "without.tar", *where, cwd=bench.root).err == ""
+    tell(ended.directory, Approve(item=ended.state.waiting[0].approval.item))
+    told = orchestrate("run", "export", "latest", "with.tar", *where, cwd=bench.root)
+    assert (told.code, "warning: 1 commands that no engine has taken yet are not in it" in told.err) == (0, True)
