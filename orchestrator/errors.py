@@ -25,9 +25,16 @@ class UsageProblem(OrchestrateError):
 
 
 class LimitReached(OrchestrateError):
-    """A budget or time limit ended the run; it can be resumed with a larger one."""
+    """A budget or time limit ended the run; it can be resumed with a larger one.
+
+    `place` is where under [budget] that limit stands: () for the run's own, None where no larger one would help.
+    """
 
     exit_code = 5
+
+    def __init__(self, told: str, place: tuple[str, ...] | None = None) -> None:
+        super().__init__(told)
+        self.place = place
 
 
 class OutOfBudget(OrchestrateError):

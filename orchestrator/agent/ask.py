@@ -54,8 +54,6 @@ class Asker:
             ModelError: no configured model will answer this request.
             ProviderDown: none did within the policy's bounds.
         """
-        if self._ledger.state.held is not None:
-            raise Paused(f"{self._ledger.state.held}; go on with: orchestrate continue {self._ledger.state.run.run}")
         tries = _JournaledTries(self._client, self._ledger, self._budget, self._price, spec.prompt)
         asking = Asking(self._providers, self._policy, tries.failed, self._switches.answered)
         return await complete_with_fallbacks(tries, spec.requests(turn, messages), asking)
@@ -83,6 +81,7 @@ class _JournaledTries:
         reserved = await self._budget.reserve(self._ledger.state, request, price)
         self._holds = True
         try:
+            self._require_going()
             reply = await self._complete(request, reserved)
         except ModelError:
             raise  # the reservation stands until `failed` has recorded the failure
@@ -91,6 +90,12 @@ class _JournaledTries:
             raise
         self._release()
         return reply
+
+    def _require_going(self) -> None:
+        """Each try asks: the one before it may have been long ago, and so may the wait for room in the budget."""
+        state = self._ledger.state
+        if state.held is not None:
+            raise Paused(f"{state.held}; go on with: orchestrate continue {state.run.run}")
 
     async def _complete(self, request: Request, reserved: Usage) -> Reply:
         called = ModelCalled(

@@ -26,10 +26,13 @@ _NOT_RESUMED = {"state", "gc"}
 
 @dataclass(frozen=True)
 class Sent:
-    """An exported run, and the file or ref that it is in now."""
+    """An exported run, and the file or ref that it is in now. `left_behind` counts commands that no engine has taken:
+    they are no part of its history yet.
+    """
 
     exported: Exported
     place: str
+    left_behind: int = 0
 
 
 async def send(
@@ -48,7 +51,8 @@ async def send(
         file = target or scratch / "archive.tar.gz"
         exported = await export_run(repository.git, run, file, scratch, is_whole=is_whole)
         place = str(target) if target else await by_ref.store(repository.git, exported, file)
-    return Sent(exported, place)
+    waiting = await to_thread.run_sync(lambda: list(run.inbox.waiting()))
+    return Sent(exported, place, len(waiting))
 
 
 async def receive(options: Options, source: Path | None, ref: str | None, *, trust_settings: bool = False) -> Imported:
@@ -71,7 +75,7 @@ async def receive(options: Options, source: Path | None, ref: str | None, *, tru
 
 
 def own_instead(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """This user's own values for what must not come from somebody else with a run.
+    """The settings that hold instead of those that came with a run: this user's own for what is not somebody else's.
 
     Those are what runs or reaches out as the user (hooks, notifications, pushes), what the sandbox shows of this
     machine, and where model calls and their keys go.
@@ -83,14 +87,15 @@ def own_instead(settings: Mapping[str, Any]) -> dict[str, Any]:
         roles[name] = place | {"variants": dict.fromkeys(theirs.get("variants", {}), place)}
         if not theirs.get("variants"):
             del roles[name]["variants"]
-    kept = {key: own[key] for key in ("hooks", "notify", "hands")}
-    return kept | {"pr": {"push": own["pr"]["push"]}, "roles": roles}
+    own_tables = {key: own[key] for key in ("hooks", "notify", "hands")}
+    others = {key: value for key, value in settings.items() if key not in own_tables}
+    return merged(others, {"pr": {"push": own["pr"]["push"]}, "roles": roles}) | own_tables
 
 
 def foreign_settings(settings: Mapping[str, Any], *, trust_settings: bool = False) -> tuple[str, ...]:
     """What a resume would work with although only users may set it, and this one has not: `key = value`."""
     if not trust_settings:
-        settings = merged(settings, own_instead(settings))
+        settings = own_instead(settings)
     own = dict(leaves(load(None).config.model_dump(mode="json", by_alias=True)))
     found = ((key, value) for key, value in leaves(settings) if is_for_users_alone(key) and key[0] not in _NOT_RESUMED)
     return tuple(f"{dotted(key)} = {json.dumps(value)}" for key, value in found if own.get(key) != value)

@@ -201,6 +201,8 @@ def _sound(state: RunState, settings: dict[str, Any]) -> dict[str, Any]:
     except ValidationError as error:
         first = error.errors()[0]
         raise UsageProblem(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    if state.run.recipe is None and not config.gate.checks():
+        raise UsageProblem("gate.command: a run without a gate could not be judged: name another command")
     if "roles" in settings:
         roles = with_absolute_scripts(config).model_dump(mode="json", by_alias=True)["roles"]
         return settings | {"roles": {name: roles[name] for name in settings["roles"]}}
@@ -264,14 +266,21 @@ async def work(place: Place, watcher: Watcher | None = None) -> Ended:
 async def _execute(context: RunContext) -> None:
     if context.state.ended is None and not context.state.cancelled:
         await before_run(context)
-    while context.state.ended is None and not context.state.cancelled:
-        try:
-            await carry_out(context)
-        except RunCancelled:  # goes on if what was sent after that has a task tried again after all
-            await Desk(context.journal, context.directory.inbox).take_all()
+        await _until_cancelled(context)
     if context.state.ended is None:
         await end_run(context, "cancelled", context.state.cancelled)
     await after_run(context)
+
+
+async def _until_cancelled(context: RunContext) -> None:
+    """Let the run go its way; on again where somebody has a task tried again as soon as the run was given up."""
+    is_cancelled = True
+    while is_cancelled and context.state.ended is None and not context.state.cancelled:
+        try:
+            await carry_out(context)
+            is_cancelled = False
+        except RunCancelled:
+            await Desk(context.journal, context.directory.inbox).take_all()
 
 
 async def carry_out(context: RunContext) -> None:

@@ -207,7 +207,7 @@ def _send(place: Place, state: RunState, command: Command, *, wake: bool, as_jso
         print_object({"schema": "orchestrate.command/1", **names, "taken": outcome is not None, "refused": outcome})
     elif not outcome:
         say(f"{command.do}: {told}")
-        if wake and outcome == "" and is_live(place.directory):
+        if wake and is_live(place.directory):
             say(f"run {place.directory.run} goes on in the background; see: orchestrate status {place.directory.run}")
     if outcome:
         raise UsageProblem(outcome)

@@ -45,6 +45,11 @@ def export(run: str, file: Path | None, as_ref: bool, whole: bool, force: bool, 
         return
     manifest = sent.exported.manifest
     print_lines([f"run {manifest.run}: {manifest.events} events, {size_text(sent.exported.size)} in {sent.place}"])
+    if sent.left_behind:
+        say(
+            f"warning: {sent.left_behind} commands that no engine has taken yet are not in it (see: orchestrate inbox "
+            f"{manifest.run}): give them again where the run goes on"
+        )
     if manifest.missing:
         say(f"warning: {len(manifest.missing)} blobs that the journal names are lost or damaged here, so it lacks them")
 

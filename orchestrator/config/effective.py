@@ -22,12 +22,12 @@ class LiveConfig:
 
     def __init__(self, state: RunState) -> None:
         self._state = state
-        self._changes = -1
+        self._changes: tuple[dict[str, Any], ...] | None = None
         self._config: Config | None = None
 
     @property
     def now(self) -> Config:
         """The configuration as it stands."""
-        if self._config is None or self._changes != len(self._state.overrides):
-            self._config, self._changes = effective(self._state), len(self._state.overrides)
+        if self._config is None or self._changes is not self._state.overrides:
+            self._config, self._changes = effective(self._state), self._state.overrides
         return self._config

@@ -56,6 +56,7 @@ class Accounts:
             state.at_risk_by_role.get(role, NOTHING),
             self._reserved(lambda called: called.role == role),
             state.call_s_by_role.get(role, 0.0),
+            place=("roles", role),
         )
 
     def model(self, model: str, held_back: float = 0.0) -> Account:
@@ -68,6 +69,7 @@ class Accounts:
             state.at_risk_by_model.get(model, NOTHING),
             self._reserved(lambda called: called.model == model),
             state.call_s_by_model.get(model, 0.0),
+            place=("models", model),
         )
 
     def node(self, task: TaskId) -> Account:

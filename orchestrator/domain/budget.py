@@ -86,6 +86,8 @@ class Account:
     is_task: bool = False
     is_given: bool = False
     """Whether the limit in USD is a planner's, who cannot know which models have a price."""
+    place: tuple[str, ...] = ()
+    """Where under [budget] the limit of the run, a role or a model stands."""
 
     @property
     def booked(self) -> Usage:

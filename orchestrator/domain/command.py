@@ -80,10 +80,14 @@ class Retry(_Told):
 
 
 class Configure(_Told):
-    """Change settings of the run from now on: nested values as in config.toml."""
+    """Change settings of the run from now on: nested values as in config.toml.
+
+    With `is_all` they are all that holds: nothing counts any more that was set before, not even hooks.
+    """
 
     do: Literal["configure"] = "configure"
     settings: dict[str, Any]
+    is_all: bool = False
 
 
 Command = Annotated[

@@ -80,6 +80,9 @@ def obey(state: RunState, command: Command, by: str) -> None:
             _cancel(state, command, by)
         case Retry():
             _retry(state, command)
+        case Configure(is_all=True):
+            state.started = state.run.model_copy(update={"settings": {}})
+            state.overrides = (command.settings,)
         case Configure():
             state.overrides = (*state.overrides, command.settings)
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from math import ceil
 
 from pathspec import GitIgnoreSpec
 
 from orchestrator.config.model import ApprovalSettings
 from orchestrator.domain.approval import Answered, Approval, Matter
+from orchestrator.domain.budget import Limit
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.engine.context import RunContext
@@ -79,20 +81,29 @@ def radius(settings: ApprovalSettings, paths: Sequence[str], lines: int) -> list
 
 
 def budget_question(context: RunContext, limit: LimitReached) -> Approval | None:
-    """Whether a spent budget may be larger; None where nobody is asked that."""
-    settings, budget = context.config.approval, context.config.budget
-    if settings.mode != "review" or settings.budget_factor <= 1:
+    """Whether the budget that is spent may be larger; None where nobody is asked that."""
+    settings = context.config.approval
+    if settings.mode != "review" or settings.budget_factor <= 1 or limit.place is None:
         return None
-    limits = budget.model_dump(include={"usd", "tokens", "calls"})
-    raised = {name: type(value)(value * settings.budget_factor) for name, value in limits.items() if value}
-    if not raised:
-        return None
-    title = "raise the budget to " + ", ".join(f"{value:g} {name}" for name, value in raised.items())
+    table = context.config.budget.model_dump()
+    for key in limit.place:
+        table = table[key]
+    limits = {name: table[name] for name in Limit.model_fields if table[name]}
+    raised = {name: _times(value, settings.budget_factor) for name, value in limits.items()}
+    changed: dict[str, object] = dict(raised)
+    for key in reversed(limit.place):
+        changed = {key: changed}
+    whose = "".join(f" of {key}" for key in limit.place[1:])
     return question(
         context,
         "budget",
-        ", ".join(f"{value:g}{name}" for name, value in raised.items()),
-        title,
+        "/".join((*limit.place, "+".join(f"{name}={value:.15g}" for name, value in raised.items()))),
+        f"raise the budget{whose} to " + ", ".join(f"{value:,.15g} {name}" for name, value in raised.items()),
         [str(limit)],
-        settings={"budget": raised},
+        settings={"budget": changed},
     )
+
+
+def _times(value: float, factor: float) -> float:
+    """A count stays one, and grows."""
+    return ceil(value * factor) if isinstance(value, int) else value * factor

@@ -9,6 +9,7 @@ from anyio import to_thread
 from pydantic import ValidationError
 
 from orchestrator.config.effective import effective
+from orchestrator.config.model import Config
 from orchestrator.crash import crash_point
 from orchestrator.domain.command import Approve, Cancel, Command, Configure, Deny, Sent, Stop
 from orchestrator.domain.commanded import refusal
@@ -94,7 +95,7 @@ def _invalid(state: RunState, command: Command) -> str:
     if not isinstance(command, Configure):
         return ""
     try:
-        effective(state, command.settings)
+        Config.model_validate(command.settings) if command.is_all else effective(state, command.settings)
     except ValidationError as error:
         first = error.errors()[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

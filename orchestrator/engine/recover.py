@@ -14,6 +14,7 @@ from orchestrator.domain.event.work import ModelCalled
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.push import has_arrived
 from worktrees.merge import is_ancestor
+from worktrees.packs import existing
 from worktrees.refs import sweep_ref_locks
 
 
@@ -46,5 +47,8 @@ async def _settled(context: RunContext, intent: Intent) -> Event:
 
 
 async def _has_landed(context: RunContext, landing: LandingStarted) -> bool:
-    tip = await context.branch.tip(landed=None)
-    return tip is not None and await is_ancestor(context.repository.git, landing.new, tip)
+    """No, where git has pruned the commit: the branch would have kept it."""
+    git, tip = context.repository.git, await context.branch.tip(landed=None)
+    if tip is None or not await existing(git, [landing.new]):
+        return False
+    return await is_ancestor(git, landing.new, tip)

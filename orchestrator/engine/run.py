@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import anyio
 from anyio.abc import TaskGroup
 
-from orchestrator.domain.command import Cancel, Command, Configure, Continue, Retry
+from orchestrator.domain.command import Cancel, Command, Retry
 from orchestrator.domain.commanded import below
 from orchestrator.domain.contract import IterationVerdict
 from orchestrator.domain.event.run import Outcome
@@ -49,6 +49,7 @@ class GoalRun:
         self._withdrawn: frozenset[TaskId] = frozenset()
         self._changed = anyio.Event()
         self._limit: LimitReached | None = None
+        self._budget = context.config.budget
         self._needed: PersonNeeded | None = None
         self._halted: set[Action] = set()
 
@@ -90,6 +91,9 @@ class GoalRun:
     def _wanted(self) -> list[Action]:
         if self._needed is not None:
             return []
+        if self._limit is not None and self._budget != self._context.config.budget:
+            self._limit = None  # somebody changed the budget meanwhile: it is tried again
+            self._halted.clear()
         settings = self._context.config.run
         bounds = Bounds(settings.max_workers, settings.max_attempts, finish_only=self._limit is not None)
         wanted = due(self._context.state, bounds, frozenset(self._busy) | self._halted)
@@ -105,7 +109,7 @@ class GoalRun:
                 async with self._context.pace.turn(action, self._context.state) as now:
                     await self._do(now)
         except LimitReached as limit:
-            self._limit = self._limit or limit
+            self._limit, self._budget = self._limit or limit, self._context.config.budget
             self._halted.add(action)
         except Paused:
             pass  # due again when the run is continued; until then nothing is
@@ -124,20 +128,12 @@ class GoalRun:
         asked = budget_question(self._context, limit)
         if asked is None or (await ask(self._context, asked)).decision != "approve":
             raise limit
-        self._go_on()
-
-    def _go_on(self) -> None:
-        """Forget what kept the run from going on: somebody has changed that."""
-        self._limit, self._needed = None, None
-        self._halted.clear()
 
     @asynccontextmanager
     async def _withdraw(self, command: Command) -> AsyncIterator[None]:
         """Stop what is being done about tasks that a person cancels or has tried again, and begin nothing meanwhile."""
         if not isinstance(command, Cancel | Retry) or command.task is None:
             yield
-            if isinstance(command, Configure | Continue):
-                self._go_on()
             return
         state = self._context.state
         concerned = below(state, state.tasks[command.task]) if command.task in state.tasks else ()

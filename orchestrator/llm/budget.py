@@ -67,4 +67,6 @@ class Budget:
 def _stop(refusal: Refusal) -> LimitReached | OutOfBudget:
     if refusal.is_unpriced:
         return LimitReached(f"{refusal.reason}: {_UNPRICED}")
-    return OutOfBudget(refusal.reason) if refusal.account.is_task else LimitReached(f"{refusal.reason}: {_GO_ON}")
+    if refusal.account.is_task:
+        return OutOfBudget(refusal.reason)
+    return LimitReached(f"{refusal.reason}: {_GO_ON}", refusal.account.place)

@@ -74,6 +74,8 @@ def _require_consistent(manifest: Manifest, history: History, archive: Path) -> 
     told = (manifest.run, manifest.base, manifest.branch, manifest.is_ended)
     if started is None or not is_gapless or told != (started.run, started.base, started.branch, bool(state.ended)):
         raise UsageProblem(f"{archive} cannot be imported: its manifest and its journal are not of the same run")
+    if any(one.approval.settings.keys() - {"budget"} for one in state.waiting):
+        raise UsageProblem(f"{archive} cannot be imported: a question in it would change more than the budget by a yes")
     if not _is_branch_of(manifest):
         raise UsageProblem(
             f"{archive} cannot be imported: {manifest.branch!r} is no name that orchestrate gives a PR branch, so it "

@@ -14,7 +14,9 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from anyio import to_thread
+from pydantic import ValidationError
 
+from orchestrator.config.effective import effective
 from orchestrator.domain.command import Configure, Sent
 from orchestrator.errors import JournalProblem, PersonNeeded, UsageProblem
 from orchestrator.hands.session import open_session
@@ -34,7 +36,10 @@ How = Literal["new", "continued", "unchanged"]
 
 @dataclass(frozen=True)
 class Imported:
-    """A run that is here now. `moved` are the refs that were made or moved; `how` is what became of its journal."""
+    """A run that is here now, and the settings that it came with.
+
+    `moved` are the refs that were made or moved; `how` is what became of its journal.
+    """
 
     manifest: Manifest
     directory: RunDirectory
@@ -44,7 +49,7 @@ class Imported:
 
 
 Instead = Callable[[Mapping[str, Any]], dict[str, Any]]
-"""Which settings are to hold instead of those that came with a run."""
+"""The settings that are to hold instead of those that came with a run."""
 
 
 async def import_run(
@@ -59,6 +64,7 @@ async def import_run(
     """
     with _staging(state) as place:
         arrived = await examine(repository, archive, place)
+        settings = _settings(arrived, archive)
         directory = state.run(arrived.manifest.run)
         await to_thread.run_sync(_how, directory, arrived.journal)  # refused before even a lock file is made
         await _moves(repository, arrived)
@@ -66,9 +72,9 @@ async def import_run(
             how = await to_thread.run_sync(_how, directory, arrived.journal)
             moves = await _moves(repository, arrived)
             if instead and how != "unchanged":
-                _change_settings(directory, instead(arrived.history.state.run.settings))
+                _change_settings(directory, instead(settings))
             moved = await _put_in_place(repository, arrived, directory, how, moves)
-    return Imported(arrived.manifest, directory, how, moved, arrived.history.state.run.settings)
+    return Imported(arrived.manifest, directory, how, moved, settings)
 
 
 @contextmanager
@@ -161,9 +167,19 @@ async def _put_in_place(
     return tuple(sorted(moves))
 
 
+def _settings(arrived: Arrived, archive: Path) -> dict[str, Any]:
+    """All settings of the run as they stood at last."""
+    try:
+        return effective(arrived.history.state).model_dump(mode="json", by_alias=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+        raise UsageProblem(f"{archive} cannot be imported: the run's settings are not sound ({problem})") from error
+
+
 def _change_settings(directory: RunDirectory, settings: dict[str, Any]) -> None:
     """Leave a command that the next engine takes before it does anything else; it is there before the journal is."""
-    command = Configure(settings=settings)
+    command = Configure(settings=settings, is_all=True)
     directory.inbox.send(Sent(key=uuid4().hex, at=datetime.now(UTC), by="run import", command=command))
 
 

@@ -1,18 +1,22 @@
 """Budgets of tasks, and what a spent budget of the run leaves standing."""
 
+import threading
 from decimal import Decimal
 
 import pytest
 
+from orchestrator.app.verbs import tell
 from orchestrator.domain.attempt import Exit
+from orchestrator.domain.command import Configure
 from orchestrator.domain.event.work import PlanRefused
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import LimitReached
+from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.store import read_all
 from orchestrator.llm.script import ScriptedReply
 from tests.running.cli import orchestrate
-from tests.running.goals import Bench, reason, status, task
+from tests.running.goals import Bench, When, reason, status, task
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
 
@@ -102,6 +106,26 @@ async def test_what_was_finished_when_the_budget_ran_out_is_judged_and_landed_be
     assert ended.state.spent.cost_usd <= Decimal("0.60")
     again = await bench.resume(*items, budget={"usd": 5.0})
     assert (again.exit_code, status(again, "b"), again.state.possibly_billed) == (0, TaskStatus.MERGED, 0)
+
+
+async def test_a_budget_that_is_raised_while_others_still_work_is_gone_on_with_at_once(bench: Bench) -> None:
+    items = [
+        plans("root", {"key": "a"}, {"key": "b"}),
+        dear(writes("a", "a.txt", "a\n").model_copy(update={"delay_s": 0.5}), usd="1"),
+        *task("a")[1:],
+        writes("b", "b.txt", "b\n").model_copy(update={"delay_s": 2.0}),
+        *task("b")[1:],
+        planner_ends(),
+        judges(),
+    ]
+
+    def say_later(_: object) -> None:
+        (run,) = bench.root.glob("state/*/runs/*")
+        raised = Configure(settings={"budget": {"usd": 50.0}})
+        threading.Timer(0.3, tell, (RunDirectory(run), raised)).start()
+
+    ended = await bench.run(*items, budget={"usd": 1.0}, when=When("snapshot.taken", say_later))
+    assert (ended.exit_code, status(ended, "a")) == (0, TaskStatus.MERGED), ended.error
 
 
 def dear(item: ScriptedReply, *, tokens: int = 0, usd: str = "0") -> ScriptedReply:

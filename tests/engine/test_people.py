@@ -8,11 +8,13 @@ from orchestrator.app.verbs import Ended, tell
 from orchestrator.domain.command import Approve, Cancel, Command, Configure, Continue, Deny, Pause, Retry, Stop
 from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
 from orchestrator.domain.event.run import PrOpened
+from orchestrator.domain.event.work import ModelCalled
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.store import read_all
 from orchestrator.llm.script import ScriptedReply
+from tests.loopback.builders import reply
 from tests.running.goals import TWO, Bench, When, one, reason, status, task
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
@@ -212,3 +214,31 @@ async def test_only_a_person_adds_to_the_contract_what_the_judge_misses_in_it(be
     again = await bench.resume(*begun, *more)
     assert (again.exit_code, again.state.iteration) == (0, 2)
     assert again.state.contract and again.state.contract.criteria[-1].id == "docs"
+
+
+async def test_the_budget_that_is_spent_is_the_one_that_a_person_is_asked_to_raise(bench: Bench) -> None:
+    budget = {"usd": 50.0, "roles": {"worker": {"calls": 1}}}
+    ended = await bench.run(*one("a"), budget=budget, approval={"mode": "review", "budget_factor": 1.5})
+    assert question(ended) == "budget/roles/worker/calls=2"
+    say(bench, Approve(item=question(ended)))
+    again = await bench.resume(*one("a"))
+    assert (again.exit_code, again.state.overrides[0]) == (0, {"budget": {"roles": {"worker": {"calls": 2}}}})
+
+
+async def test_a_call_that_is_to_be_tried_again_is_not_while_the_run_is_paused(bench: Bench) -> None:
+    down = reply(role="worker", task="a", error="unavailable")
+    items = [plans("root", {"key": "a"}), down, *task("a"), planner_ends(), judges()]
+    pause = When("model.failed", lambda _: say(bench, Pause()))
+    ended = await bench.run(*items, when=pause, retry={"tries": 3, "base_s": 1.0})
+    assert (ended.exit_code, len(events(ended, ModelCalled))) == (6, 2)
+
+
+async def test_a_task_that_is_tried_again_right_after_the_run_was_given_up_is_worked_on(bench: Bench) -> None:
+    def change_of_mind(_: object) -> None:
+        say(bench, Cancel())
+        say(bench, Retry(task=TaskId("a")))
+
+    when = When("attempt.started", change_of_mind)
+    slow = writes("a", "b.txt", "b\n").model_copy(update={"delay_s": 30})
+    ended = await bench.run(plans("root", {"key": "a"}), slow, *task("a"), planner_ends(), judges(), when=when)
+    assert (ended.exit_code, status(ended, "a")) == (0, TaskStatus.MERGED), ended.state.ended

@@ -1,0 +1,79 @@
+"""What an imported run may not bring along: somebody else's programs, directories and endpoints."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.app.moving import receive, send
+from orchestrator.app.options import Options
+from orchestrator.app.verbs import resume, tell
+from orchestrator.config.effective import effective
+from orchestrator.config.model import Config
+from orchestrator.domain.approval import Approval
+from orchestrator.domain.command import Configure
+from orchestrator.domain.event.people import ApprovalRequested
+from orchestrator.errors import UsageProblem
+from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.journal.states import read_state
+from tests.running.goals import TWO, Bench, one
+from tests.running.moving import Place
+from tests.running.projects import git
+
+pytestmark = pytest.mark.sandbox
+
+
+def elsewhere(bench: Bench) -> Place:
+    """A clone on which the run is gone on with."""
+    clone = bench.root / "clone"
+    git(bench.repository, "clone", "-q", bench.repository.as_uri(), str(clone))
+    return Place(clone, Options(clone, {"state": {"dir": str(bench.root / "there")}}))
+
+
+async def moved(bench: Bench, place: Place, *, trust_settings: bool = False) -> Config:
+    """The settings with which the latest run is gone on with elsewhere."""
+    archive = bench.root / "run.tar"
+    await send(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), "latest", archive)
+    imported = await receive(place.options, archive, None, trust_settings=trust_settings)
+    await resume(place.options, None)
+    return effective(read_state(imported.directory.journal))
+
+
+def hook(mark: Path) -> dict[str, Any]:
+    return {"on": ["before_run", "after_run"], "run": f"touch {mark}", "trusted": True}
+
+
+@pytest.mark.parametrize("trust_settings", [False, True])
+async def test_hooks_that_came_with_a_run_act_only_if_its_settings_are_trusted(
+    bench: Bench, trust_settings: bool
+) -> None:
+    mark = bench.root / "mark"
+    await bench.run(*TWO, budget={"calls": 2}, hooks=[hook(mark)])
+    mark.unlink()
+    place = elsewhere(bench)
+    config = await moved(bench, place, trust_settings=trust_settings)
+    assert (len(config.hooks), mark.exists()) == (trust_settings, trust_settings)
+
+
+async def test_what_was_set_after_the_run_began_is_not_trusted_either(bench: Bench) -> None:
+    ended = await bench.run(*one("a"), budget={"calls": 2})
+    mark, worker = bench.root / "mark", {"variants": {"dear": {"api_base": "http://127.0.0.1:9/", "model": "x/y"}}}
+    later: dict[str, Any] = {"hooks": [hook(mark)], "roles": {"worker": worker}, "notify": {"command": f"touch {mark}"}}
+    tell(ended.directory, Configure(settings=later))
+    ended = await bench.resume(*one("a"), budget={"calls": 3})
+    mark.unlink()
+    config = await moved(bench, elsewhere(bench))
+    assert (config.hooks, config.notify.command, mark.exists()) == ((), "", False)
+    assert config.roles.worker.variants["dear"].api_base == ""
+    assert config.budget.calls == 3
+
+
+async def test_a_question_whose_yes_would_bring_a_hook_is_refused(bench: Bench) -> None:
+    ended = await bench.run(*one("a"), budget={"calls": 2})
+    settings = {"hooks": [hook(bench.root / "mark")]}
+    asked = Approval(item="landing/a@1", matter="landing", subject="a@1", title="land a@1", settings=settings)
+    journal = Journal(ended.directory.path, SystemClock())
+    await journal.append(ApprovalRequested(approval=asked))
+    journal.close()
+    with pytest.raises(UsageProblem, match="more than the budget"):
+        await moved(bench, elsewhere(bench))
