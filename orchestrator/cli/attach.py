@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Literal
 
 from orchestrator.app.detached import start_engine
 from orchestrator.app.verbs import tell
@@ -22,6 +23,7 @@ from orchestrator.journal.lock import holder
 from orchestrator.journal.store import Store
 
 _POLL_S = 0.1
+_How = Literal["drain", "interrupt", "terminate"]
 
 
 class Detached(Exception):
@@ -62,8 +64,7 @@ def work_on(place: Place) -> RunState:
     if is_live(place.directory):
         raise _locked(place)
     with opened(place.directory) as store, watching() as watcher:
-        engine = start_engine(place)
-        state = _Follower(place, store, watcher).follow(engine)
+        engine, state = _Follower(place, store, watcher).follow()
     if engine.returncode == RunLocked.exit_code and (state.ended or state.paused) is None:
         raise _locked(place)
     if (state.ended or state.paused) is None or (engine.returncode or 0) < 0:
@@ -83,18 +84,25 @@ class _Follower:
         self._watcher = watcher
         self._state = RunState()
         self._interrupts = 0
-
-    def follow(self, engine: "subprocess.Popen[bytes]") -> RunState:
-        for recorded in self._store.read():
+        self._engine: int | None = None
+        self._early: list[tuple[_How, str]] = []
+        for recorded in store.read():
             advance(self._state, recorded)
         self._state.paused = None  # of an earlier engine
+
+    def follow(self) -> tuple["subprocess.Popen[bytes]", RunState]:
+        """Start an engine and follow it to its end; gives it and the state then."""
         self._watcher.opened(self._state)
         with self._signals():
+            engine = start_engine(self._place)
+            self._engine = engine.pid
+            for how, by in self._early:
+                self._stop(how, by)
             while True:
                 has_ended = engine.poll() is not None
                 self._read_on()
                 if has_ended:
-                    return self._state
+                    return engine, self._state
                 time.sleep(_POLL_S)
 
     def _read_on(self) -> None:
@@ -120,10 +128,16 @@ class _Follower:
         self._interrupts += 1
         if self._interrupts > 2:
             raise Detached(self._place, has_terminal=True)
-        tell(self._place.directory, Stop(how="drain" if self._interrupts == 1 else "interrupt"), by="Ctrl-C")
+        self._stop("drain" if self._interrupts == 1 else "interrupt", "Ctrl-C")
 
     def _terminated(self, _number: int, _frame: FrameType | None) -> None:
-        tell(self._place.directory, Stop(how="terminate"), by="SIGTERM")
+        self._stop("terminate", "SIGTERM")
+
+    def _stop(self, how: _How, by: str) -> None:
+        if self._engine is None:
+            self._early.append((how, by))  # it is only being started
+            return
+        tell(self._place.directory, Stop(how=how, process=self._engine), by=by)
 
     def _hung_up(self, _number: int, _frame: FrameType | None) -> None:
         raise Detached(self._place, has_terminal=False)

@@ -56,6 +56,8 @@ class Stop(_Told):
 
     do: Literal["stop"] = "stop"
     how: Literal["drain", "interrupt", "terminate"] = "drain"
+    process: int | None = None
+    """The engine that is meant; one that only starts acts on it too."""
 
 
 class Cancel(_Told):

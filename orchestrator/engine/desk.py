@@ -1,5 +1,6 @@
 """The desk: takes commands from the run's inbox while the engine works, and books what became of each."""
 
+import os
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -53,8 +54,10 @@ class Desk:
             await anyio.sleep(_POLL_S)
 
     async def take_all(self) -> None:
-        """Take what was sent while no engine lived."""
+        """Take what was sent while no engine lived; a stop that is meant for this one is left for `watch`."""
         for path, sent in await to_thread.run_sync(lambda: list(self._inbox.waiting())):
+            if isinstance(sent.command, Stop) and sent.command.process == os.getpid():
+                continue
             late = "the engine that it was meant for had ended" if isinstance(sent.command, Stop) else ""
             await self._take(path, sent, late)
         await self._expire()

@@ -1,5 +1,7 @@
 """Commands given from other shells at moments when they nearly miss the engine."""
 
+import signal
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -42,3 +44,13 @@ def test_a_pause_and_what_takes_it_back_before_any_engine_lives(tmp_path: Path) 
     assert kill_engines(tmp_path) == 1
     assert [run.says(word, "latest").code for word in ("pause", "continue")] == [0, 0]
     run.wait_for_the_end()
+
+
+def test_a_terminal_that_is_told_to_stop_while_its_engine_starts_stops_it(tmp_path: Path) -> None:
+    run = Run(tmp_path, sleep_s=20)
+    terminal = run.begin(*run.words)
+    while not list(tmp_path.glob("state/*/runs/*/engine.log")):
+        time.sleep(0.01)
+    terminal.send_signal(signal.SIGTERM)
+    terminal.communicate(timeout=60)
+    assert terminal.returncode == 143
