@@ -44,11 +44,13 @@ from orchestrator.errors import (
     OrchestrateError,
     Replaced,
     RunCancelled,
+    RunLocked,
     UsageProblem,
     as_ours,
 )
 from orchestrator.hands.local import local_hands
 from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.journal.lock import holder
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.states import read_state
 from orchestrator.llm.router import ModelRouter
@@ -156,10 +158,15 @@ def to_be_resumed(options: Options, wanted: str | None) -> tuple[Place, RunState
 
     Raises:
         UsageProblem: there is no such run, or the settings are wrong.
+        RunLocked: an engine works on it, which has been told of the settings.
     """
     place, state = find_run(options, wanted)
     settings = {key: value for key, value in options.flags.items() if key != "state"}
     after = foreseen(place, state)
+    if settings and (working := holder(place.directory.path)) is not None:
+        tell(place.directory, Configure(settings=_sound(state, settings)))
+        told = f"run {place.directory.run} is being worked on by {working}, which takes the settings given here"
+        raise RunLocked(told)
     if after.ended is None and after.held is not None:
         tell(place.directory, Continue())
     if after.ended is None and settings:

@@ -42,7 +42,7 @@ class Inbox:
         for path in self._files():
             try:
                 yield path, Sent.model_validate_json(path.read_bytes())
-            except FileNotFoundError:
+            except (FileNotFoundError, PermissionError):
                 continue
             except ValidationError:
                 path.rename(path.with_suffix(".unreadable"))

@@ -163,3 +163,13 @@ def test_an_engine_that_dies_is_told_of_with_its_log_and_the_way_on(tmp_path: Pa
     assert "the engine ended without a word (signal 9)" in said
     assert "orchestrate resume" in said
     assert run.says("resume", "--json").json["outcome"] == "done"
+
+
+def test_a_larger_budget_reaches_a_run_that_is_being_worked_on(tmp_path: Path) -> None:
+    run = Run(tmp_path, sleep_s=3)
+    run.says(*run.words, "--detach", "--set", "budget.calls=3", "--set", "budget.reserve=0")
+    run.wait_for(in_shell)
+    told = run.says("resume", "--set", "budget.calls=50")
+    assert told.code == 8
+    assert "which takes the settings given here" in told.err
+    run.wait_for_the_end()
