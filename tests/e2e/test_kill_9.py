@@ -22,7 +22,7 @@ from tests.running.projects import shop, tree_at
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(300)]
 
 DEMO = Path(__file__).parents[2] / "orchestrator" / "demo"
-KILLS = int(os.environ.get("KILL_MOMENTS", "4"))
+KILLS = int(os.environ.get("KILL_MOMENTS", "3"))
 
 
 def migration(place: Path) -> Start:

@@ -14,7 +14,7 @@ from tests.running.serving import model_server, model_words, stats
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(300)]
 
 DEMO = Path(__file__).parents[2] / "orchestrator" / "demo"
-MOMENTS = int(os.environ.get("KILL_MOMENTS", "2"))
+MOMENTS = int(os.environ.get("KILL_MOMENTS", "1"))
 SCRIPTS = (DEMO / "goal.toml", DEMO / "goal-strong.toml")
 
 
