@@ -2,87 +2,21 @@
 
 import os
 import signal
-import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.event import Recorded
-from orchestrator.domain.event.work import ToolCalled
-from orchestrator.journal.store import read_all
-from tests.running.cli import COMMAND, Finished, environment, orchestrate
 from tests.running.killing import kill_engines, processes_about
-from tests.running.projects import GATE, calculator, git
-from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
+from tests.running.projects import git
+from tests.running.terminals import SleepyRun, in_shell
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
 
 
-class Run:
-    """A run of one task that sleeps in a command, and what a person does about it in several terminals."""
-
-    def __init__(self, place: Path, sleep_s: float = 2.0) -> None:
-        calculator(place / "repo")
-        items = [
-            plans("root", {"key": "a"}),
-            uses("worker", "a", "shell", command=f"sleep {sleep_s}"),
-            writes("a", "a.txt", "a"),
-            worker_ends("a"),
-            reviews("a"),
-            planner_ends(),
-            judges(),
-        ]
-        model = write_script(place / "script.json", items)
-        models = [word for role in ("planner", "worker", "judge") for word in ("--model", f"{role}={model}")]
-        self.place = place
-        self.where = ("--repo", str(place / "repo"), "--state", str(place / "state"))
-        self.words = ["run", "a step", "--gate", GATE, "--set", "gate.report=unittest", *models]
-
-    def says(self, *words: str) -> Finished:
-        return orchestrate(*words, *self.where, cwd=self.place)
-
-    def begin(self, *words: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [*COMMAND, *words, *self.where],
-            cwd=self.place,
-            env=environment(self.place),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    @property
-    def directory(self) -> Path:
-        return next(self.place.glob("state/*/runs/*"))
-
-    def engine(self) -> int:
-        """The process that holds the run's lock."""
-        return int((self.directory / "lock").read_text().split()[1])
-
-    def events(self) -> list[Recorded]:
-        journals = list(self.place.glob("state/*/runs/*/journal.db"))
-        return list(read_all(journals[0])) if journals else []
-
-    def wait_for(self, is_there: Callable[[Recorded], bool]) -> None:
-        until = time.monotonic() + 60
-        while not any(is_there(event) for event in self.events()):
-            assert time.monotonic() < until, "the event never came"
-            time.sleep(0.05)
-
-    def wait_for_the_end(self) -> None:
-        self.wait_for(lambda recorded: recorded.event.kind == "run.ended")
-
-
-def in_shell(recorded: Recorded) -> bool:
-    return isinstance(recorded.event, ToolCalled) and recorded.event.name == "shell"
-
-
 def test_a_detached_run_prints_its_id_and_goes_on_alone(tmp_path: Path) -> None:
-    run = Run(tmp_path)
+    run = SleepyRun(tmp_path, sleep_s=2)
     started = run.says(*run.words, "--detach")
     assert (started.code, started.out.strip()) == (0, run.directory.name)
     assert run.says("status", "--json").json["is_live"]
@@ -92,7 +26,7 @@ def test_a_detached_run_prints_its_id_and_goes_on_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
 def test_a_terminal_that_goes_away_ends_nothing(tmp_path: Path, number: signal.Signals) -> None:
-    run = Run(tmp_path)
+    run = SleepyRun(tmp_path, sleep_s=2)
     terminal = run.begin(*run.words)
     run.wait_for(in_shell)
     terminal.send_signal(number)
@@ -103,7 +37,7 @@ def test_a_terminal_that_goes_away_ends_nothing(tmp_path: Path, number: signal.S
 
 
 def test_of_two_resumes_at_once_one_works_and_the_other_says_who(tmp_path: Path) -> None:
-    run = Run(tmp_path, sleep_s=3)
+    run = SleepyRun(tmp_path, sleep_s=3)
     run.says(*run.words, "--detach")
     run.wait_for(in_shell)
     assert kill_engines(tmp_path) == 1
@@ -116,7 +50,7 @@ def test_of_two_resumes_at_once_one_works_and_the_other_says_who(tmp_path: Path)
 
 
 def test_an_engine_that_slept_past_its_lease_can_neither_record_nor_land(tmp_path: Path) -> None:
-    run = Run(tmp_path, sleep_s=3)
+    run = SleepyRun(tmp_path, sleep_s=3)
     run.says(*run.words, "--detach", "--set", "run.lease_s=6")
     run.wait_for(in_shell)
     sleeper = run.engine()
@@ -140,10 +74,10 @@ def test_an_engine_that_slept_past_its_lease_can_neither_record_nor_land(tmp_pat
 
 
 def test_an_answer_from_another_shell_wakes_a_run_that_nobody_works_on(tmp_path: Path) -> None:
-    run = Run(tmp_path, sleep_s=0.1)
+    run = SleepyRun(tmp_path, sleep_s=0.1)
     asked = run.says(*run.words, "--approval", "pr")
     assert (asked.code, processes_about(tmp_path)) == (6, [])
-    assert "open the pull request: a step" in run.says("inbox").out
+    assert "open the pull request: sleepy steps" in run.says("inbox").out
     answers = [run.begin("approve", "latest") for _ in range(2)]
     for answer in answers:
         answer.communicate(timeout=60)
@@ -154,7 +88,7 @@ def test_an_answer_from_another_shell_wakes_a_run_that_nobody_works_on(tmp_path:
 
 
 def test_an_engine_that_dies_is_told_of_with_its_log_and_the_way_on(tmp_path: Path) -> None:
-    run = Run(tmp_path, sleep_s=3)
+    run = SleepyRun(tmp_path, sleep_s=3)
     terminal = run.begin(*run.words)
     run.wait_for(in_shell)
     assert kill_engines(tmp_path) == 1
@@ -166,7 +100,7 @@ def test_an_engine_that_dies_is_told_of_with_its_log_and_the_way_on(tmp_path: Pa
 
 
 def test_a_larger_budget_reaches_a_run_that_is_being_worked_on(tmp_path: Path) -> None:
-    run = Run(tmp_path, sleep_s=3)
+    run = SleepyRun(tmp_path, sleep_s=3)
     run.says(*run.words, "--detach", "--set", "budget.calls=3", "--set", "budget.reserve=0")
     run.wait_for(in_shell)
     told = run.says("resume", "--set", "budget.calls=50")
