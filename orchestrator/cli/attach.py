@@ -20,6 +20,7 @@ from orchestrator.domain.fold import advance
 from orchestrator.domain.state import RunState
 from orchestrator.errors import EnvironmentProblem, RunLocked
 from orchestrator.journal.lock import holder
+from orchestrator.journal.states import derive_whole
 from orchestrator.journal.store import Store
 
 _POLL_S = 0.1
@@ -82,13 +83,11 @@ class _Follower:
         self._place = place
         self._store = store
         self._watcher = watcher
-        self._state = RunState()
+        self._state = derive_whole(store).state
+        self._state.paused = None  # of an earlier engine
         self._interrupts = 0
         self._engine: int | None = None
         self._early: list[tuple[_How, str]] = []
-        for recorded in store.read():
-            advance(self._state, recorded)
-        self._state.paused = None  # of an earlier engine
 
     def follow(self) -> tuple["subprocess.Popen[bytes]", RunState]:
         """Start an engine and follow it to its end; gives it and the state then."""
