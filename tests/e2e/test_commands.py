@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.test_engine_process import Run, in_shell
 from tests.running.killing import kill_engines
+from tests.running.terminals import SleepyRun, in_shell
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
 
 
 def test_an_answer_that_came_too_early_or_too_late_is_told_of_and_spoils_nothing(tmp_path: Path) -> None:
-    run = Run(tmp_path, sleep_s=3)
+    run = SleepyRun(tmp_path, sleep_s=3)
     review = ("--approval", "review", "--set", 'approval.paths=["a.txt"]')
     run.says(*run.words, "--detach", *review)
     run.wait_for(in_shell)
@@ -29,7 +29,7 @@ def test_an_answer_that_came_too_early_or_too_late_is_told_of_and_spoils_nothing
 
 
 def test_an_answer_that_the_engine_misses_as_it_leaves_wakes_another_one(tmp_path: Path) -> None:
-    run = Run(tmp_path, sleep_s=0.1)
+    run = SleepyRun(tmp_path, sleep_s=0.1)
     notify = ("--set", 'notify.command="sleep 3"', "--set", 'notify.on=["approval.requested"]')
     run.says(*run.words, "--detach", "--approval", "pr", *notify)
     run.wait_for(lambda recorded: recorded.event.kind == "run.paused")
@@ -38,7 +38,7 @@ def test_an_answer_that_the_engine_misses_as_it_leaves_wakes_another_one(tmp_pat
 
 
 def test_a_pause_and_what_takes_it_back_before_any_engine_lives(tmp_path: Path) -> None:
-    run = Run(tmp_path, sleep_s=1)
+    run = SleepyRun(tmp_path, sleep_s=1)
     run.says(*run.words, "--detach")
     run.wait_for(in_shell)
     assert kill_engines(tmp_path) == 1
@@ -47,7 +47,7 @@ def test_a_pause_and_what_takes_it_back_before_any_engine_lives(tmp_path: Path) 
 
 
 def test_a_terminal_that_is_told_to_stop_while_its_engine_starts_stops_it(tmp_path: Path) -> None:
-    run = Run(tmp_path, sleep_s=20)
+    run = SleepyRun(tmp_path, sleep_s=20)
     terminal = run.begin(*run.words)
     while not list(tmp_path.glob("state/*/runs/*/engine.log")):
         time.sleep(0.01)
