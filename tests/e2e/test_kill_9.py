@@ -39,7 +39,7 @@ def goal(place: Path) -> Start:
     return Start(tuple(words), where, place, environment(place))
 
 
-@pytest.mark.parametrize("kind", [migration, goal])
+@pytest.mark.parametrize("kind", [pytest.param(migration, marks=pytest.mark.extended), goal])
 def test_a_run_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(
     kind: Callable[[Path], Start], tmp_path: Path
 ) -> None:

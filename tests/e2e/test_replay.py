@@ -21,11 +21,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(180)]
 DEMO = Path(__file__).parents[2] / "orchestrator" / "demo"
 SCRIPTS = (DEMO / "goal.toml", DEMO / "goal-strong.toml")
 MOMENTS = (
-    "tool.before-done:3",
     "landing.before-done:1",
     *(
         pytest.param(moment, marks=pytest.mark.extended)
-        for moment in ("model.after-intent:4", "candidate.before-done:2", "check.before-done:4")
+        for moment in ("tool.before-done:3", "model.after-intent:4", "candidate.before-done:2", "check.before-done:4")
     ),
 )
 
