@@ -47,7 +47,7 @@ _LEFT_OUT = ("budget", "hooks", "notify")
 async def replay(options: Options, wanted: str | None, wishes: Wishes, watcher: Watcher | None = None) -> ReplayReport:
     """Do a run over as its journal tells it, in a scratch directory, and hold the two against each other.
 
-    Settings are those the run began with, but for what `options.flags` say now.
+    Settings are the run's as they stood last, but for what `options.flags` say now.
 
     Raises:
         UsageProblem: there is no such run, its base is gone, or the wishes cannot be met.

@@ -41,8 +41,10 @@ async def test_what_comes_next_has_its_turn_at_once() -> None:
     order = Order(["a", "b"])
     await order.turn("a")
     order.happened("a")
+    assert order.missing == "b"
     await order.turn("b")
     await order.turn("a")
+    assert order.missing == "b", "a turn is no milestone: only what happened counts"
 
 
 async def test_when_all_who_work_wait_they_are_told_what_is_missing() -> None:

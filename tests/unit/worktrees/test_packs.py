@@ -93,9 +93,7 @@ async def test_nothing_to_pack_is_no_trouble(project: Project, repository: Repos
     assert sorted((other.common_dir / "objects" / "pack").iterdir()) == before
 
 
-async def test_a_shallow_clone_can_give_what_is_on_top_of_its_base_and_not_the_rest(
-    project: Project, tmp_path: Path
-) -> None:
+async def test_a_shallow_clone_can_give_and_take_what_is_on_top_of_its_base(project: Project, tmp_path: Path) -> None:
     project.commit({"second.txt": "2\n"})
     shallow, other = clone(project, tmp_path / "shallow", "--depth", "1"), clone(project, tmp_path / "other")
     base = shallow.head()
@@ -106,6 +104,8 @@ async def test_a_shallow_clone_can_give_what_is_on_top_of_its_base_and_not_the_r
     pack = await write_pack(other.git, [back], [base], tmp_path / "pack")
     quarantine = await arrived(shallow, pack, tmp_path / "back")
     await quarantine.require_whole([back], [base])
+    await quarantine.release()
+    assert Project(shallow.root).git("cat-file", "-t", back).strip() == "commit"
 
 
 async def test_a_repository_with_long_hashes_packs_and_bundles_too(tmp_path: Path) -> None:
