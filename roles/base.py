@@ -12,6 +12,7 @@ from orchestrator.domain.contract import Contract
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.task import Task
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
+from orchestrator.ports.ladder import AS_SHIPPED, Ladder
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.roles import CheckSummary, SessionResult, TaskReport
 from prompts import SHIPPED, PromptSource, fence
@@ -28,6 +29,7 @@ class Surroundings:
     asker: Asker
     hooks: Hooks = NO_HOOKS
     prompts: PromptSource = SHIPPED
+    ladder: Ladder = AS_SHIPPED
 
     async def hold(self, spec: SessionSpec, *kinds: type[V]) -> V | SessionResult:
         """Hold a conversation that ends with a value of one of `kinds`, or with how it ended without one."""

@@ -24,9 +24,9 @@ def speaks_for(role: str, prompt: str) -> bool:
 class ModelRoles:
     """A `ports.Roles` on the models of the configuration."""
 
-    def __init__(self, around: Surroundings, can_run_commands: bool = True) -> None:
+    def __init__(self, around: Surroundings) -> None:
         self.planner = ModelPlanner(around)
-        self.worker = ModelWorker(around, can_run_commands)
+        self.worker = ModelWorker(around)
         self.judge = ModelJudge(around)
 
 

@@ -1,10 +1,13 @@
 """The planner: looks at the repository and submits a plan, or a handoff when its slice is finished."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from orchestrator.agent.spec import SessionSpec, tool_box
+from orchestrator.agent.tools.base import AnyTool
 from orchestrator.agent.tools.files import list_tool, read_tool, search_tool
 from orchestrator.agent.tools.recall import recall_tool
+from orchestrator.agent.tools.shell import shell_tool
 from orchestrator.agent.tools.submit import submit_tool
 from orchestrator.domain.accounts import Accounts
 from orchestrator.domain.event.work import PlanRefused
@@ -12,6 +15,7 @@ from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.plan import Plan, PlanLimits, check_plan
 from orchestrator.domain.price import dollars
+from orchestrator.domain.tier import Tier
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import PlanningBrief, SessionResult
 from roles.base import Surroundings, bullets, contract_lines, report_text, slice_text
@@ -27,6 +31,7 @@ class ModelPlanner:
         """A checked plan, a handoff, or how the session ended without either."""
         prompt = self._around.prompts.load("planner")
         limits = brief.limits
+        tier = partial(self._around.ladder.tier, "planner", brief.task.id)
         spec = SessionSpec(
             id=SessionId(f"plan:{brief.task.id}@{brief.iteration}.{brief.round}"),
             role="planner",
@@ -39,13 +44,23 @@ class ModelPlanner:
                 list_tool(workspace),
                 search_tool(workspace),
                 read_tool(workspace),
+                *self._commands(workspace, tier),
                 recall_tool(self._around.ledger),
                 submit_tool("submit_plan", "Submit the tasks of your slice.", Plan, self._checker(brief)),
                 submit_tool("finish", "Your slice needs no more work: report to whoever asked.", Handoff),
             ),
             workspace=workspace,
+            tier=tier,
         )
         return await self._around.hold(spec, Plan, Handoff)
+
+    def _commands(self, workspace: Workspace, tier: Callable[[], Tier]) -> list[AnyTool]:
+        """A shell that can write nothing, where the user lets planners run commands."""
+        if tier() == Tier.FILES:
+            return []
+        hands = self._around.config.hands
+        output_bytes = hands.output_mb * 1024 * 1024
+        return [shell_tool(workspace, hands.command_timeout_s, output_bytes, tier, is_writing=False)]
 
     def _checker(self, brief: PlanningBrief) -> Callable[[Plan], Awaitable[tuple[str, ...]]]:
         async def problems(plan: Plan) -> tuple[str, ...]:

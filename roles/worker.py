@@ -1,15 +1,20 @@
 """The worker: one task, one workspace, a handful of tools, one report."""
 
+from collections.abc import Callable
+from functools import partial
+
 from orchestrator.agent.spec import SessionSpec, anchor_ref, tool_box
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.agent.tools.files import edit_tool, list_tool, read_tool, search_tool, write_tool
 from orchestrator.agent.tools.recall import recall_tool
 from orchestrator.agent.tools.shell import shell_tool
 from orchestrator.agent.tools.submit import submit_tool
+from orchestrator.agent.tools.tier import tier_tool
 from orchestrator.config.model import ModelSettings
 from orchestrator.domain.attempt import Attempt
 from orchestrator.domain.handoff import Handoff
-from orchestrator.domain.ids import SessionId
+from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.domain.tier import Tier
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import SessionResult, WorkBrief
 from prompts import PromptSource, fence
@@ -19,9 +24,8 @@ from roles.base import Surroundings, bullets, handoff_text
 class ModelWorker:
     """A `ports.Worker` that asks the models configured under [roles.worker]."""
 
-    def __init__(self, around: Surroundings, can_run_commands: bool) -> None:
+    def __init__(self, around: Surroundings) -> None:
         self._around = around
-        self._can_run_commands = can_run_commands
 
     def model(self, variant: str | None) -> str:
         """The model that a variant of this worker runs on."""
@@ -30,8 +34,9 @@ class ModelWorker:
     async def work(self, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionResult:
         """The worker's own report; the workspace holds the work."""
         prompt = self._around.prompts.load("worker")
-        tools = tool_box(*self._tools(workspace))
         task, attempt = brief.task, brief.attempt
+        tier = partial(self._around.ladder.tier, "worker", task.id)
+        tools = tool_box(*self._tools(workspace, task.id, tier))
         goes_on = attempt.mode in {"revise", "fork"}
         spec = SessionSpec(
             id=attempt.session,
@@ -46,18 +51,21 @@ class ModelWorker:
             anchor=anchor_ref(self._around.ledger.state.run.run, task.id, str(attempt.number)),
             continues=_before(attempt) if goes_on else None,
             until=attempt.fork.turn if attempt.fork else None,
+            tier=tier,
         )
         return await self._around.hold(spec, Handoff)
 
     def _settings(self, variant: str | None) -> ModelSettings:
         return self._around.config.roles.worker.variant(variant)
 
-    def _tools(self, workspace: Workspace) -> list[AnyTool]:
-        hands = self._around.config.hands
-        commands = [shell_tool(workspace, hands.command_timeout_s, hands.output_mb * 1024 * 1024)]
+    def _tools(self, workspace: Workspace, task: TaskId, tier: Callable[[], Tier]) -> list[AnyTool]:
+        hands, ladder = self._around.config.hands, self._around.ladder
+        commands = [shell_tool(workspace, hands.command_timeout_s, hands.output_mb * 1024 * 1024, tier)]
         searching = [list_tool(workspace), search_tool(workspace)]
+        asking = [tier_tool(ladder, task)] if Tier.FILES < tier() < ladder.ceiling() else []
         return [
-            *(commands if self._can_run_commands else searching),
+            *(searching if tier() == Tier.FILES else commands),
+            *asking,
             read_tool(workspace),
             edit_tool(workspace),
             write_tool(workspace),

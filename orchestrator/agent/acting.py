@@ -66,7 +66,9 @@ class Actor:
     async def _use(self, name: str, number: int, index: int, call: ToolCall) -> ToolResult:
         key = self._ledger.next_key(name)
         shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": number, "name": call.name}
-        called = ToolCalled(**shared, arguments=await self._ledger.keep(call.arguments))
+        tier, workspace = self._spec.tier(), self._spec.workspace
+        policy = workspace.policy(tier) if workspace else ""
+        called = ToolCalled(**shared, arguments=await self._ledger.keep(call.arguments), tier=tier, policy=policy)
         begun = monotonic()
         async with effect(self._ledger, called) as using:
             veto = await self._points.before_tool(number, index, call)

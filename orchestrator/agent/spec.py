@@ -1,12 +1,13 @@
 """What one conversation consists of before it begins."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.config.model import ModelSettings
 from orchestrator.domain.chat import Message, Request, Role
 from orchestrator.domain.ids import SessionId, TaskId, ref_name
+from orchestrator.domain.tier import Tier
 from orchestrator.ports.hands import Workspace
 
 
@@ -16,6 +17,7 @@ class SessionSpec:
 
     `prompt` is the sha of the prompt it was rendered from, `continues` a session whose words it goes on from, up to
     and with turn `until` if that is given.
+    `tier` tells how much its commands may reach, as it stands.
     `anchor` is the ref under which the workspace is kept after every turn; without it the workspace is only read.
     """
 
@@ -31,6 +33,7 @@ class SessionSpec:
     anchor: str | None = None
     continues: SessionId | None = None
     until: int | None = None
+    tier: Callable[[], Tier] = lambda: Tier.FILES
 
     def requests(self, turn: int, messages: tuple[Message, ...]) -> tuple[Request, ...]:
         """The request of one turn to each model that may answer it, the usual one first."""

@@ -126,11 +126,15 @@ def grant(config: Config, recipe: RecipeEnv | None = None) -> Grant:
         share=(*config.env.share, *extra.share),
         env={**config.env.vars, **extra.vars},
         uid=hands.uid,
+        ceiling=max(hands.ask_tier, config.roles.worker.tier, config.roles.planner.tier, *hands.tiers.values()),
         limits=Limits(
             address_space_bytes=hands.memory_mb * 1024 * 1024 or None,
             file_bytes=hands.file_mb * 1024 * 1024,
             processes=hands.processes,
             output_bytes=hands.output_mb * 1024 * 1024,
+            memory_bytes=hands.total_memory_mb * 1024 * 1024 or None,
+            cpu_s=hands.cpu_s or None,
+            disk_bytes=hands.disk_mb * 1024 * 1024 or None,
         ),
     )
 

@@ -26,6 +26,7 @@ from orchestrator.engine.begin import engine_started
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.desk import Desk
 from orchestrator.engine.fence import raise_fence
+from orchestrator.engine.ladder import RunLadder
 from orchestrator.engine.pace import Freely, Pace
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, UsageProblem
 from orchestrator.forge.local import LocalForge
@@ -43,6 +44,7 @@ from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
+from orchestrator.ports.ladder import AS_SHIPPED, Ladder
 from orchestrator.ports.ledger import Clock, Ledger
 from orchestrator.ports.models import ModelClient
 from orchestrator.report.status import STATUS, status_body
@@ -196,12 +198,12 @@ async def _roles(
     config = live.now
     if means.client is not None:
         asker = Asker(means.client, journal, retry_policy(config), Budget(config.budget), Providers(UNLIMITED))
-        return ModelRoles(RoleSurroundings(config, journal, asker, hooks, means.prompts))
+        return ModelRoles(RoleSurroundings(config, journal, asker, hooks, means.prompts, RunLadder(live, journal)))
     connect = partial(LiteLLMClient, prices(config))
     router = await stack.enter_async_context(ModelRouter(place.directory.path, consumed(journal.state), connect))
     if pauses := tuple(_pauses(journal.state)):
         await journal.append(*pauses)
-    return build_roles(config, journal, router, hooks, lambda: live.now.budget)
+    return build_roles(config, journal, router, hooks, lambda: live.now.budget, RunLadder(live, journal))
 
 
 def _pauses(state: RunState) -> Iterator[Noticed]:
@@ -218,11 +220,12 @@ def build_roles(
     router: ModelRouter,
     hooks: Hooks = NO_HOOKS,
     budgets: Callable[[], BudgetSettings] | None = None,
+    ladder: Ladder = AS_SHIPPED,
 ) -> ModelRoles:
     """The three roles on the configured models. `budgets` gives the limits as they stand, where they may change."""
     providers = Providers(provider_rules(config), ledger.state.pauses)
     asker = Asker(router, ledger, retry_policy(config), Budget(config.budget, budgets), providers)
-    return ModelRoles(RoleSurroundings(config, ledger, asker, hooks))
+    return ModelRoles(RoleSurroundings(config, ledger, asker, hooks, ladder=ladder))
 
 
 def consumed(state: RunState) -> Mapping[str, Mapping[tuple[Role, TaskId], int]]:

@@ -1,7 +1,7 @@
 """Layers of configuration: defaults < user < project < environment < flags, and where each value came from."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ _PROJECT_MAY_NOT = (
     ("roles", "*", "fallbacks"),
     ("roles", "worker", "variants"),
 )
+_TIER = ("roles", "*", "tier")
 _PROJECT_NEVER = (("notify",), ("pr", "push"))
 """What acts on this machine as the user, or in the user's name: no trust in a repository extends to that."""
 _ADD_UP = "hooks"
@@ -93,6 +94,7 @@ def load(
         _refuse_acts(project)
         if not trust_project:
             _refuse_project_keys(project)
+            _refuse_higher_tiers(project, layers)
         layers.append(project)
     layers.append(Layer("environment", _environment_values(environ)))
     layers.append(Layer("flag", flags or {}))
@@ -182,6 +184,20 @@ def _refuse_project_keys(layer: Layer) -> None:
             raise UsageProblem(
                 f"{layer.path}:{line}: {dotted(key)} may not be set by the repository being worked on; put it into "
                 f"{user_path()} or start with --trust-project if you trust this repository"
+            )
+
+
+def _refuse_higher_tiers(project: Layer, below: Sequence[Layer]) -> None:
+    """A project may lower the tier of a role, and not raise it."""
+    values: dict[str, Any] = {}
+    for layer in below:
+        _lay(values, layer.values)
+    usual = Config.model_validate(values).roles.model_dump()
+    for key, tier in leaves(project.values):
+        if _covers(_TIER, key) and isinstance(tier, int) and tier > usual.get(key[1], {}).get("tier", 0):
+            raise UsageProblem(
+                f"{project.path}:{line_of(project.source, key)}: {dotted(key)} may only be lowered by the repository "
+                f"being worked on; put it into {user_path()} or start with --trust-project if you trust this repository"
             )
 
 

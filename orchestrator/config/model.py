@@ -9,7 +9,9 @@ from orchestrator.domain.base import Frozen
 from orchestrator.domain.budget import RunLimits
 from orchestrator.domain.check import CheckSpec, ReportFormat
 from orchestrator.domain.hooks import Hook
+from orchestrator.domain.ids import TaskId
 from orchestrator.domain.price import Price
+from orchestrator.domain.tier import Tier
 
 Positive = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[int, Field(ge=0)]
@@ -97,15 +99,22 @@ class ModelSettings(Frozen):
         return (self, *(self.model_copy(update={**other, "fallbacks": ()}) for other in others))
 
 
+class PlannerSettings(ModelSettings):
+    """`[roles.planner]`. With commands at all it can only read."""
+
+    tier: Tier = Tier.FILES
+
+
 class WorkerSettings(ModelSettings):
     """`[roles.worker]`: the usual worker and the variants a planner may ask for."""
 
     variants: dict[str, ModelSettings] = Field(default_factory=dict)
+    tier: Tier = Tier.COMMANDS
 
     @model_validator(mode="before")
     @classmethod
     def _variants_inherit(cls, data: dict[str, Any]) -> dict[str, Any]:
-        base = {key: value for key, value in data.items() if key not in {"variants", "description"}}
+        base = {key: value for key, value in data.items() if key not in {"variants", "description", "tier"}}
         variants = data.get("variants", {})
         if not isinstance(variants, dict):
             return data
@@ -120,9 +129,15 @@ class WorkerSettings(ModelSettings):
 class RoleSettings(Frozen):
     """`[roles]`"""
 
-    planner: ModelSettings
+    planner: PlannerSettings
     worker: WorkerSettings
     judge: ModelSettings
+
+    @model_validator(mode="after")
+    def _is_no_blanket(self) -> "RoleSettings":
+        if Tier.EVERYTHING in (self.planner.tier, self.worker.tier):
+            raise ValueError("tier 3 is granted to single tasks only: hands.tiers, or `orchestrate approve`")
+        return self
 
 
 class BudgetSettings(RunLimits):
@@ -180,6 +195,16 @@ class HandsSettings(Frozen):
     file_mb: Positive
     uid: Positive
     slots: NotNegative
+    backend: Literal["auto", "bubblewrap", "container"] = "auto"
+    ask_tier: Tier = Tier.REGISTRIES
+    tiers: dict[TaskId, Tier] = Field(default_factory=dict)
+    total_memory_mb: NotNegative = 0
+    cpu_s: NotNegative = 0
+    disk_mb: NotNegative = 8192
+    registries: tuple[str, ...] = ()
+    private_registries: tuple[str, ...] = ()
+    registry_mb: Positive = 2048
+    without_sandbox: bool = False
 
 
 class EnvSettings(Frozen):

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from orchestrator.domain.approval import Answered
+from orchestrator.domain.approval import Answered, Approval
 from orchestrator.domain.attempt import Attempt, Exit
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.chat import Role
@@ -186,8 +186,18 @@ class RunState:
 
     @property
     def waiting(self) -> list[Answered]:
-        """The approvals that nobody has answered, oldest first."""
-        return [one for one in self.approvals.values() if one.is_open]
+        """The approvals that nobody has answered and that still matter, oldest first."""
+        return [one for one in self.approvals.values() if one.is_open and not self._is_moot(one.approval)]
+
+    def _is_moot(self, approval: Approval) -> bool:
+        """Whether it is about the tier of a task that has ended."""
+        task = self.tasks.get(TaskId(approval.subject.rpartition("/")[0])) if approval.matter == "tier" else None
+        return task is not None and task.status.is_terminal
+
+    def wishes(self, task: TaskId) -> list[Answered]:
+        """What the workers of a task asked for in tiers, oldest first."""
+        asked = [one for one in self.approvals.values() if one.approval.matter == "tier"]
+        return [one for one in asked if one.approval.subject.rpartition("/")[0] == task]
 
     @property
     def landed_units(self) -> frozenset[UnitId]:

@@ -1,7 +1,7 @@
 """Asking people: what needs an answer before it may happen, by how much of the repository it touches."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from math import ceil
 
 from pathspec import GitIgnoreSpec
@@ -41,17 +41,29 @@ def waits(context: RunContext) -> PersonNeeded:
 def question(
     context: RunContext, matter: Matter, subject: str, title: str, detail: Sequence[str], **more: object
 ) -> Approval:
-    """An approval that expires as configured."""
-    settings = context.config.approval
-    expires = timedelta(seconds=settings.expires_s) if settings.expires_s else None
+    """An approval of the run that expires as configured."""
+    return asking(context.config.approval, context.journal.now(), matter, subject, title, detail, **more)
+
+
+def asking(
+    rules: ApprovalSettings,
+    now: datetime,
+    matter: Matter,
+    subject: str,
+    title: str,
+    detail: Sequence[str],
+    **more: object,
+) -> Approval:
+    """An approval that expires as configured, counted from `now`."""
+    expires = timedelta(seconds=rules.expires_s) if rules.expires_s else None
     return Approval(
         item=f"{matter}/{subject}",
         matter=matter,
         subject=subject,
         title=title,
         detail=tuple(detail),
-        default=settings.default,
-        expires_at=context.journal.now() + expires if expires else None,
+        default=rules.default,
+        expires_at=now + expires if expires else None,
         **more,
     )
 

@@ -1,5 +1,7 @@
 """Attempts: begin one, let the worker work, keep what it made as a candidate."""
 
+from collections.abc import Iterator
+
 from orchestrator.domain.attempt import Attempt, AttemptMode, Exit, Fork
 from orchestrator.domain.command import Retry
 from orchestrator.domain.event.work import (
@@ -12,7 +14,7 @@ from orchestrator.domain.event.work import (
 )
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import TaskId, ref_name
-from orchestrator.domain.state import TaskState
+from orchestrator.domain.state import RunState, TaskState
 from orchestrator.domain.task import Task, TaskStatus
 from orchestrator.domain.verdict import VerdictKind
 from orchestrator.engine.context import RunContext
@@ -87,11 +89,13 @@ async def _work(
 async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> Attempt:
     if state.retry is not None and state.retry.turn is not None:
         return await _forked(context, roles, state, state.retry, state.retry.turn)
+    task = state.spec.id
     mode, feedback = _why_again(state)
     previous, candidate = state.attempt, state.candidate
+    feedback = (*feedback, *_answers(context.state, task))
     is_kept = (mode == "revise" or _ran_out(state)) and previous is not None and candidate is not None
     return Attempt(
-        task=state.spec.id,
+        task=task,
         number=len(state.attempts) + 1,
         mode=mode,
         base=previous.base if is_kept and previous else await context.head(),
@@ -123,6 +127,14 @@ async def _forked(context: RunContext, roles: Roles, state: TaskState, retry: Re
 def _ran_out(state: TaskState) -> bool:
     """Whether the latest attempt only lacked room: the next one goes on from its files with a fresh conversation."""
     return bool(state.ends) and state.ends[-1].exit in _LACKED_ROOM
+
+
+def _answers(state: RunState, task: TaskId) -> Iterator[str]:
+    """What became of the tiers that workers of the task asked for."""
+    for wish in state.wishes(task):
+        if wish.decision:
+            word = "granted" if wish.decision == "approve" else "refused"
+            yield f"{word}: {wish.approval.title}{f' ({wish.reason})' if wish.reason else ''}"
 
 
 def _why_again(state: TaskState) -> tuple[AttemptMode, tuple[str, ...]]:

@@ -113,9 +113,9 @@ def _next(state: RunState, task: TaskState, bounds: Bounds) -> Action | None:
         case TaskStatus.RUNNING:
             return ContinueAttempt(name)
         case TaskStatus.JUDGING:
-            return Judge(name) if task.verdict is None else _after_verdict(task, bounds)
+            return Judge(name) if task.verdict is None else _after_verdict(state, task, bounds)
         case TaskStatus.QUEUED if task.ejection is not None:
-            return _again(task, bounds, "the queue ejected it")
+            return _again(state, task, bounds, "the queue ejected it")
         case TaskStatus.QUEUED if (reason := _denied(state, f"landing/{task.unit}")) is not None:
             return End(name, TaskStatus.REJECTED, f"a person did not let it land: {reason}")
     return None
@@ -146,7 +146,7 @@ def _first(state: RunState, task: TaskState) -> Action | None:
     return PlanRound(task.spec.id) if task.spec.kind == "branch" else StartAttempt(task.spec.id)
 
 
-def _after_verdict(task: TaskState, bounds: Bounds) -> Action | None:
+def _after_verdict(state: RunState, task: TaskState, bounds: Bounds) -> Action | None:
     given = task.verdict
     if given is None or given.verdict.kind == VerdictKind.MERGE:
         return None
@@ -157,10 +157,13 @@ def _after_verdict(task: TaskState, bounds: Bounds) -> Action | None:
         case VerdictKind.ESCALATE:
             return End(task.spec.id, TaskStatus.BLOCKED, reasons)
         case _:
-            return _again(task, bounds, reasons)
+            return _again(state, task, bounds, reasons)
 
 
-def _again(task: TaskState, bounds: Bounds, reason: str) -> Action:
+def _again(state: RunState, task: TaskState, bounds: Bounds, reason: str) -> Action | None:
+    """The next try, once there is an answer to what the last one asked for."""
+    if any(wish.is_open for wish in state.wishes(task.spec.id)):
+        return None
     tries = len(task.attempts) - task.earlier_attempts
     if tries >= bounds.max_attempts:
         text = f"no attempt of {tries} could land; the last: {reason}"

@@ -2,30 +2,21 @@
 
 from collections.abc import Mapping
 
-from orchestrator.hands.policy import Limits, Policy, Tier
-from orchestrator.hands.programs import Programs
-
-TIERS = {Tier.FILES: "files only", Tier.COMMANDS: "commands without network"}
+from orchestrator.hands.policy import Limits, Policy
 
 
-def describe(policy: Policy, programs: Programs | None, commands: str) -> Mapping[str, str]:
+def describe(policy: Policy, program: str, commands: str) -> Mapping[str, str]:
     """One line for each part; `commands` says whether they run here."""
     return {
-        "tier": f"{int(policy.tier)} ({TIERS[policy.tier]})",
+        "tier": f"{int(policy.tier)} ({policy.tier.words})",
         "commands": commands,
-        "program": _sandbox(programs, policy.uid),
+        "program": program or "none",
         "read-only": ", ".join(policy.read_only) or "nothing besides the system",
         "shared": ", ".join(policy.shared) or "nothing",
         "path": ":".join(policy.path),
         "variables": ", ".join(sorted(policy.env)) or "none of yours",
         "limits": _limits(policy.limits),
     }
-
-
-def _sandbox(programs: Programs | None, uid: int | None) -> str:
-    if programs is None:
-        return "none"
-    return f"{programs.version} at {programs.bwrap}, " + ("as yourself" if uid is None else f"as user {uid}")
 
 
 def _limits(limits: Limits) -> str:

@@ -60,7 +60,8 @@ class LocalHands:
     def described(self) -> Mapping[str, str]:
         """The policy in words, for `doctor` and reports."""
         commands = self.refusal or f"run, {self._host.slots.total_tokens} at a time"
-        return {**describe(self._policy, self._tried.programs, commands), **self._tried.facts}
+        backend = self._tried.backend
+        return {**describe(self._policy, backend.described if backend else "", commands), **self._tried.facts}
 
     async def open(self, commit: CommitId, purpose: str) -> LocalWorkspace:
         """A clean workspace at a commit.
@@ -109,7 +110,8 @@ async def local_hands(
         host = Host(
             repository=repository.root,
             pool=worktree_pool(repository, state, policy.uid),
-            sandbox=tried.sandbox,
+            policy=policy,
+            backend=tried.backend,
             refusal=tried.refusal,
             origin=origin,
             shared=policy.shared,

@@ -5,22 +5,15 @@ Neither ever comes from the repository being worked on.
 
 import hashlib
 import json
-from enum import IntEnum
 
 from pydantic import Field
 
 from orchestrator.domain.base import Frozen
+from orchestrator.domain.tier import Tier
 
 NOBODY = 65534
 DEFAULT_SHARE = (".venv", "venv", "node_modules", "*.egg-info", "*.so", "*.pyd")
 _GIB = 1024**3
-
-
-class Tier(IntEnum):
-    """How much a workspace offers. Each tier adds to the one below."""
-
-    FILES = 0
-    COMMANDS = 1
 
 
 class Limits(Frozen):
@@ -28,7 +21,8 @@ class Limits(Frozen):
 
     `wall_s` and `output_bytes` cap what a `Command` may ask for. `address_space_bytes`, `file_bytes` and `open_files`
     count per process; `processes` counts the whole sandbox, on kernels that count per user namespace (5.14 and
-    later). `tmpfs_bytes` is the size of the home directory, of /tmp and of /dev/shm, each.
+    later). `memory_bytes` and `cpu_s` count the command with everything it starts, `disk_bytes` what its workspace holds.
+    `tmpfs_bytes` is the size of the home directory, of /tmp and of /dev/shm, each.
     """
 
     wall_s: float = Field(default=24 * 3600.0, gt=0)
@@ -38,6 +32,9 @@ class Limits(Frozen):
     processes: int = Field(default=512, ge=8)
     output_bytes: int = Field(default=64 * 1024**2, gt=0)
     tmpfs_bytes: int = Field(default=_GIB, gt=0)
+    memory_bytes: int | None = Field(default=None, gt=0)
+    cpu_s: int | None = Field(default=None, gt=0)
+    disk_bytes: int | None = Field(default=8 * _GIB, gt=0)
 
 
 class GivenDir(Frozen):
@@ -50,10 +47,12 @@ class GivenDir(Frozen):
 class Grant(Frozen):
     """What the user grants, as written: directories may be relative to the repository's root or start with `~`.
 
-    `share` holds glob patterns of git-ignored paths; `uid` is who commands run as when started by root.
+    `share` holds glob patterns of git-ignored paths; `uid` is who commands run as when started by root. `tier` is what
+    commands get that ask for no other, `ceiling` the highest that one may ask for.
     """
 
     tier: Tier = Tier.COMMANDS
+    ceiling: Tier = Tier.COMMANDS
     read_only: tuple[GivenDir, ...] = ()
     share: tuple[str, ...] = DEFAULT_SHARE
     env: dict[str, str] = Field(default_factory=dict)
@@ -77,6 +76,10 @@ class Policy(Frozen):
     shared: tuple[str, ...] = ()
     limits: Limits = Limits()
     uid: int | None = None
+
+    def at(self, tier: Tier) -> "Policy":
+        """The policy of commands at a tier."""
+        return self.model_copy(update={"tier": tier})
 
     @property
     def sha(self) -> str:

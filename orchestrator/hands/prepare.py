@@ -8,23 +8,23 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from orchestrator.domain.tier import Tier
 from orchestrator.hands import toolchain
-from orchestrator.hands.described import TIERS
+from orchestrator.hands.backend import Backend
 from orchestrator.hands.places import Surroundings
-from orchestrator.hands.policy import Grant, Policy, Tier
+from orchestrator.hands.policy import Grant, Policy
 from orchestrator.hands.probe import ProbeReport, probe, refused
-from orchestrator.hands.programs import ProgramMissing, Programs, find_programs
-from orchestrator.hands.sandbox import Sandbox, build_sandbox
+from orchestrator.hands.programs import ProgramMissing, find_programs
+from orchestrator.hands.sandbox import build_sandbox
 from orchestrator.hands.share import find_shared
 from worktrees.repository import Repository
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A sandbox with what its self-test said. `sandbox` is None exactly where `refusal` says why."""
+    """A backend with what its self-test said. `backend` is None exactly where `refusal` says why."""
 
-    sandbox: Sandbox | None
-    programs: Programs | None
+    backend: Backend | None
     refusal: str | None
     facts: Mapping[str, str]
 
@@ -57,22 +57,22 @@ async def resolve_policy(
 async def try_sandbox(policy: Policy, around: Surroundings, environ: Mapping[str, str], session: Path) -> Tried:
     """The sandbox for a policy, if it comes up and holds on this host; its files lie in the directory `session`."""
     if policy.tier == Tier.FILES:
-        words = f"Commands are refused: the policy grants tier {int(policy.tier)}, {TIERS[policy.tier]}."
-        return Tried(None, None, words, {})
+        words = f"Commands are refused: the policy grants tier {int(policy.tier)}, {policy.tier.words}."
+        return Tried(None, words, {})
     try:
         untrusted = (around.repository, around.state)
         programs = await to_thread.run_sync(find_programs, environ, untrusted, policy.uid is not None)
         sandbox = await to_thread.run_sync(build_sandbox, policy, programs, around, session / "fixtures")
     except ProgramMissing as error:
-        return _failed(refused(str(error)), None)
+        return _failed(refused(str(error)))
     except OSError as error:
-        return _failed(refused(f"The sandbox could not be prepared: {error}"), None)
+        return _failed(refused(f"The sandbox could not be prepared: {error}"))
     report = await probe(sandbox, session / "probe")
-    return _failed(report, programs) if report.refusal else Tried(sandbox, programs, None, report.facts)
+    return _failed(report) if report.refusal else Tried(sandbox, None, report.facts)
 
 
-def _failed(report: ProbeReport, programs: Programs | None) -> Tried:
-    return Tried(None, programs, report.refusal, report.facts)
+def _failed(report: ProbeReport) -> Tried:
+    return Tried(None, report.refusal, report.facts)
 
 
 def _within(root: Path, text: str) -> str | None:

@@ -9,9 +9,9 @@ from importlib import resources
 from pathlib import Path
 
 from orchestrator.hands.advice import advice
+from orchestrator.hands.backend import Backend, Order, Place
 from orchestrator.hands.bait import Bait, put_out
-from orchestrator.hands.process import Ended, run
-from orchestrator.hands.sandbox import Place, Sandbox
+from orchestrator.hands.process import Ended
 from orchestrator.hands.trees import new_folder, remove_tree
 from orchestrator.ports.hands import Command, Ending
 
@@ -27,12 +27,12 @@ class ProbeReport:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-async def probe(sandbox: Sandbox, scratch: Path) -> ProbeReport:
+async def probe(backend: Backend, scratch: Path) -> ProbeReport:
     """Boot the sandbox, attack the host from inside, and look for traces outside; `scratch` is made and removed."""
     try:
         new_folder(scratch)
-        with put_out(scratch, sandbox.around) as bait:
-            return await _attack(sandbox, scratch, bait)
+        with put_out(scratch, backend.around) as bait:
+            return await _attack(backend, scratch, bait)
     except OSError as error:
         return refused(f"The sandbox's self-test could not be prepared: {error}.")
     finally:
@@ -48,13 +48,16 @@ def _refusal(trouble: str) -> str:
     return f"{trouble.rstrip('. ')}. Commands are refused on this host. {advice(trouble)}"
 
 
-async def _attack(sandbox: Sandbox, scratch: Path, bait: Bait) -> ProbeReport:
-    place = Place(new_folder(scratch / "workspace", sandbox.owner), new_folder(scratch / "git", sandbox.owner))
+async def _attack(backend: Backend, scratch: Path, bait: Bait) -> ProbeReport:
+    place = Place(new_folder(scratch / "workspace", backend.owner), new_folder(scratch / "git", backend.owner))
     (place.root / ".git").touch()
     command = _command(bait)
     log = scratch / "log"
-    ended = await run(sandbox.build(command, place), log, command.timeout_s, command.output_bytes, sandbox.owner)
-    return _judge(ended, log, bait, frozenset(sandbox.env(command)))
+    try:
+        ended = await backend.run(Order(command, place, log, command.timeout_s, command.output_bytes))
+    finally:
+        await backend.leave(place)
+    return _judge(ended, log, bait, frozenset(backend.env(command)))
 
 
 def _command(bait: Bait) -> Command:

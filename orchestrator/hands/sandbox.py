@@ -5,12 +5,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from orchestrator.hands import shadow, system_files
+from orchestrator.domain.tier import Tier
+from orchestrator.hands import process, shadow, system_files
+from orchestrator.hands.backend import Order, Place
 from orchestrator.hands.bubblewrap import Launch, arguments
 from orchestrator.hands.ceilings import limited
 from orchestrator.hands.mounts import Mount, empty, link, read_only, writable
 from orchestrator.hands.places import SYSTEM, Surroundings, is_provided
 from orchestrator.hands.policy import Policy
+from orchestrator.hands.process import Ended
 from orchestrator.hands.programs import Programs
 from orchestrator.hands.started import Build
 from orchestrator.hands.system_files import User
@@ -21,18 +24,11 @@ _SPARE_HOME = "/home/agent"
 
 
 @dataclass(frozen=True)
-class Place:
-    """A workspace as a sandbox sees it: its checkout `root`, its shadow git directory, and what it borrows."""
-
-    root: Path
-    git: Path
-    objects: tuple[Path, ...] = ()
-    shared: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Sandbox:
-    """Made once per process by `build_sandbox`; `etc` names what of the host's is mounted, `fixtures` our own files."""
+    """Bubblewrap as a `Backend`, made once per process by `build_sandbox`.
+
+    `etc` names what of the host's is mounted, `fixtures` are our own files.
+    """
 
     policy: Policy
     programs: Programs
@@ -46,6 +42,26 @@ class Sandbox:
     def owner(self) -> int | None:
         """Whom files must belong to that commands are to use; None for ourselves."""
         return self.policy.uid
+
+    @property
+    def ceiling(self) -> Tier:
+        """The highest tier that it can offer."""
+        return Tier.COMMANDS
+
+    @property
+    def described(self) -> str:
+        """The program behind it, its version, and as whom commands run."""
+        who = "as yourself" if self.policy.uid is None else f"as user {self.policy.uid}"
+        return f"{self.programs.version} at {self.programs.bwrap}, {who}"
+
+    async def run(self, order: Order) -> Ended:
+        """Run a command to its end, in a sandbox of its own."""
+        build = self.build(order.command, order.place, order.exchange)
+        stdin = order.command.stdin
+        return await process.run(build, order.log, order.timeout_s, order.output_bytes, self.owner, stdin)
+
+    async def leave(self, place: Place) -> None:
+        """Nothing is kept between commands."""
 
     def build(self, command: Command, place: Place, exchange: Path | None = None) -> Build:
         """The command line for a command in a place; `exchange` is a host directory for `command.files`."""

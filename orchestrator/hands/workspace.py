@@ -10,10 +10,12 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused
-from orchestrator.hands import files, mountpoints, process, shadow
+from orchestrator.hands import files, mountpoints, shadow
+from orchestrator.hands.backend import Backend, Order, Place
 from orchestrator.hands.calls import Call, check, collect, new_call
-from orchestrator.hands.sandbox import Place, Sandbox
+from orchestrator.hands.policy import Policy
 from orchestrator.hands.trees import new_folder, remove_tree
 from orchestrator.ports.hands import MAX_WAIT_S, Command, CommandResult, Snapshot
 from worktrees.errors import GitError
@@ -23,11 +25,12 @@ from worktrees.snapshot import snapshot
 
 @dataclass(frozen=True)
 class Host:
-    """What all workspaces of this process share. `sandbox` is None exactly where `refusal` says why."""
+    """What all workspaces of this process share. `backend` is None exactly where `refusal` says why."""
 
     repository: Path
     pool: Pool
-    sandbox: Sandbox | None
+    policy: Policy
+    backend: Backend | None
     refusal: str | None
     origin: shadow.Origin
     shared: tuple[str, ...]
@@ -67,19 +70,26 @@ class LocalWorkspace:
         """Where it lies on this host."""
         return self._worktree.root
 
+    def policy(self, tier: Tier) -> str:
+        """The hash of the policy that commands of a tier run under here."""
+        return self._host.policy.at(tier).sha
+
     async def start(self, call_id: str, command: Command) -> None:
         """Start a command, or queue it for a free slot; a no-op if `call_id` was started before."""
-        if self._host.sandbox is None:
+        backend = self._host.backend
+        if backend is None:
             raise EnvironmentProblem(self._host.refusal or "Commands are refused on this host.")
         if not self._is_open:
             raise EnvironmentProblem(f"Workspace {self.name} is closed; open another one.")
         if call_id in self._calls:
             return
         check(command)
+        if not Tier.FILES < command.tier <= backend.ceiling:
+            raise ToolRefused(_no_tier(command.tier, backend))
         with _trouble("keep a log"):
             call = new_call(call_id, command, self._host.logs / self.name, self._own / "files")
         self._calls[call_id] = call
-        self._host.tasks.start_soon(self._carry_out, self._host.sandbox, call, name=f"{self._purpose} {call_id}")
+        self._host.tasks.start_soon(self._carry_out, backend, call, name=f"{self._purpose} {call_id}")
 
     async def wait(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
         """The result, or None while the command runs, after `timeout_s` (at most 10) seconds."""
@@ -150,30 +160,35 @@ class LocalWorkspace:
             self._is_open = False
             for call_id in self._calls:
                 await self.kill(call_id)
+            if self._host.backend:
+                await self._host.backend.leave(self._place())
             with _trouble("give back"):
                 await self._sweep()
                 await to_thread.run_sync(remove_tree, self._own)
                 await self._host.pool.release(self._worktree)
 
-    async def _carry_out(self, sandbox: Sandbox, call: Call) -> None:
+    async def _carry_out(self, backend: Backend, call: Call) -> None:
         try:
             with call.scope:
                 async with self._turns(), self._host.slots:
-                    call.result = await self._execute(sandbox, call)
+                    call.result = await self._execute(backend, call)
         finally:
             call.settle()
 
-    async def _execute(self, sandbox: Sandbox, call: Call) -> CommandResult:
-        command, limits = call.command, sandbox.policy.limits
+    async def _execute(self, backend: Backend, call: Call) -> CommandResult:
+        command, limits = call.command, backend.policy.limits
         try:
             async with self._setup:
                 place = await to_thread.run_sync(self._prepare, call)
-            build = sandbox.build(command, place, call.exchange if command.files else None)
-            timeout_s, output_bytes = (
-                min(command.timeout_s, limits.wall_s),
-                min(command.output_bytes, limits.output_bytes),
+            order = Order(
+                command=command,
+                place=place,
+                log=call.log,
+                timeout_s=min(command.timeout_s, limits.wall_s),
+                output_bytes=min(command.output_bytes, limits.output_bytes),
+                exchange=call.exchange if command.files else None,
             )
-            ended = await process.run(build, call.log, timeout_s, output_bytes, sandbox.owner, command.stdin)
+            ended = await backend.run(order)
             found = await to_thread.run_sync(self._collect, call)
         except OSError as error:
             return call.not_started(f"The host could not prepare the command: {error}.")
@@ -205,8 +220,11 @@ class LocalWorkspace:
         if call.command.files:
             new_folder(call.exchange, host.owner)
         shared = mountpoints.prepare(self.root, host.repository, host.shared, host.owner)
-        objects = (host.origin.objects, *host.origin.alternates)
-        return Place(self.root, self._git, objects, shared)
+        return self._place(shared)
+
+    def _place(self, shared: tuple[str, ...] = ()) -> Place:
+        origin = self._host.origin
+        return Place(self.root, self._git, (origin.objects, *origin.alternates), shared)
 
     def _collect(self, call: Call) -> dict[str, bytes]:
         if not call.command.files:
@@ -232,6 +250,14 @@ class LocalWorkspace:
     async def _sweep(self) -> None:
         if self._host.shared:
             await to_thread.run_sync(mountpoints.sweep, self.root, self._host.shared)
+
+
+def _no_tier(tier: Tier, backend: Backend) -> str:
+    if tier == Tier.FILES:
+        return f"Commands are refused at tier {int(tier)}, {tier.words}."
+    return (
+        f"Nothing on this host runs commands at tier {int(tier)} ({tier.words}); the highest is {int(backend.ceiling)}."
+    )
 
 
 @contextmanager

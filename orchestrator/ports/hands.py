@@ -13,6 +13,7 @@ from pydantic import Field
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.tier import Tier
 
 MAX_WAIT_S = 10.0
 
@@ -23,7 +24,7 @@ class Command(Frozen):
     `cwd` is relative to the workspace. `timeout_s` is wall time. With `writable` false the workspace is mounted
     read-only. `files` names files that the command writes outside the workspace and the caller wants back:
     variable name → file name; the command finds each path in the environment variable. `stdin` is what it reads on
-    its standard input.
+    its standard input. `tier` is how much it may reach.
     """
 
     line: str
@@ -34,6 +35,7 @@ class Command(Frozen):
     writable: bool = True
     files: dict[str, str] = Field(default_factory=dict)
     stdin: str = ""
+    tier: Tier = Tier.COMMANDS
 
 
 class Ending(StrEnum):
@@ -89,11 +91,16 @@ class Workspace(Protocol):
         """Where it lies on its host."""
         ...
 
+    def policy(self, tier: Tier) -> str:
+        """The hash of the policy that commands of a tier run under here."""
+        ...
+
     async def start(self, call_id: str, command: Command) -> None:
         """Start a command; a no-op if `call_id` was started before.
 
         Raises:
             EnvironmentProblem: this host has no sandbox to run commands in.
+            ToolRefused: it cannot be run as asked, or this host has nothing for its tier.
         """
         ...
 

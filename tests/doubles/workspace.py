@@ -6,6 +6,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused
 from orchestrator.ports.hands import Command, CommandResult, Snapshot
 
@@ -20,6 +21,9 @@ class InMemoryWorkspace:
         self.files = dict(files or {})
         self.trees: dict[str, dict[str, bytes]] = {}
         self.snapshots: list[str] = []
+
+    def policy(self, tier: Tier) -> str:
+        return ""
 
     async def start(self, call_id: str, command: Command) -> None:
         raise EnvironmentProblem("no commands in memory")

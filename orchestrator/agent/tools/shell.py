@@ -1,10 +1,13 @@
 """The shell tool: a command in the workspace's sandbox."""
 
+from collections.abc import Callable
+
 from anyio import to_thread
 from pydantic import Field
 
 from orchestrator.agent.tools.base import Tool, ToolResult, Word
 from orchestrator.domain.base import Frozen
+from orchestrator.domain.tier import Tier
 from orchestrator.hands.reading import read_ends
 from orchestrator.hands.run import run_command
 from orchestrator.ports.hands import Command, CommandResult, Ending, Workspace
@@ -17,24 +20,43 @@ class Shell(Frozen):
     timeout_s: float = Field(120.0, gt=0, description="Seconds after which the command is ended.")
 
 
-def shell_tool(workspace: Workspace, longest_s: float, output_bytes: int) -> Tool[Shell]:
-    """Runs a command; there is no network, and only the repository can be written."""
+def shell_tool(
+    workspace: Workspace,
+    longest_s: float,
+    output_bytes: int,
+    tier: Callable[[], Tier] = lambda: Tier.COMMANDS,
+    *,
+    is_writing: bool = True,
+) -> Tool[Shell]:
+    """Runs a command at the tier that stands when it is called; only the repository can be written, if that."""
 
     async def shell(arguments: Shell) -> ToolResult:
         command = Command(
-            line=arguments.command, timeout_s=min(arguments.timeout_s, longest_s), output_bytes=output_bytes
+            line=arguments.command,
+            timeout_s=min(arguments.timeout_s, longest_s),
+            output_bytes=output_bytes,
+            writable=is_writing,
+            tier=tier(),
         )
         result = await run_command(workspace, command)
         output = await to_thread.run_sync(read_ends, result.log)
         return ToolResult(f"{_ending(result)}\n{output}".rstrip(), is_ok=result.is_success)
 
+    place = "the repository and /tmp" if is_writing else "/tmp"
     return Tool(
         "shell",
-        "Run a command in the repository. No network; only the repository and /tmp can be written.",
+        f"Run a command in the repository. {_NETWORK[tier()]}; only {place} can be written.",
         Shell,
         shell,
-        is_mutating=True,
+        is_mutating=is_writing,
     )
+
+
+_NETWORK = {
+    Tier.COMMANDS: "No network",
+    Tier.REGISTRIES: "The network ends at the package registries",
+    Tier.EVERYTHING: "The network is open",
+}
 
 
 def _ending(result: CommandResult) -> str:

@@ -13,6 +13,7 @@ from orchestrator.domain.ids import CommitId, SessionId, TreeId
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.task import Task, TaskStatus
 from orchestrator.domain.text import Text
+from orchestrator.domain.tier import Tier
 from orchestrator.domain.usage import Usage
 from orchestrator.domain.verdict import LensVote, Verdict
 
@@ -221,7 +222,7 @@ class ModelFailed(Done):
 
 
 class ToolCalled(Intent):
-    """A tool is about to be used."""
+    """A tool is about to be used, at a tier and under the policy with this hash; old journals have neither."""
 
     kind: Literal["tool.called"] = "tool.called"
     v: Literal[1] = 1
@@ -229,6 +230,8 @@ class ToolCalled(Intent):
     turn: int
     name: str
     arguments: Text
+    tier: Tier | None = None
+    policy: str = ""
 
 
 class ToolReturned(Done):

@@ -1,8 +1,9 @@
 import pytest
 from pydantic import ValidationError
 
+from orchestrator.domain.tier import Tier
 from orchestrator.hands.ceilings import counts_processes, limited
-from orchestrator.hands.policy import Grant, Limits, Policy, Tier
+from orchestrator.hands.policy import Grant, Limits, Policy
 
 
 def test_the_hash_of_a_policy_does_not_depend_on_the_order_of_variables() -> None:
@@ -30,8 +31,8 @@ def test_root_is_no_user_to_drop_to() -> None:
         Grant(uid=0)
 
 
-def test_only_two_tiers_exist() -> None:
-    assert [(tier.name, tier.value) for tier in Tier] == [("FILES", 0), ("COMMANDS", 1)]
+def test_the_ladder_has_four_rungs() -> None:
+    assert [tier.name for tier in Tier] == ["FILES", "COMMANDS", "REGISTRIES", "EVERYTHING"]
     with pytest.raises(ValidationError):
         Grant(tier=2)  # type: ignore[arg-type]
 

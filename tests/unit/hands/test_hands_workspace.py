@@ -7,9 +7,10 @@ from typing import Any
 import anyio
 import pytest
 
+from orchestrator.domain.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused, UsageProblem
 from orchestrator.hands.local import LocalHands
-from orchestrator.hands.policy import GivenDir, Grant, Limits, Tier
+from orchestrator.hands.policy import GivenDir, Grant, Limits
 from orchestrator.hands.run import run_command
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.ports.hands import Command, Ending

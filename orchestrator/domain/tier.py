@@ -1,0 +1,25 @@
+"""The capability ladder: how much a command may reach."""
+
+from enum import IntEnum
+
+
+class Tier(IntEnum):
+    """Each tier adds to the one below; they are recorded by number."""
+
+    FILES = 0
+    COMMANDS = 1
+    REGISTRIES = 2
+    EVERYTHING = 3
+
+    @property
+    def words(self) -> str:
+        """What it offers, for people and models."""
+        return _WORDS[self]
+
+
+_WORDS = {
+    Tier.FILES: "files only",
+    Tier.COMMANDS: "commands without network",
+    Tier.REGISTRIES: "commands that reach the user's package registries and nothing else",
+    Tier.EVERYTHING: "commands with the whole network",
+}

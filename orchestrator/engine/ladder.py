@@ -1,0 +1,63 @@
+"""The capability ladder of a run: tiers as the user's configuration and answers grant them."""
+
+from orchestrator.config.effective import LiveConfig
+from orchestrator.domain.chat import Role
+from orchestrator.domain.event.people import ApprovalRequested
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.tier import Tier
+from orchestrator.engine.approvals import asking
+from orchestrator.journal.journal import Journal
+
+_ASKED = (
+    "Asked as {item}. It is not granted yet, and may never be. Go on with what you can do without it; if nothing is "
+    "left to do, use `finish` and say what remains: the task is taken up again when there is an answer."
+)
+_MOST_TEXT = 500
+
+
+class RunLadder:
+    """A `ports.Ladder` that asks in the run's inbox. A task's own grant counts before its role's."""
+
+    def __init__(self, live: LiveConfig, journal: Journal) -> None:
+        self._live = live
+        self._journal = journal
+
+    def tier(self, role: Role, task: TaskId) -> Tier:
+        """The tier of a role's commands in a task."""
+        config = self._live.now
+        match role:
+            case "worker":
+                return config.hands.tiers.get(task, config.roles.worker.tier)
+            case "planner":
+                return config.roles.planner.tier
+        return Tier.FILES
+
+    def ceiling(self) -> Tier:
+        """The highest tier that a worker may ask for."""
+        return self._live.now.hands.ask_tier
+
+    async def request(self, task: TaskId, tier: Tier, reason: str) -> str:
+        """Put a wish for a higher tier into the user's inbox, once for each tier of a task."""
+        has, asked = self.tier("worker", task), self._journal.state.approvals.get(_item(task, tier))
+        if tier <= has:
+            return f"Your commands run at tier {int(has)} already: {has.words}."
+        if tier > self.ceiling():
+            return f"Refused: tier {int(tier)} ({tier.words}) is not to be had in this run. Do without it."
+        if asked is not None and asked.decision == "deny":
+            return f"Refused by the user before: {asked.reason or 'no reason given'}. Do without it."
+        if asked is None:
+            approval = asking(
+                self._live.now.approval,
+                self._journal.now(),
+                "tier",
+                f"{task}/{int(tier)}",
+                f"let the commands of {task} run at tier {int(tier)}: {tier.words}",
+                [f"its worker says: {reason[:_MOST_TEXT]}"],
+                settings={"hands": {"tiers": {task: int(tier)}}},
+            )
+            await self._journal.append(ApprovalRequested(approval=approval))
+        return _ASKED.format(item=_item(task, tier))
+
+
+def _item(task: TaskId, tier: Tier) -> str:
+    return f"tier/{task}/{int(tier)}"
