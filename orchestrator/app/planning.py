@@ -13,6 +13,7 @@ from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.plan import Plan, PlanLimits
 from orchestrator.engine.iterations import contract_for
+from orchestrator.engine.ladder import RunLadder
 from orchestrator.engine.planning import root_task
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.local import local_hands
@@ -50,7 +51,8 @@ async def plan_goal(options: Options, goal: str) -> Plan | Handoff:
             ModelRouter(Path(), connect=partial(LiteLLMClient, prices(config))) as router,
         ):
             workspace = await hands.open(CommitId(around.repository.head()), "planning")
-            result = await build_roles(config, journal, router).planner.plan(brief, workspace)
+            roles = build_roles(config, journal, router, ladder=RunLadder(lambda: config, journal))
+            result = await roles.planner.plan(brief, workspace)
         journal.close()
     if isinstance(result, Plan | Handoff):
         return result

@@ -195,15 +195,15 @@ def _forge(place: Place, state: RunState) -> LocalForge:
 async def _roles(
     place: Place, live: LiveConfig, journal: Journal, hooks: Hooks, means: Means, stack: AsyncExitStack
 ) -> ModelRoles:
-    config = live.now
+    config, ladder = live.now, RunLadder(lambda: live.now, journal)
     if means.client is not None:
         asker = Asker(means.client, journal, retry_policy(config), Budget(config.budget), Providers(UNLIMITED))
-        return ModelRoles(RoleSurroundings(config, journal, asker, hooks, means.prompts, RunLadder(live, journal)))
+        return ModelRoles(RoleSurroundings(config, journal, asker, hooks, means.prompts, ladder))
     connect = partial(LiteLLMClient, prices(config))
     router = await stack.enter_async_context(ModelRouter(place.directory.path, consumed(journal.state), connect))
     if pauses := tuple(_pauses(journal.state)):
         await journal.append(*pauses)
-    return build_roles(config, journal, router, hooks, lambda: live.now.budget, RunLadder(live, journal))
+    return build_roles(config, journal, router, hooks, lambda: live.now.budget, ladder)
 
 
 def _pauses(state: RunState) -> Iterator[Noticed]:

@@ -34,6 +34,7 @@ VERBS = {
     "engine": "Work on a run in this process, for service managers.",
     "repair": "Make the damaged journal of a run whole again.",
     "replay": "Do a run over from its journal, offline, and say where it diverges.",
+    "hands": "Run one command as a worker's would run, and see what it can reach.",
     "doctor": "Check sandbox, git, models and state, and say how to mend them.",
     "config": "Show the configuration and where each value comes from.",
     "gc": "Remove idle workspaces and, if named, whole runs.",

@@ -4,8 +4,9 @@ import json
 import re
 import sys
 import unicodedata
+from codecs import getincrementaldecoder
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -49,3 +50,25 @@ def told(error: Exception) -> OrchestrateError | None:
         place = f"{error.filename}: " if error.filename else ""
         return EnvironmentProblem(f"{place}{error.strerror or error}")
     return ours
+
+
+class Screen:
+    """Output of a command as it comes: byte for byte into a file or a pipe, without controls on a terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._decoder = getincrementaldecoder("utf-8")("replace") if stream.isatty() else None
+
+    def show(self, chunk: bytes) -> None:
+        """Write what came."""
+        if self._decoder is None:
+            self._stream.buffer.write(chunk)
+        else:
+            self._stream.write(strip_controls(self._decoder.decode(chunk)))
+        self._stream.flush()
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        if self._decoder is not None:
+            self._stream.write(strip_controls(self._decoder.decode(b"", final=True)))
+            self._stream.flush()

@@ -1,6 +1,8 @@
 """The capability ladder of a run: tiers as the user's configuration and answers grant them."""
 
-from orchestrator.config.effective import LiveConfig
+from collections.abc import Callable
+
+from orchestrator.config.model import Config
 from orchestrator.domain.chat import Role
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.ids import TaskId
@@ -16,15 +18,18 @@ _MOST_TEXT = 500
 
 
 class RunLadder:
-    """A `ports.Ladder` that asks in the run's inbox. A task's own grant counts before its role's."""
+    """A `ports.Ladder` that asks in the run's inbox; `config` gives the settings as they stand.
 
-    def __init__(self, live: LiveConfig, journal: Journal) -> None:
-        self._live = live
+    A task's own grant counts before its role's.
+    """
+
+    def __init__(self, config: Callable[[], Config], journal: Journal) -> None:
+        self._config = config
         self._journal = journal
 
     def tier(self, role: Role, task: TaskId) -> Tier:
         """The tier of a role's commands in a task."""
-        config = self._live.now
+        config = self._config()
         match role:
             case "worker":
                 return config.hands.tiers.get(task, config.roles.worker.tier)
@@ -34,7 +39,7 @@ class RunLadder:
 
     def ceiling(self) -> Tier:
         """The highest tier that a worker may ask for."""
-        return self._live.now.hands.ask_tier
+        return self._config().hands.ask_tier
 
     async def request(self, task: TaskId, tier: Tier, reason: str) -> str:
         """Put a wish for a higher tier into the user's inbox, once for each tier of a task."""
@@ -47,7 +52,7 @@ class RunLadder:
             return f"Refused by the user before: {asked.reason or 'no reason given'}. Do without it."
         if asked is None:
             approval = asking(
-                self._live.now.approval,
+                self._config().approval,
                 self._journal.now(),
                 "tier",
                 f"{task}/{int(tier)}",

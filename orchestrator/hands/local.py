@@ -21,6 +21,7 @@ from orchestrator.hands.prepare import Tried, resolve_policy, try_sandbox
 from orchestrator.hands.session import drop_old_logs, open_session
 from orchestrator.hands.shadow import read_origin
 from orchestrator.hands.workspace import Host, LocalWorkspace
+from orchestrator.ports.hands import Command
 from worktrees.errors import GitError
 from worktrees.pool import Pool
 from worktrees.repository import Repository
@@ -62,6 +63,10 @@ class LocalHands:
         commands = self.refusal or f"run, {self._host.slots.total_tokens} at a time"
         backend = self._tried.backend
         return {**describe(self._policy, backend.described if backend else "", commands), **self._tried.facts}
+
+    def variables(self, command: Command) -> Mapping[str, str]:
+        """Every variable that a command sees when it starts; none where commands are refused."""
+        return self._tried.backend.env(command) if self._tried.backend else {}
 
     async def open(self, commit: CommitId, purpose: str) -> LocalWorkspace:
         """A clean workspace at a commit.

@@ -100,6 +100,10 @@ class LocalWorkspace:
             await call.done.wait()
         return call.result
 
+    def log(self, call_id: str) -> Path:
+        """The file that the whole output of a started command goes to."""
+        return self._calls[call_id].log
+
     async def kill(self, call_id: str) -> None:
         """End the command and everything it started; returns when all of it is dead."""
         call = self._calls.get(call_id)

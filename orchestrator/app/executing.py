@@ -1,0 +1,84 @@
+"""`hands exec`: one command in a workspace of its own, exactly as a worker's would run."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.app.options import Options, grant, look_around
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.tier import Tier
+from orchestrator.errors import EnvironmentProblem, ToolRefused, UsageProblem
+from orchestrator.hands.local import LocalHands, local_hands
+from orchestrator.hands.workspace import LocalWorkspace
+from orchestrator.ports.hands import Command, CommandResult
+
+Explained = dict[str, object]
+
+_PAUSE_S = 0.1
+_CHUNK_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A workspace at the repository's HEAD. `explained` is the policy that a command in it runs under."""
+
+    workspace: LocalWorkspace
+    command: Command
+    explained: Explained
+
+    async def run(self, show: Callable[[bytes], None]) -> CommandResult:
+        """Run the command to its end; `show` gets its output while it comes, standard output and error as one.
+
+        Raises:
+            EnvironmentProblem: this host has no sandbox to run commands in, or nothing for the tier.
+            UsageProblem: the command cannot be run as asked.
+        """
+        call_id = "exec"
+        try:
+            await self.workspace.start(call_id, self.command)
+        except ToolRefused as refusal:
+            kind = EnvironmentProblem if self.command.tier > Tier.COMMANDS else UsageProblem
+            raise kind(str(refusal)) from refusal
+        with self.workspace.log(call_id).open("rb") as log:
+            while (result := await self.workspace.wait(call_id, _PAUSE_S)) is None:
+                show(log.read(_CHUNK_BYTES))
+            while chunk := log.read(_CHUNK_BYTES):
+                show(chunk)
+        return result
+
+
+@asynccontextmanager
+async def trial(options: Options, line: str, tier: Tier, timeout_s: float | None) -> AsyncIterator[Trial]:
+    """A workspace for one command line, thrown away at the end; the worker's own time limit where none is given.
+
+    Raises:
+        OrchestrateError: the repository cannot be worked on.
+    """
+    around = await to_thread.run_sync(look_around, options)
+    hands_settings = around.config.hands
+    command = Command(
+        line=line,
+        tier=tier,
+        timeout_s=timeout_s or hands_settings.command_timeout_s,
+        output_bytes=hands_settings.output_mb * 1024 * 1024,
+    )
+    granted = grant(around.config)
+    granted = granted.model_copy(update={"ceiling": max(granted.ceiling, tier)})
+    async with local_hands(around.repository, around.state.path, granted) as hands:
+        workspace = await hands.open(CommitId(around.repository.head()), "hands exec")
+        yield Trial(workspace, command, _explained(hands, command, around.repository.root))
+
+
+def _explained(hands: LocalHands, command: Command, repository: Path) -> Explained:
+    policy = hands.policy.at(command.tier)
+    words = {**hands.described, "tier": f"{int(command.tier)} ({command.tier.words})"}
+    return {
+        "repository": str(repository),
+        "policy": policy.sha,
+        "in_words": words,
+        "variables": hands.variables(command),
+        "rules": policy.model_dump(mode="json"),
+    }
