@@ -60,12 +60,12 @@ class ModelWorker:
 
     def _tools(self, workspace: Workspace, task: TaskId, tier: Callable[[], Tier]) -> list[AnyTool]:
         hands, ladder = self._around.config.hands, self._around.ladder
-        commands = [shell_tool(workspace, hands.command_timeout_s, hands.output_mb * 1024 * 1024, tier)]
-        searching = [list_tool(workspace), search_tool(workspace)]
-        asking = [tier_tool(ladder, task)] if Tier.FILES < tier() < ladder.ceiling() else []
+        looking: list[AnyTool] = [list_tool(workspace), search_tool(workspace)]
+        if tier() > Tier.FILES:
+            looking = [shell_tool(workspace, hands.command_timeout_s, hands.output_mb * 1024 * 1024, tier)]
+            looking += [tier_tool(ladder, task)] if tier() < ladder.ceiling() else []
         return [
-            *(searching if tier() == Tier.FILES else commands),
-            *asking,
+            *looking,
             read_tool(workspace),
             edit_tool(workspace),
             write_tool(workspace),

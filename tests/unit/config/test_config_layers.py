@@ -108,6 +108,10 @@ def test_a_wrong_key_or_value_is_told_with_file_and_line(
         "[roles.judge]\napi_base = 'http://example.invalid'\n",
         "[roles.worker.variants.evil]\nmodel = 'x'\n",
         "[state]\ndir = '/'\n",
+        "[hands]\nask_tier = 3\n",
+        "[hands.tiers]\nroot = 3\n",
+        "[roles.planner]\ntier = 1\n",
+        "[roles.worker]\ntier = 2\n",
     ],
 )
 def test_the_repository_may_not_decide_what_it_may_reach(tmp_path: Path, repository: Path, text: str) -> None:
@@ -115,6 +119,24 @@ def test_the_repository_may_not_decide_what_it_may_reach(tmp_path: Path, reposit
     with pytest.raises(UsageProblem, match="--trust-project"):
         load(repository, environ=environ(tmp_path))
     load(repository, trust_project=True, environ=environ(tmp_path))
+
+
+def test_the_repository_may_lower_a_tier(tmp_path: Path, repository: Path) -> None:
+    user_file(tmp_path, "[roles.worker]\ntier = 2\n")
+    (repository / "orchestrate.toml").write_text("[roles.worker]\ntier = 0\n")
+    assert load(repository, environ=environ(tmp_path)).config.roles.worker.tier == 0
+
+
+def test_the_repository_may_not_raise_a_tier_that_the_user_lowered(tmp_path: Path, repository: Path) -> None:
+    user_file(tmp_path, "[roles.worker]\ntier = 0\n")
+    (repository / "orchestrate.toml").write_text("[gate]\ncommand = 'make'\n[roles.worker]\ntier = 1\n")
+    with pytest.raises(UsageProblem, match=r"orchestrate\.toml:4: roles\.worker\.tier may only be lowered"):
+        load(repository, environ=environ(tmp_path))
+
+
+def test_no_role_gets_the_whole_network(tmp_path: Path, repository: Path) -> None:
+    with pytest.raises(UsageProblem, match="single tasks"):
+        load(repository, {"roles": {"worker": {"tier": 3}}}, environ=environ(tmp_path))
 
 
 @pytest.mark.parametrize(
