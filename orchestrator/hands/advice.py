@@ -18,6 +18,25 @@ def _program(trouble: str) -> str:
     return ""
 
 
+_SUBIDS = (
+    "For podman without root ids must be mapped: `usermod --add-subuids 100000-165535 --add-subgids 100000-165535 "
+    "USER` as root, then `podman system migrate` as that user."
+)
+_REMEDIES = (
+    ("no subuid ranges", _SUBIDS),
+    ("requires additional UIDs", _SUBIDS),
+    ("hybrid mode", "crun wants one kind of cgroups; install runc, which is tried after it."),
+    ("seccomp profile", "Install the package that holds it, containers-common."),
+    ("docker API", "Start the docker daemon, or let this user reach its socket."),
+    ("docker daemon", "Start the docker daemon, or let this user reach its socket."),
+)
+
+
+def remedy(trouble: str) -> str:
+    """What helps against a trouble with containers, as far as it is known; empty otherwise."""
+    return next((words for sign, words in _REMEDIES if sign in trouble), "")
+
+
 def _sysctl(root: Path) -> str:
     if _value(root, "kernel/apparmor_restrict_unprivileged_userns") == "1":
         return (

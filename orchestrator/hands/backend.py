@@ -41,6 +41,11 @@ class Backend(Protocol):
     """Runs commands behind walls. Made once per process and tried by the self-test before any command of a model."""
 
     @property
+    def name(self) -> str:
+        """One word for it."""
+        ...
+
+    @property
     def around(self) -> Surroundings:
         """What lies around the work on the host."""
         ...

@@ -8,14 +8,17 @@ from collections.abc import Sequence
 from orchestrator.hands.policy import Limits
 
 
-def limited(command: Sequence[str], limits: Limits, prlimit: str) -> tuple[str, ...]:
-    """The command under limits of its own, without dumps of memory. Ceilings of our own that are lower stay."""
+def limited(command: Sequence[str], limits: Limits, prlimit: str, *, are_counted: bool = False) -> tuple[str, ...]:
+    """The command under limits of its own, without dumps of memory. Ceilings of our own that are lower stay.
+
+    `are_counted` tells that its processes are limited otherwise already.
+    """
     wanted = {
         "core": (resource.RLIMIT_CORE, 0),
         "nofile": (resource.RLIMIT_NOFILE, limits.open_files),
         "fsize": (resource.RLIMIT_FSIZE, limits.file_bytes),
         "as": (resource.RLIMIT_AS, limits.address_space_bytes),
-        "nproc": (resource.RLIMIT_NPROC, limits.processes if counts_processes() else None),
+        "nproc": (resource.RLIMIT_NPROC, limits.processes if counts_processes() and not are_counted else None),
     }
     options = [f"--{name}={_lower(kind, value)}" for name, (kind, value) in wanted.items() if value is not None]
     return (prlimit, *options, "--", *command)

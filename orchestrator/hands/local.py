@@ -17,7 +17,7 @@ from orchestrator.hands.fingerprint import fingerprint
 from orchestrator.hands.guardian import guarded
 from orchestrator.hands.places import Surroundings
 from orchestrator.hands.policy import Grant, Policy
-from orchestrator.hands.prepare import Tried, resolve_policy, try_sandbox
+from orchestrator.hands.prepare import Tried, resolve_policy, try_backends
 from orchestrator.hands.session import drop_old_logs, open_session
 from orchestrator.hands.shadow import read_origin
 from orchestrator.hands.workspace import Host, LocalWorkspace
@@ -39,7 +39,8 @@ class LocalHands:
         self._tried = tried
         self._opened: list[LocalWorkspace] = []
         directories = [*map(Path, policy.read_only), *(host.repository / name for name in policy.shared)]
-        told = f"{_DESIGN}\n{policy.sha}\n{fingerprint(directories)}\n"
+        kind = tried.backend.name if tried.backend else ""
+        told = f"{_DESIGN}\n{kind}\n{policy.sha}\n{fingerprint(directories)}\n"
         self._environment = hashlib.sha256(told.encode()).hexdigest()
 
     @property
@@ -111,7 +112,7 @@ async def local_hands(
         with _trouble(f"The repository {repository.root} cannot be read"):
             policy = await resolve_policy(repository, grant, around, environ)
             origin = await read_origin(repository)
-        tried = await try_sandbox(policy, around, environ, session)
+        tried = await try_backends(policy, around, environ, session, grant.backend)
         host = Host(
             repository=repository.root,
             pool=worktree_pool(repository, state, policy.uid),

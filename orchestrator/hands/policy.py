@@ -5,6 +5,7 @@ Neither ever comes from the repository being worked on.
 
 import hashlib
 import json
+from enum import StrEnum
 
 from pydantic import Field
 
@@ -14,6 +15,14 @@ from orchestrator.domain.tier import Tier
 NOBODY = 65534
 DEFAULT_SHARE = (".venv", "venv", "node_modules", "*.egg-info", "*.so", "*.pyd")
 _GIB = 1024**3
+
+
+class Choice(StrEnum):
+    """Which backends the user lets commands run on; `auto` is the first of them that holds."""
+
+    AUTO = "auto"
+    BUBBLEWRAP = "bubblewrap"
+    CONTAINER = "container"
 
 
 class Limits(Frozen):
@@ -48,7 +57,8 @@ class Grant(Frozen):
     """What the user grants, as written: directories may be relative to the repository's root or start with `~`.
 
     `share` holds glob patterns of git-ignored paths; `uid` is who commands run as when started by root. `tier` is what
-    commands get that ask for no other, `ceiling` the highest that one may ask for.
+    commands get that ask for no other, `ceiling` the highest that one may ask for. `without_sandbox` lets them run with
+    no walls around them, for this run only.
     """
 
     tier: Tier = Tier.COMMANDS
@@ -58,6 +68,8 @@ class Grant(Frozen):
     env: dict[str, str] = Field(default_factory=dict)
     limits: Limits = Limits()
     uid: int = Field(default=NOBODY, gt=0)
+    backend: Choice = Choice.AUTO
+    without_sandbox: bool = False
 
 
 class Policy(Frozen):
@@ -65,7 +77,7 @@ class Policy(Frozen):
 
     `read_only` are directories bound at their own path, `masked` files below them that stay unreadable, `path` the
     directories of PATH in order, `shared` paths relative to the repository's root. `uid` is None unless commands are
-    started by root and drop to it.
+    started by root and drop to it. Without `is_confined` there are no walls.
     """
 
     tier: Tier = Tier.COMMANDS
@@ -76,6 +88,7 @@ class Policy(Frozen):
     shared: tuple[str, ...] = ()
     limits: Limits = Limits()
     uid: int | None = None
+    is_confined: bool = True
 
     def at(self, tier: Tier) -> "Policy":
         """The policy of commands at a tier."""

@@ -1,7 +1,7 @@
 """From what the user grants to a policy for this host and repository, and to a sandbox that was tried."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os.path import normpath
 from pathlib import Path
@@ -10,12 +10,11 @@ from anyio import to_thread
 
 from orchestrator.domain.tier import Tier
 from orchestrator.hands import toolchain
+from orchestrator.hands.advice import advice, remedy
 from orchestrator.hands.backend import Backend
+from orchestrator.hands.candidates import Candidate, Trial, candidates
 from orchestrator.hands.places import Surroundings
-from orchestrator.hands.policy import Grant, Policy
-from orchestrator.hands.probe import ProbeReport, probe, refused
-from orchestrator.hands.programs import ProgramMissing, find_programs
-from orchestrator.hands.sandbox import build_sandbox
+from orchestrator.hands.policy import Choice, Grant, Policy
 from orchestrator.hands.share import find_shared
 from worktrees.repository import Repository
 
@@ -54,25 +53,37 @@ async def resolve_policy(
     )
 
 
-async def try_sandbox(policy: Policy, around: Surroundings, environ: Mapping[str, str], session: Path) -> Tried:
-    """The sandbox for a policy, if it comes up and holds on this host; its files lie in the directory `session`."""
+async def try_backends(
+    policy: Policy, around: Surroundings, environ: Mapping[str, str], session: Path, wanted: Choice = Choice.AUTO
+) -> Tried:
+    """The first backend for a policy that comes up and holds on this host; files lie in the directory `session`."""
     if policy.tier == Tier.FILES:
         words = f"Commands are refused: the policy grants tier {int(policy.tier)}, {policy.tier.words}."
         return Tried(None, words, {})
-    try:
-        untrusted = (around.repository, around.state)
-        programs = await to_thread.run_sync(find_programs, environ, untrusted, policy.uid is not None)
-        sandbox = await to_thread.run_sync(build_sandbox, policy, programs, around, session / "fixtures")
-    except ProgramMissing as error:
-        return _failed(refused(str(error)))
-    except OSError as error:
-        return _failed(refused(f"The sandbox could not be prepared: {error}"))
-    report = await probe(sandbox, session / "probe")
-    return _failed(report) if report.refusal else Tried(sandbox, None, report.facts)
+    failed: list[Candidate] = []
+    async for candidate in candidates(Trial(policy, around, environ, session), wanted):
+        if candidate.backend is not None:
+            return Tried(candidate.backend, None, {**_chosen(candidate, failed), **candidate.facts})
+        failed.append(candidate)
+    return Tried(None, refusal(failed), failed[0].facts)
 
 
-def _failed(report: ProbeReport) -> Tried:
-    return Tried(None, report.refusal, report.facts)
+def _chosen(candidate: Candidate, failed: Sequence[Candidate]) -> Mapping[str, str]:
+    not_used = " ".join(f"{one.name}: {_sentence(one.trouble)}" for one in failed)
+    return {"backend": candidate.name, **({"not used": not_used} if failed else {})}
+
+
+def refusal(failed: Sequence[Candidate]) -> str:
+    """Why commands are refused where no backend holds, how to mend it for each, and what works all the same."""
+    first, *others = failed
+    words = [f"{_sentence(first.trouble)} Commands are refused on this host. {advice(first.trouble)}"]
+    words += [f"{one.name} instead: {_sentence(one.trouble)} {remedy(one.trouble)}".rstrip() for one in others]
+    words.append("What needs no commands works all the same: `orchestrate plan`, and whatever reads or exports runs.")
+    return " ".join(words)
+
+
+def _sentence(text: str) -> str:
+    return f"{text.rstrip('. ')}."
 
 
 def _within(root: Path, text: str) -> str | None:

@@ -2,15 +2,14 @@
 
 import json
 import shlex
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
-from orchestrator.hands.advice import advice
 from orchestrator.hands.backend import Backend, Order, Place
 from orchestrator.hands.bait import Bait, put_out
+from orchestrator.hands.places import own_python
 from orchestrator.hands.process import Ended
 from orchestrator.hands.trees import new_folder, remove_tree
 from orchestrator.ports.hands import Command, Ending
@@ -20,10 +19,10 @@ _TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class ProbeReport:
-    """What the self-test found. `escapes` names each wall that did not hold; `refusal` is None if commands may run."""
+    """What the self-test found. `escapes` names each wall that did not hold; no `trouble`: commands may run."""
 
     escapes: tuple[str, ...] = ()
-    refusal: str | None = None
+    trouble: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -34,18 +33,9 @@ async def probe(backend: Backend, scratch: Path) -> ProbeReport:
         with put_out(scratch, backend.around) as bait:
             return await _attack(backend, scratch, bait)
     except OSError as error:
-        return refused(f"The sandbox's self-test could not be prepared: {error}.")
+        return ProbeReport(trouble=f"The sandbox's self-test could not be prepared: {error}.")
     finally:
         remove_tree(scratch)
-
-
-def refused(trouble: str) -> ProbeReport:
-    """The report for a sandbox that does not start."""
-    return ProbeReport((), _refusal(trouble))
-
-
-def _refusal(trouble: str) -> str:
-    return f"{trouble.rstrip('. ')}. Commands are refused on this host. {advice(trouble)}"
 
 
 async def _attack(backend: Backend, scratch: Path, bait: Bait) -> ProbeReport:
@@ -62,9 +52,8 @@ async def _attack(backend: Backend, scratch: Path, bait: Bait) -> ProbeReport:
 
 def _command(bait: Bait) -> Command:
     """The attack, run by our own Python, which every tool chain holds."""
-    python = Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
     script = resources.files("orchestrator.hands").joinpath("attack.py").read_text(encoding="utf-8")
-    words = (str(python), "-I", "-S", "-c", script, json.dumps(bait.orders()))
+    words = (own_python(), "-I", "-S", "-c", script, json.dumps(bait.orders()))
     return Command(line=f"exec {shlex.join(words)}", timeout_s=_TIMEOUT_S)
 
 
@@ -72,8 +61,8 @@ def _judge(ended: Ended, log: Path, bait: Bait, given: frozenset[str]) -> ProbeR
     output = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
     if ended.ending != Ending.EXITED or ended.exit_code != 0 or bait.token not in output:
         words = ended.detail or output.strip()[-500:] or f"its self-test ended as {ended.ending}"
-        return refused(f"The sandbox does not start: {words}")
+        return ProbeReport(trouble=f"The sandbox does not start: {words}")
     escapes = tuple(bait.escapes(json.loads(output.partition(bait.token)[2]), given))
     if escapes:
-        return ProbeReport(escapes, _refusal(f"The sandbox does not hold: {'; '.join(escapes)}."))
+        return ProbeReport(escapes, f"The sandbox does not hold: {'; '.join(escapes)}.")
     return ProbeReport(facts={"self-test": f"passed in {ended.seconds:.2f} s"})

@@ -1,13 +1,16 @@
 """Runs one sandboxed command to its end: output into a log, a time limit, an output limit, nothing left behind."""
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 import anyio
 
 from orchestrator.hands.output import OutputPipe
-from orchestrator.hands.started import Build, Started, start
+from orchestrator.hands.started import Build, start
 from orchestrator.ports.hands import Ending
 
 _DETAIL_BYTES = 4_000
@@ -24,9 +27,48 @@ class Ended:
     detail: str = ""
 
 
+class Running(Protocol):
+    """A command that was started behind some wall."""
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether something ended it from outside."""
+        ...
+
+    async def meet(self) -> None:
+        """Wait until it is known whether the command itself started."""
+        ...
+
+    async def exited(self) -> None:
+        """Wait until the command has ended."""
+        ...
+
+    async def end(self) -> None:
+        """Kill what still lives and wait until all that it started is dead."""
+        ...
+
+    def exit_code(self) -> int | None:
+        """The command's exit code, 128 + n after signal n; None if it never started or was killed."""
+        ...
+
+
+Begin = Callable[[int, contextlib.ExitStack], Running]
+"""Starts a command that prints to a descriptor; what has to be closed afterwards goes on the stack."""
+
+
 async def run(
     build: Build, log: Path, timeout_s: float, output_bytes: int, owner: int | None = None, stdin: str = ""
 ) -> Ended:
+    """Run a bubblewrap to its end, into `log`; see `attend`."""
+    begin = partial(_bubblewrap, build, stdin)
+    return await attend(begin, log, timeout_s, output_bytes, owner)
+
+
+def _bubblewrap(build: Build, stdin: str, writer: int, stack: contextlib.ExitStack) -> Running:
+    return start(build, writer, stack, stdin)
+
+
+async def attend(begin: Begin, log: Path, timeout_s: float, output_bytes: int, owner: int | None = None) -> Ended:
     """Run to its end, into `log`; `owner` is who must be able to reopen the output from inside.
 
     Returns only after everything is dead, also when cancelled. Must be awaited in a thread that lives as long as the
@@ -40,7 +82,7 @@ async def run(
         output = OutputPipe(log, output_bytes, owner)
         stack.callback(output.close)
         try:
-            started = start(build, output.writer, stack, stdin)
+            started = begin(output.writer, stack)
         except OSError as error:
             return Ended(Ending.NOT_STARTED, None, 0.0, 0, f"The sandbox could not be started: {error}.")
         finally:
@@ -54,7 +96,7 @@ async def run(
         return _judge(started, output, is_late, anyio.current_time() - began, log)
 
 
-async def _watch(started: Started, output: OutputPipe, timeout_s: float) -> bool:
+async def _watch(started: Running, output: OutputPipe, timeout_s: float) -> bool:
     """Until the command ends, prints too much, or is late; whether it is late."""
     try:
         async with anyio.create_task_group() as group:
@@ -77,7 +119,7 @@ async def _watch(started: Started, output: OutputPipe, timeout_s: float) -> bool
     return limit.cancelled_caught and not output.is_over
 
 
-def _judge(started: Started, output: OutputPipe, is_late: bool, seconds: float, log: Path) -> Ended:
+def _judge(started: Running, output: OutputPipe, is_late: bool, seconds: float, log: Path) -> Ended:
     code, size = started.exit_code(), output.size_bytes
     if output.failure:
         return Ended(Ending.KILLED, None, seconds, size, f"Its output could not be kept: {output.failure}.")

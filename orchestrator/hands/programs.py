@@ -35,20 +35,25 @@ def find_programs(environ: Mapping[str, str], untrusted: Iterable[Path], is_root
     Raises:
         ProgramMissing: bubblewrap, prlimit, or (for root) setpriv is missing or broken.
     """
-    places = [*map(Path, _SYSTEM_PATH), *_path(environ)]
-    shunned = [p.resolve() for p in untrusted]
-    bwrap = _find("bwrap", places, shunned, "bubblewrap")
-    prlimit = _find("prlimit", places, shunned, "util-linux")
-    setpriv = _find("setpriv", places, shunned, "util-linux") if is_root else None
-    return Programs(bwrap, prlimit, setpriv, _ask(bwrap, "--version").strip(), _options(bwrap))
+    shunned = tuple(untrusted)
+    bwrap = find("bwrap", environ, shunned, "bubblewrap")
+    prlimit = find("prlimit", environ, shunned, "util-linux")
+    setpriv = find("setpriv", environ, shunned, "util-linux") if is_root else None
+    return Programs(bwrap, prlimit, setpriv, ask(bwrap, "--version").strip(), _options(bwrap))
 
 
 def _path(environ: Mapping[str, str]) -> Iterator[Path]:
     return (Path(p) for p in environ.get("PATH", "").split(os.pathsep) if Path(p).is_absolute())
 
 
-def _find(name: str, places: Iterable[Path], shunned: Iterable[Path], package: str) -> str:
-    for place in places:
+def find(name: str, environ: Mapping[str, str], untrusted: Iterable[Path], package: str) -> str:
+    """The absolute path of a program, in the system's directories or on PATH; never below `untrusted` directories.
+
+    Raises:
+        ProgramMissing: it is not there; names the `package` that holds it.
+    """
+    shunned = [p.resolve() for p in untrusted]
+    for place in (*map(Path, _SYSTEM_PATH), *_path(environ)):
         program = (place / name).resolve()
         if any(program.is_relative_to(s) or place.resolve().is_relative_to(s) for s in shunned):
             continue
@@ -58,10 +63,11 @@ def _find(name: str, places: Iterable[Path], shunned: Iterable[Path], package: s
 
 
 def _options(bwrap: str) -> frozenset[str]:
-    return frozenset(re.findall(r"--[a-z0-9-]+", _ask(bwrap, "--help")))
+    return frozenset(re.findall(r"--[a-z0-9-]+", ask(bwrap, "--help")))
 
 
-def _ask(program: str, option: str) -> str:
+def ask(program: str, option: str) -> str:
+    """What a program prints with an option. Raises ProgramMissing if it does not start."""
     try:
         done = subprocess.run(
             [program, option], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10, env={}, check=True

@@ -94,7 +94,7 @@ def start(build: Build, writer: int, stack: contextlib.ExitStack, stdin: str = "
     info_source, info = _pipe(stack)
     status_source, status = _pipe(stack)
     try:
-        popen = _popen(build(info, status), _source(stdin, stack), writer, (info, status))
+        popen = _popen(build(info, status), text_source(stdin, stack), writer, (info, status))
     finally:
         os.close(info)
         os.close(status)
@@ -108,7 +108,7 @@ def start(build: Build, writer: int, stack: contextlib.ExitStack, stdin: str = "
     return Started(popen, monitor, info_source, status_source)
 
 
-def _source(text: str, stack: contextlib.ExitStack) -> int:
+def text_source(text: str, stack: contextlib.ExitStack) -> int:
     """Where a text can be read: a file without a name, so that nobody has to feed a pipe."""
     if not text:
         return subprocess.DEVNULL

@@ -1,0 +1,98 @@
+"""The command lines that start a container. Pure: what stands on the host is decided by the caller."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from orchestrator.hands.layout import EXCHANGE
+from orchestrator.hands.mounts import Kind, Mount, in_order
+from orchestrator.hands.policy import Limits
+from orchestrator.hands.system_files import HOST_NAME, User
+
+CONTROL = "/run/control"
+"""Where the harness can be called from inside; nothing answers there once a container is up."""
+
+SOCKET = "socket"
+STATE_LABEL, SESSION_LABEL = "orchestrate.state", "orchestrate.session"
+_OOM_SCORE = 800
+_OVERHEAD = 2
+"""Processes of a container besides those of the command: ours, and the one that the engine starts it by."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A container to be started: its name, what it is labelled with, what stands in it and who works in it.
+
+    `root` is what names its root file system to the engine. `files` is the host directory for files that are handed
+    back, `control` the one with our socket. `counts` names what the engine can limit for it as a whole.
+    """
+
+    name: str
+    labels: dict[str, str]
+    root: tuple[str, ...]
+    mounts: tuple[Mount, ...]
+    files: str
+    control: str
+    user: User
+    limits: Limits
+    python: str
+    script: str
+    seccomp: str | None
+    counts: frozenset[str]
+    hard_processes: int
+
+
+def run_words(launch: Launch, is_podman: bool) -> list[str]:
+    """The words after the engine's name. Raises OSError if a path cannot be put into words."""
+    special = (Mount(Kind.WRITABLE, EXCHANGE, launch.files), Mount(Kind.READ_ONLY, CONTROL, launch.control))
+    mounts = in_order((*launch.mounts, *special))
+    return [
+        *("run", "--detach", "--rm", "--name", launch.name, "--hostname", HOST_NAME),
+        *(word for name, value in launch.labels.items() for word in ("--label", f"{name}={value}")),
+        *_walls(launch, is_podman),
+        *_ceilings(launch),
+        *(word for mount in mounts for word in _mount(mount, is_podman)),
+        *("--user", f"{launch.user.uid}:{launch.user.gid}", "--workdir", "/", *launch.root),
+        *(launch.python, "-I", "-S", "-X", "utf8", "-c", launch.script, _told(launch, mounts)),
+    ]
+
+
+def _walls(launch: Launch, is_podman: bool) -> Iterable[str]:
+    yield from ("--network", "none", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--read-only")
+    yield from ("--ipc", "private", "--log-driver", "none", "--pull", "never", "--oom-score-adj", str(_OOM_SCORE))
+    if launch.seccomp:
+        yield from ("--security-opt", f"seccomp={launch.seccomp}")
+    if is_podman:
+        yield from ("--security-opt", "mask=/sys", "--read-only-tmpfs=false", "--passwd=false", "--no-hosts")
+        yield from ("--http-proxy=false", "--systemd", "false", "--stop-timeout", "0")
+
+
+def _ceilings(launch: Launch) -> Iterable[str]:
+    limits = launch.limits
+    yield from ("--ulimit", f"nofile={limits.open_files}:{limits.open_files}", "--ulimit", "core=0:0")
+    yield from ("--ulimit", f"nproc={launch.hard_processes}:{launch.hard_processes}")
+    yield from ("--shm-size", str(limits.tmpfs_bytes))
+    if "pids" in launch.counts:
+        yield from ("--pids-limit", str(limits.processes + _OVERHEAD))
+    if "memory" in launch.counts and limits.memory_bytes:
+        yield from ("--memory", str(limits.memory_bytes), "--memory-swap", str(limits.memory_bytes))
+
+
+def _mount(mount: Mount, is_podman: bool) -> Sequence[str]:
+    if mount.kind == Kind.LINK:
+        return ()  # they are part of the root
+    if mount.kind == Kind.EMPTY:
+        options = f"rw,exec,nosuid,nodev,size={mount.size_bytes},mode=1777"
+        return "--tmpfs", f"{mount.dest}:{options}{',notmpcopyup' if is_podman else ''}"
+    access = "ro" if mount.kind == Kind.READ_ONLY else "rw"
+    if not set(',"') & set(mount.source + mount.dest):
+        spec = f"type=bind,source={mount.source},target={mount.dest},bind-nonrecursive=true"
+        return "--mount", spec + (",readonly" if access == "ro" else "")
+    if ":" in mount.source + mount.dest:
+        raise OSError(f"{mount.source} cannot be bound into a container: its name has both commas and colons")
+    return "--volume", f"{mount.source}:{mount.dest}:{access}"
+
+
+def _told(launch: Launch, mounts: Iterable[Mount]) -> str:
+    passing = [*(m.dest for m in mounts if m.kind == Kind.EMPTY and m.size_bytes > 4096), "/dev/shm"]
+    return json.dumps({"control": f"{CONTROL}/{SOCKET}", "passing": passing, "handed": [EXCHANGE]})

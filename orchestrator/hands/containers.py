@@ -1,0 +1,256 @@
+"""podman or docker as a backend: a container for each workspace, kept between its commands, one command at a time.
+
+Its file system, variables and user are bubblewrap's. A second command at the same time gets a container of its own.
+"""
+
+import json
+import resource
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import resources
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from orchestrator.domain.tier import Tier
+from orchestrator.hands.backend import Order, Place
+from orchestrator.hands.ceilings import limited
+from orchestrator.hands.container import Container, start_container
+from orchestrator.hands.container_engines import Engine, packed
+from orchestrator.hands.container_words import SESSION_LABEL, STATE_LABEL, Launch
+from orchestrator.hands.layout import Layout, build_layout
+from orchestrator.hands.mounts import Kind, Mount
+from orchestrator.hands.places import Surroundings, own_python
+from orchestrator.hands.policy import Policy
+from orchestrator.hands.process import Ended, attend
+from orchestrator.hands.programs import find
+from orchestrator.hands.seccomp_profile import tightened
+from orchestrator.hands.trees import new_folder
+from orchestrator.ports.hands import Command, Ending
+
+_PROCESSES = 32_768
+"""Not the limit of one container, which its engine or the command's own sets: engines may give away no more than this."""
+
+_MODE = 0o1777
+
+
+@dataclass
+class Containers:
+    """Containers as a `Backend`, made once per process by `build_containers`.
+
+    `root` is what names their root file system to the engine, `seccomp` a file. `idle` holds those that wait for the
+    next command of their workspace.
+    """
+
+    layout: Layout
+    engine: Engine
+    folder: Path
+    session: Path
+    root: tuple[str, ...]
+    prlimit: str
+    seccomp: str | None
+    idle: dict[tuple[Place, bool], list[Container]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """One word for it."""
+        return self.engine.kind
+
+    @property
+    def policy(self) -> Policy:
+        """What commands run under."""
+        return self.layout.policy
+
+    @property
+    def around(self) -> Surroundings:
+        """What lies around the work on the host."""
+        return self.layout.around
+
+    @property
+    def owner(self) -> int | None:
+        """Whom files must belong to that commands are to use; None for ourselves."""
+        return self.policy.uid
+
+    @property
+    def ceiling(self) -> Tier:
+        """Containers have no network at all, so no registries either."""
+        return Tier.COMMANDS
+
+    @property
+    def described(self) -> str:
+        """The program behind it, its version, and as whom commands run."""
+        who = "as yourself" if self.policy.uid is None else f"as user {self.policy.uid}"
+        runtime = f" with {self.engine.runtime}" if self.engine.runtime else ""
+        return f"{self.engine.version} at {self.engine.program}{runtime}, {who}"
+
+    def env(self, command: Command) -> dict[str, str]:
+        """Every variable the command sees when it starts."""
+        return self.layout.env(command)
+
+    async def run(self, order: Order) -> Ended:
+        """Run a command to its end, in a container of its workspace."""
+        key = (order.place, order.command.writable)
+        try:
+            container = await self._take(key)
+        except OSError as error:
+            return Ended(Ending.NOT_STARTED, None, 0.0, 0, f"The container could not be started: {error}.")
+        try:
+            return await self._give(container, order)
+        finally:
+            with anyio.CancelScope(shield=True):
+                if container.is_over:
+                    await container.remove()
+                else:
+                    self.idle.setdefault(key, []).append(container)
+
+    async def leave(self, place: Place) -> None:
+        """Remove every container of the workspace."""
+        for key in [key for key in self.idle if key[0].root == place.root]:
+            await _remove_all(self.idle.pop(key))
+
+    async def _give(self, container: Container, order: Order) -> Ended:
+        command = order.command
+        are_counted = "pids" in self.engine.counts
+        words = limited(self.layout.shell(command), self.policy.limits, self.prlimit, are_counted=are_counted)
+        told = {"words": words, "env": self.env(command), "cwd": self.layout.cwd}
+        begin = partial(container.begin, told, command.stdin)
+        ended = await attend(begin, order.log, order.timeout_s, order.output_bytes, self.owner)
+        if order.exchange is not None:
+            await to_thread.run_sync(_hand_back, container.files, order.exchange, command.files.values())
+        return ended
+
+    async def _take(self, key: tuple[Place, bool]) -> Container:
+        """A container for a workspace in which all stands as it should, an idle one or a new one."""
+        while waiting := self.idle.get(key):
+            if await _is_fresh(container := waiting.pop()):
+                return container
+        with anyio.CancelScope(shield=True):  # a start that is given up half-way leaves something behind
+            return await self._start(*key)
+
+    async def _start(self, place: Place, is_writable: bool) -> Container:
+        name = f"orchestrate-{self.session.name}-{secrets.token_hex(4)}"
+        folder = new_folder(self.folder / name)
+        control = folder / "control"
+        control.mkdir()
+        control.chmod(0o755)
+        files = new_folder(folder / "files", self.owner)
+        launch = Launch(
+            name=name,
+            labels={STATE_LABEL: str(self.around.state), SESSION_LABEL: str(self.session)},
+            root=self.root,
+            mounts=self.layout.mounts(place, is_writable, None),
+            files=str(files),
+            control=str(control),
+            user=self.layout.user,
+            limits=self.policy.limits,
+            python=own_python(),
+            script=_script(),
+            seccomp=self.seccomp,
+            counts=self.engine.counts,
+            hard_processes=_hard_processes(),
+        )
+        return await start_container(self.engine, launch, folder)
+
+
+async def build_containers(
+    policy: Policy, engine: Engine, around: Surroundings, session: Path, folder: Path, environ: Mapping[str, str]
+) -> Containers:
+    """Prepare what every container shares, in the new directory `folder`.
+
+    Raises:
+        OSError: that cannot be written, the engine is not fit for it, or commands would run as root.
+        ProgramMissing: prlimit is not installed.
+    """
+    prlimit = find("prlimit", environ, (around.repository, around.state), "util-linux")
+    await to_thread.run_sync(new_folder, folder)
+    layout = await to_thread.run_sync(build_layout, policy, around, folder / "fixtures")
+    nowhere = Place(Path("/nonexistent"), Path("/nonexistent"))
+    root = await to_thread.run_sync(_root, folder / "root", layout.mounts(nowhere, True, None))
+    seccomp = await to_thread.run_sync(_seccomp, engine, folder / "seccomp.json")
+    told = await _root_words(engine, root, policy)
+    return Containers(layout, engine, folder, session, told, prlimit, seccomp)
+
+
+async def _root_words(engine: Engine, root: Path, policy: Policy) -> tuple[str, ...]:
+    """Podman takes the directory as it is, and as yourself only if your ids are mapped to themselves."""
+    if engine.is_podman:
+        own = ("--userns", "keep-id") if engine.is_rootless else ()
+        return (*own, "--rootfs", str(root))
+    image = f"orchestrate-root:{policy.sha[:16]}"
+    await engine.tell("import", "-", image, given=await to_thread.run_sync(packed, root))
+    return (image,)
+
+
+def _root(root: Path, mounts: Iterable[Mount]) -> Path:
+    """The file system under all mounts: links, and the places of directories in memory, whose modes count."""
+    new_folder(root).chmod(0o755)
+    for place in ("proc", "sys", "dev", "run", "etc"):
+        (root / place).mkdir(mode=0o755)
+    for mount in mounts:
+        spot = root / mount.dest.lstrip("/")
+        spot.parent.mkdir(parents=True, exist_ok=True)
+        if mount.kind == Kind.LINK:
+            spot.symlink_to(mount.source)
+        elif mount.kind == Kind.EMPTY:
+            spot.mkdir(exist_ok=True)
+            spot.chmod(_MODE)
+    return root
+
+
+def _seccomp(engine: Engine, target: Path) -> str | None:
+    """The engine's own system call filter, tightened; None for docker, whose own is tight enough."""
+    if not engine.is_podman:
+        return None
+    if engine.seccomp is None or not Path(engine.seccomp).is_file():
+        raise OSError(f"{engine.title} has no system call filter (seccomp profile) of its own to build on")
+    profile = json.loads(Path(engine.seccomp).read_text(encoding="utf-8"))
+    target.write_text(json.dumps(tightened(profile)), encoding="utf-8")
+    return str(target)
+
+
+def _hand_back(source: Path, target: Path, names: Iterable[str]) -> None:
+    for name in names:
+        try:
+            (source / name).rename(target / name)
+        except OSError:
+            continue  # not written, or nothing that could be taken
+
+
+def _hard_processes() -> int:
+    hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    return _PROCESSES if hard == resource.RLIM_INFINITY else min(hard, _PROCESSES)
+
+
+def _script() -> str:
+    return resources.files("orchestrator.hands").joinpath("inside.py").read_text(encoding="utf-8")
+
+
+async def _is_fresh(container: Container) -> bool:
+    """Whether it can take the next command; otherwise it is removed."""
+    is_fresh = False
+    try:
+        is_fresh = await container.is_fresh()
+    finally:
+        if not is_fresh:
+            await _remove_all([container])
+    return is_fresh
+
+
+async def _remove_all(containers: Iterable[Container]) -> None:
+    with anyio.CancelScope(shield=True):
+        async with anyio.create_task_group() as group:
+            for container in containers:
+                group.start_soon(container.remove)
+
+
+async def sweep(engine: Engine, state: Path) -> None:
+    """Remove the containers of sessions below `state` that are no more. Raises OSError if the engine fails."""
+    form = f'{{{{.Names}}}}\t{{{{.Label "{SESSION_LABEL}"}}}}'
+    listed = await engine.tell("ps", "--all", "--filter", f"label={STATE_LABEL}={state}", "--format", form)
+    for line in listed.splitlines():
+        name, _, session = line.partition("\t")
+        if session and not await to_thread.run_sync(Path(session).exists):
+            await engine.tell("rm", "--force", name)

@@ -1,0 +1,143 @@
+"""Process 1 of a container: carries out commands for the harness, one after the other, each in a session of its own.
+
+Run as a script by the interpreter inside: standard library only, told in the first argument where to call back. It is
+unreadable for the commands, which run as the same user; when the harness hangs up it ends, and with it, as the kernel
+has it, every process of the container.
+"""
+
+import ctypes
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+_PR_SET_DUMPABLE = 4
+_PAUSE_S = 0.001
+
+
+class Agent:
+    """The loop. `passing` are directories emptied after each command, `handed` those emptied before each."""
+
+    def __init__(self, channel: socket.socket, passing: list[str], handed: list[str]) -> None:
+        self.channel = channel
+        self.passing = passing
+        self.handed = handed
+        self.main: int | None = None
+        self.ended: dict[int, int] = {}
+        self.mounts = _mounts()
+        self.wake, sink = socket.socketpair()
+        self.wake.setblocking(False)
+        sink.setblocking(False)
+        self.sink = sink
+        signal.set_wakeup_fd(sink.fileno(), warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, self._reap)
+
+    def serve(self) -> None:
+        """Answer until the harness hangs up: `?` asks whether all is as it was, anything else comes with an order."""
+        while True:
+            word, descriptors, _, _ = socket.recv_fds(self.channel, 16, 3)
+            if not word:
+                return
+            if word == b"?":
+                _clear(self.handed)
+                self._say({"ready": self.mounts == _mounts()})
+            else:
+                self._carry_out(descriptors)
+
+    def _carry_out(self, descriptors: list[int]) -> None:
+        order, out, *source = descriptors
+        try:
+            self._start(order, out, source[0] if source else subprocess.DEVNULL)
+        except OSError as error:
+            os.write(out, str(error).encode(errors="replace"))
+            self._say({"started": False})
+            return
+        finally:
+            for number in descriptors:
+                os.close(number)
+        self._say({"started": True})
+        code = self._outcome()
+        self._kill_all()
+        self._say({"exit": code})
+        _clear(self.passing)
+
+    def _start(self, order: int, out: int, source: int) -> None:
+        with open(order, "rb", closefd=False) as file:
+            told = json.load(file)
+        self.main, self.ended = None, {}
+        words, env, cwd = told["words"], told["env"], told["cwd"]
+        popen = subprocess.Popen(words, env=env, cwd=cwd, stdin=source, stdout=out, stderr=out, start_new_session=True)
+        popen.returncode = 0  # it is waited for here, not there
+        self.main = popen.pid
+
+    def _outcome(self) -> int:
+        """The exit code of the command, 128 + n after signal n. Ends everything if the harness hangs up meanwhile."""
+        while self.main not in self.ended:
+            readable, _, _ = select.select([self.channel, self.wake], [], [])
+            if self.channel in readable:
+                sys.exit()
+            with suppress(BlockingIOError):
+                self.wake.recv(4096)
+        code = os.waitstatus_to_exitcode(self.ended[self.main or 0])
+        return code if code >= 0 else 128 - code
+
+    def _kill_all(self) -> None:
+        """Until nobody is left but us: the kernel lets no process be forked past such a signal."""
+        with suppress(ProcessLookupError):
+            while True:
+                os.kill(-1, signal.SIGKILL)
+                time.sleep(_PAUSE_S)
+
+    def _reap(self, *_: object) -> None:
+        with suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                if self.main in (None, pid):
+                    self.ended[pid] = status
+
+    def _say(self, what: dict[str, Any]) -> None:
+        self.channel.send(json.dumps(what).encode())
+
+
+def _mounts() -> str:
+    """What is mounted: whatever the host takes away or puts elsewhere under our feet shows here."""
+    return Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape")
+
+
+def _clear(folders: list[str]) -> None:
+    for folder in folders:
+        _empty(Path(folder), Path(folder).stat().st_dev)
+
+
+def _empty(folder: Path, device: int) -> None:
+    """Remove what lies in a directory and on its device; what is mounted there stays."""
+    for entry in list(folder.iterdir()):
+        with suppress(OSError):
+            if entry.is_symlink() or not entry.is_dir():
+                entry.unlink()
+            elif entry.stat().st_dev == device:
+                entry.chmod(0o700)
+                _empty(entry, device)
+                entry.rmdir()
+
+
+def main() -> None:
+    """Hide, call back, serve."""
+    told = json.loads(sys.argv[1])
+    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as channel:
+        channel.connect(told["control"])
+        Agent(channel, told["passing"], told["handed"]).serve()
+
+
+if __name__ == "__main__":
+    main()
