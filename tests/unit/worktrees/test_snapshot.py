@@ -205,6 +205,7 @@ async def test_a_link_that_the_project_already_had_is_kept_even_if_it_leads_out(
     assert other.dropped == ("outside: it is a link to an absolute path",)
 
 
+@pytest.mark.attack(18)
 async def test_files_over_the_limit_are_left_out_without_being_read(worktree: Worktree, project: Project) -> None:
     with (worktree.root / "sparse").open("wb") as sparse:
         sparse.truncate(1024**4)
@@ -221,6 +222,7 @@ async def test_files_over_the_limit_are_left_out_without_being_read(worktree: Wo
     assert project.show(f"{taken.tree}:src/app.py") == FILES["src/app.py"].encode()
 
 
+@pytest.mark.attack(18)
 async def test_a_file_that_takes_for_ever_to_compare_hangs_nothing(
     pool: Pool, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +250,7 @@ async def test_a_file_that_takes_for_ever_to_compare_hangs_nothing(
     assert spoilt.stat().st_size == 0
 
 
+@pytest.mark.attack(18)
 async def test_too_many_changed_files_are_an_error_of_their_own(worktree: Worktree) -> None:
     for number in range(11):
         (worktree.root / f"new-{number}").touch()
