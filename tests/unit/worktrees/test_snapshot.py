@@ -181,8 +181,8 @@ async def test_compiled_python_is_left_out_unless_the_project_has_it(pool: Pool,
     taken = await snapshot(worktree, "work", None)
 
     assert taken.dropped == (
-        "src/__pycache__: compiled Python is not committed",
-        "stray.pyc: compiled Python is not committed",
+        "src/__pycache__: caches and compiled Python are not committed",
+        "stray.pyc: caches and compiled Python are not committed",
     )
     assert project.show(f"{taken.tree}:vendored.pyc") == b"new"
     assert project.show(f"{taken.tree}:lib/__pycache__/x.pyc") == b"new"
