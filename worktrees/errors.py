@@ -40,7 +40,7 @@ class RefMoved(GitError):
 
 
 class TooManyFiles(GitError):
-    """A worktree holds more changed files than a snapshot may have."""
+    """A worktree holds more changed files, or more bytes in them, than a snapshot may have."""
 
 
 class UnknownRemote(GitError):

@@ -3,7 +3,10 @@
 import re
 import unicodedata
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp"})
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters and signs that leave no ink: the fillers of Hangul and Khmer, an empty Braille cell, an invisible joiner."""
+
 _DOT_GIT = re.compile(r"\.git|git~\d+", re.IGNORECASE)
 _DOT_GITMODULES = re.compile(r"\.gitmodules|g[a-z0-9]{0,5}~\d+|gitmod~\d+", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[/\\]")
@@ -19,8 +22,18 @@ def objection(path: str) -> str | None:
 
 
 def is_readable(path: str) -> bool:
-    """Whether a path is free of control characters."""
-    return not _CONTROL.search(path)
+    """Whether a path shows what it is: no control characters, none that turn text around, none that cannot be seen."""
+    return not any(unicodedata.category(c) in _UNSEEN or c in _BLANK for c in path)
+
+
+def is_gitmodules(path: str) -> bool:
+    """Whether some file system takes a part of the path for `.gitmodules`, which says where submodules come from."""
+    return any(_looks_like(part, _DOT_GITMODULES) for part in path.split("/"))
+
+
+def folded(name: str) -> str:
+    """The name as file systems compare it that do not tell case, or ways to write an accent, apart."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def link_objection(path: str, target: str) -> str | None:
@@ -28,7 +41,7 @@ def link_objection(path: str, target: str) -> str | None:
 
     Targets may climb only at their beginning, so that no chain of such links can leave the tree.
     """
-    if _looks_like(path.rpartition("/")[2], _DOT_GITMODULES):
+    if is_gitmodules(path):
         return "git does not follow a link of this name"
     if target.startswith("/"):
         return "it is a link to an absolute path"

@@ -1,21 +1,27 @@
 """The snapshot's gate: which changes of a worktree may become a commit, and which are left out, with the reason."""
 
+import os
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from worktrees.names import is_readable, link_objection, objection, printable
+from worktrees.flags import flag
+from worktrees.names import is_gitmodules, is_readable, link_objection, objection, printable
 
-_COMPILED = "__pycache__"
+_CACHES = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox"})
+_COMPILED = (".pyc", ".pyo")
+_ATTRIBUTES_LINE = 2048
+"""Bytes in a line of `.gitattributes` that git no longer reads, and that servers refuse."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one snapshot may hold: files changed at once, and bytes in one file."""
+    """What one snapshot may hold: files changed at once, bytes in one file, and bytes in all that are changed."""
 
     files: int = 100_000
     file_bytes: int = 50 * 1024 * 1024
+    total_bytes: int = 1024**3
 
 
 @dataclass(frozen=True)
@@ -35,55 +41,91 @@ class Changes:
 
 @dataclass(frozen=True)
 class Screened:
-    """What may go into the commit, and what not, as `path: reason`."""
+    """What may be put into the commit or taken out of it, and what not, as `path: reason`.
+
+    `flagged` names, in the same way, what is put in although a reviewer should look at it. `size_bytes` is what all
+    of it holds.
+    """
 
     accepted: tuple[str, ...]
+    removed: tuple[str, ...]
     dropped: tuple[str, ...]
+    flagged: tuple[str, ...]
+    size_bytes: int
 
 
 def screen(root: Path, changes: Changes, limits: Limits) -> Screened:
     """Look at each changed file; the answers are in the order of their paths."""
-    accepted, dropped = [], dict.fromkeys(changes.submodules, "the submodule's own changes cannot be committed")
     known = frozenset(changes.changed)
+    reasons = dict.fromkeys(changes.submodules, "the submodule's own changes cannot be committed")
+    sizes: dict[str, int] = {}
     for path in sorted((*changes.changed, *changes.untracked)):
-        reason = _objection(root, path, path in known, limits)
-        if reason:
-            dropped[_subject(path)] = reason
+        verdict = _look(root, path, path in known, limits)
+        if isinstance(verdict, str):
+            reasons[_subject(path)] = verdict
         else:
-            accepted.append(path)
-    return Screened(tuple(accepted), as_dropped(dropped.items()))
+            sizes[path] = verdict
+    removed = tuple(path for path in changes.removed if not is_gitmodules(path))
+    reasons.update(dict.fromkeys(set(changes.removed) - set(removed), _GITMODULES))
+    flagged = flag(root, (path for path in sizes if path not in known))
+    return Screened(tuple(sizes), removed, named(reasons.items()), named(flagged.items()), sum(sizes.values()))
 
 
-def as_dropped(reasons: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+_GITMODULES = "where submodules come from cannot be changed"
+
+
+def named(reasons: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Reasons as they are shown, sorted by path."""
     return tuple(f"{printable(path)}: {reason}" for path, reason in sorted(reasons))
 
 
-def _objection(root: Path, path: str, is_tracked: bool, limits: Limits) -> str | None:
+def _look(root: Path, path: str, is_tracked: bool, limits: Limits) -> int | str:
+    """The size of a file that may be committed, in bytes, or why it may not."""
     if not is_tracked and (reason := _new_name_objection(path)):
         return reason
+    if is_gitmodules(path):
+        return _GITMODULES
     try:
         found = (root / path).lstat()
+        return _content_objection(root, path, found, limits) or found.st_size
     except OSError as error:
         return f"it cannot be read ({error.strerror})"
+
+
+def _content_objection(root: Path, path: str, found: os.stat_result, limits: Limits) -> str | None:
     if stat.S_ISLNK(found.st_mode):
         return link_objection(path, str((root / path).readlink()))
     if not stat.S_ISREG(found.st_mode):
         return "it is no regular file"
     if found.st_size > limits.file_bytes:
         return f"it is larger than {limits.file_bytes / 1024**2:g} MiB"
+    if path.rpartition("/")[2].casefold() == ".gitattributes" and _longest_line(root / path) >= _ATTRIBUTES_LINE:
+        return f"git refuses attributes in lines of {_ATTRIBUTES_LINE} bytes and more"
     return None
+
+
+def _longest_line(file: Path) -> int:
+    """Bytes in the longest line of a regular file, which is neither followed nor waited for."""
+    with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+        return max(map(len, opened), default=0)
 
 
 def _new_name_objection(path: str) -> str | None:
     if path.endswith("/"):
         return "it is a git repository of its own, so nothing in it can be committed: remove its .git to keep the files"
-    if _COMPILED in path.split("/") or path.endswith(".pyc"):
-        return "compiled Python is not committed"
-    return objection(path) or (None if is_readable(path) else "its name holds control characters")
+    if _cache_in(path) or path.endswith(_COMPILED):
+        return "caches and compiled Python are not committed"
+    unreadable = "its name holds control characters or such that cannot be seen"
+    return objection(path) or (None if is_readable(path) else unreadable)
 
 
 def _subject(path: str) -> str:
-    """What a reason is about: the directory of compiled files once, not each of them."""
-    before, found, _ = f"/{path}".partition(f"/{_COMPILED}/")
-    return f"{before}/{_COMPILED}".lstrip("/") if found else path
+    """What a reason is about: a cache once, not each of its files."""
+    return _cache_in(path) or path
+
+
+def _cache_in(path: str) -> str | None:
+    """The outermost directory on a file's way that holds what some tool can make again."""
+    parts = path.split("/")[:-1]
+    number = next((number for number, part in enumerate(parts) if part in _CACHES), None)
+    return None if number is None else "/".join(parts[: number + 1])

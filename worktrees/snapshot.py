@@ -9,7 +9,7 @@ from worktrees.errors import GitError, TooManyFiles
 from worktrees.git import Git
 from worktrees.merge import EPOCH, commit_tree
 from worktrees.refs import set_ref
-from worktrees.screen import Changes, Limits, as_dropped, screen
+from worktrees.screen import Changes, Limits, Screened, named, screen
 from worktrees.worktree import Worktree
 
 _LISTING_BYTES = 256 * 1024 * 1024
@@ -19,11 +19,15 @@ _REMOVE = ("update-index", "--force-remove", "-z", "--stdin")
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A worktree's content as a commit; `dropped` names what was left out, as `path: reason`."""
+    """A worktree's content as a commit; `dropped` names what was left out, as `path: reason`.
+
+    `flagged` names in the same way what is in it although a reviewer should look: files that run unasked, and such.
+    """
 
     commit: str
     tree: str
     dropped: tuple[str, ...]
+    flagged: tuple[str, ...] = ()
 
 
 async def snapshot(
@@ -48,18 +52,18 @@ async def snapshot(
         limits: what is too much; `Limits()` by default.
 
     Raises:
-        TooManyFiles: more files are changed than the limit allows.
+        TooManyFiles: more files, or more bytes in them, are changed than the limits allow.
         GitError: git could not do it.
     """
     with private_index(worktree.admin) as index:
         git = worktree.git.at(index=index)
         if index_tree(worktree.admin, worktree.owner) is None:
             await _start_over(git, worktree.commit)
-        tree, dropped = await _stage(git, worktree, limits or Limits())
+        tree, dropped, flagged = await _stage(git, worktree, limits or Limits())
     commit = await commit_tree(worktree.git, tree, [parent or worktree.commit], message, when)
     if ref is not None:
         await set_ref(worktree.git, ref, commit)
-    return Snapshot(commit, tree, dropped)
+    return Snapshot(commit, tree, dropped, flagged)
 
 
 async def _start_over(git: Git, commit: str) -> None:
@@ -70,7 +74,8 @@ async def _start_over(git: Git, commit: str) -> None:
     await git.run("update-index", "-q", "--refresh", ok=(0, 1))
 
 
-async def _stage(git: Git, worktree: Worktree, limits: Limits) -> tuple[str, tuple[str, ...]]:
+async def _stage(git: Git, worktree: Worktree, limits: Limits) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """The tree, what was left out of it, and what in it is to be looked at."""
     changes = await _changes(git)
     if changes.count > limits.files:
         raise TooManyFiles(
@@ -78,10 +83,19 @@ async def _stage(git: Git, worktree: Worktree, limits: Limits) -> tuple[str, tup
             f"have git ignore what need not be committed, or remove it"
         )
     screened = await to_thread.run_sync(screen, worktree.root, changes, limits)
-    if changes.removed:
-        await git.run(*_REMOVE, stdin=_lines(changes.removed))
+    _weigh(worktree, screened, limits)
+    if screened.removed:
+        await git.run(*_REMOVE, stdin=_lines(screened.removed))
     refused = await _add(git, screened.accepted)
-    return await git.text("write-tree"), tuple(sorted((*screened.dropped, *as_dropped(refused))))
+    return await git.text("write-tree"), tuple(sorted((*screened.dropped, *named(refused)))), screened.flagged
+
+
+def _weigh(worktree: Worktree, screened: Screened, limits: Limits) -> None:
+    if screened.size_bytes > limits.total_bytes:
+        raise TooManyFiles(
+            f"{worktree.root} has {screened.size_bytes / 1024**2:.1f} MiB in changed files, of which a snapshot may "
+            f"have {limits.total_bytes / 1024**2:g}: have git ignore what need not be committed, or remove it"
+        )
 
 
 async def _changes(git: Git) -> Changes:

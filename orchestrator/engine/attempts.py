@@ -183,4 +183,5 @@ async def _take_candidate(context: RunContext, attempt: Attempt, workspace: Work
             added=changed.added,
             removed=changed.removed,
             dropped=tuple(map(printable, snapshot.dropped)),
+            flagged=tuple(map(printable, snapshot.flagged)),
         )

@@ -148,7 +148,9 @@ class LocalWorkspace:
         with _trouble("take a snapshot of"):
             await self._sweep()
             taken = await snapshot(self._worktree, message, ref, parent)
-        return Snapshot(commit=CommitId(taken.commit), tree=TreeId(taken.tree), dropped=taken.dropped)
+        return Snapshot(
+            commit=CommitId(taken.commit), tree=TreeId(taken.tree), dropped=taken.dropped, flagged=taken.flagged
+        )
 
     async def restore(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
         """Make the content equal to `tree`; files that git ignores stay or go, git's state inside starts afresh."""

@@ -71,11 +71,15 @@ class CommandResult(Frozen):
 
 
 class Snapshot(Frozen):
-    """A workspace's content as a commit; `dropped` names what may not be committed and was left out, with reasons."""
+    """A workspace's content as a commit; `dropped` names what may not be committed and was left out, with reasons.
+
+    `flagged` names what was taken although a reviewer should look at it: new files that run unasked, and such.
+    """
 
     commit: CommitId
     tree: TreeId
     dropped: tuple[str, ...] = ()
+    flagged: tuple[str, ...] = ()
 
 
 class Workspace(Protocol):

@@ -156,6 +156,7 @@ def _(event: work.AttemptEnded) -> str:
 @say.register
 def _(event: work.CandidateTaken) -> str:
     dropped = f", left out {len(event.dropped)}" if event.dropped else ""
+    dropped += f", {len(event.flagged)} to look at" if event.flagged else ""
     return f"candidate {event.commit[:12]}: {len(event.paths)} files +{event.added} -{event.removed}{dropped}"
 
 

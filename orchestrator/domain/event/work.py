@@ -106,7 +106,9 @@ class CandidateTaking(Intent):
 
 
 class CandidateTaken(Done):
-    """The snapshot stands under `ref`; `dropped` names what the snapshot gate left out."""
+    """The snapshot stands under `ref`; `dropped` names what the snapshot gate left out, `flagged` what it let pass
+    but a reviewer should look at.
+    """
 
     kind: Literal["candidate.taken"] = "candidate.taken"
     v: Literal[1] = 1
@@ -118,6 +120,7 @@ class CandidateTaken(Done):
     added: int
     removed: int
     dropped: tuple[str, ...] = ()
+    flagged: tuple[str, ...] = ()
 
 
 class VerdictGiven(Event):

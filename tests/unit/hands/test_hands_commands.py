@@ -232,6 +232,7 @@ async def test_a_read_only_workspace_cannot_be_written_to(shell: Any, workspace:
     assert (await shell("echo x > new && cat new")).output == "x\n"
 
 
+@pytest.mark.attack(8)
 async def test_no_descriptor_is_inherited(shell: Any, tmp_path: Path, outside: Callable[..., str]) -> None:
     (tmp_path / "secret").write_text(SECRET)
     number = os.open(tmp_path / "secret", os.O_RDONLY)

@@ -74,6 +74,7 @@ def test_what_root_writes_belongs_to_the_sandbox_user(tree: Path) -> None:
         ("d/" * 2001 + "f", "too long"),
     ],
 )
+@pytest.mark.attack(32)
 def test_a_path_that_is_no_plain_path_is_refused_for_reading_and_writing(tree: Path, path: str, reason: str) -> None:
     with pytest.raises(ToolRefused, match=reason):
         files.read(tree, path, LIMIT)
@@ -82,6 +83,7 @@ def test_a_path_that_is_no_plain_path_is_refused_for_reading_and_writing(tree: P
 
 
 @pytest.mark.parametrize("path", ["link", "folder-link/secret", "loop", "absolute", "proc/root/etc/passwd"])
+@pytest.mark.attack(20)
 def test_no_symbolic_link_is_followed(tree: Path, path: str) -> None:
     (tree / "link").symlink_to("../secret")
     (tree / "absolute").symlink_to(tree.parent / "secret")
@@ -96,6 +98,7 @@ def test_no_symbolic_link_is_followed(tree: Path, path: str) -> None:
     assert (tree.parent / "secret").read_text() == "canary"
 
 
+@pytest.mark.attack(19)
 def test_a_pipe_a_socket_a_device_or_a_directory_is_refused_at_once(tree: Path) -> None:
     os.mkfifo(tree / "pipe")
     refusals = []
@@ -130,6 +133,7 @@ def test_what_does_not_exist_is_refused_in_words(tree: Path) -> None:
 
 
 @pytest.mark.parametrize("action", ["read", "write"])
+@pytest.mark.attack(21)
 def test_a_directory_swapped_for_a_link_in_a_race_never_leads_outside(tree: Path, action: str) -> None:
     (tree.parent / "out").mkdir()
     (tree.parent / "out" / "f").write_text("canary")

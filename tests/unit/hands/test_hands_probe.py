@@ -75,7 +75,8 @@ async def commands_are_refused(yard: Any, **options: Any) -> str:
 
 
 @pytest.mark.sandbox
-async def test_46_without_bubblewrap_there_are_files_only(yard: Any, only_from: Any, tmp_path: Path) -> None:
+@pytest.mark.attack(46)
+async def test_without_bubblewrap_there_are_files_only(yard: Any, only_from: Any, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     only_from(tmp_path / "bin")
     refusal = await commands_are_refused(yard)
@@ -84,13 +85,15 @@ async def test_46_without_bubblewrap_there_are_files_only(yard: Any, only_from: 
 
 
 @pytest.mark.sandbox
-async def test_46_a_broken_bubblewrap_means_files_only(yard: Any, only_from: Any, tmp_path: Path) -> None:
+@pytest.mark.attack(46)
+async def test_a_broken_bubblewrap_means_files_only(yard: Any, only_from: Any, tmp_path: Path) -> None:
     only_from(install(tmp_path / "bin", "bwrap", "#!/bin/sh\necho out of order >&2; exit 1\n"))
     assert "bwrap does not start" in await commands_are_refused(yard)
 
 
 @pytest.mark.sandbox
-async def test_46_a_sandbox_that_does_not_come_up_is_quoted(yard: Any, only_from: Any, tmp_path: Path) -> None:
+@pytest.mark.attack(46)
+async def test_a_sandbox_that_does_not_come_up_is_quoted(yard: Any, only_from: Any, tmp_path: Path) -> None:
     only_from(install(tmp_path / "bin", "bwrap", POWERLESS))
     refusal = await commands_are_refused(yard)
     assert refusal.startswith("The sandbox does not start: bwrap: No permissions. Commands are refused on this host.")
@@ -112,7 +115,8 @@ async def test_a_sandbox_that_isolates_nothing_is_found_out(yard: Any, only_from
 
 
 @pytest.mark.sandbox
-async def test_46_a_fake_bubblewrap_of_the_repository_is_never_run(yard: Any, tmp_path: Path) -> None:
+@pytest.mark.attack(46)
+async def test_a_fake_bubblewrap_of_the_repository_is_never_run(yard: Any, tmp_path: Path) -> None:
     fake = f"#!/bin/sh\ntouch {tmp_path}/FAKE-RAN\n"
     environ = {"PATH": f"{install(yard.repo / 'bin', 'bwrap', fake)}:bin:.:{os.environ['PATH']}"}
     install(yard.state / "bin", "bwrap", fake)
@@ -157,7 +161,8 @@ def test_the_advice_fits_the_host(tmp_path: Path, file: str, content: str, words
 
 @pytest.mark.skipif(not IS_ROOT, reason="about starting as root")
 @pytest.mark.sandbox
-async def test_11_commands_never_run_as_root(yard: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.attack(11)
+async def test_commands_never_run_as_root(yard: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepare, "Policy", lambda **fields: Policy(**fields | {"uid": None}))
     assert "commands never run as root" in await commands_are_refused(yard)
 

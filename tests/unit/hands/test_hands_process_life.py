@@ -42,7 +42,8 @@ def drive(yard: Any, *lines: str, prefix: tuple[str, ...] = (), **options: Any) 
     return subprocess.Popen(words, cwd=SOURCE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
-def test_13_killing_our_process_leaves_no_process_of_the_sandbox(yard: Any, living: Callable[[str], list[int]]) -> None:
+@pytest.mark.attack(13)
+def test_killing_our_process_leaves_no_process_of_the_sandbox(yard: Any, living: Callable[[str], list[int]]) -> None:
     line = "sleep 984.1 & (setsid sleep 984.1 &) ; sleep 984.1"
     with drive(yard, line) as driver:
         assert driver.stdout is not None

@@ -85,6 +85,7 @@ def trap(project: Project, tmp_path: Path) -> Trap:
     return Trap(project, marks)
 
 
+@pytest.mark.attack(28)
 def test_plain_git_does_run_every_one_of_them(trap: Trap, tmp_path: Path) -> None:
     git = trap.project.git
     trap.project.write({"x.big": "bigger\n"})
@@ -110,6 +111,7 @@ def test_plain_git_does_run_every_one_of_them(trap: Trap, tmp_path: Path) -> Non
     assert trap.sprung() == set()
 
 
+@pytest.mark.attack(28)
 async def test_a_workers_whole_way_runs_none_of_them(trap: Trap, tmp_path: Path) -> None:
     repository = Repository.open(trap.project.root)
     base = repository.head()
@@ -182,6 +184,7 @@ async def test_no_verb_of_git_runs_them_through_our_runner(trap: Trap, command: 
 
 
 @pytest.mark.parametrize("command", ["diff HEAD", "diff-index -p HEAD", "diff-files -p", "log -p -1", "show HEAD"])
+@pytest.mark.attack(28)
 async def test_diffs_show_the_real_content_in_spite_of_drivers(trap: Trap, command: str) -> None:
     trap.project.write({"src/app.py": "print('changed')\n"})
     git = Repository.open(trap.project.root).checkout_git

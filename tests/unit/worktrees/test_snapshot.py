@@ -181,8 +181,8 @@ async def test_compiled_python_is_left_out_unless_the_project_has_it(pool: Pool,
     taken = await snapshot(worktree, "work", None)
 
     assert taken.dropped == (
-        "src/__pycache__: compiled Python is not committed",
-        "stray.pyc: compiled Python is not committed",
+        "src/__pycache__: caches and compiled Python are not committed",
+        "stray.pyc: caches and compiled Python are not committed",
     )
     assert project.show(f"{taken.tree}:vendored.pyc") == b"new"
     assert project.show(f"{taken.tree}:lib/__pycache__/x.pyc") == b"new"
@@ -205,6 +205,7 @@ async def test_a_link_that_the_project_already_had_is_kept_even_if_it_leads_out(
     assert other.dropped == ("outside: it is a link to an absolute path",)
 
 
+@pytest.mark.attack(18)
 async def test_files_over_the_limit_are_left_out_without_being_read(worktree: Worktree, project: Project) -> None:
     with (worktree.root / "sparse").open("wb") as sparse:
         sparse.truncate(1024**4)
@@ -221,6 +222,7 @@ async def test_files_over_the_limit_are_left_out_without_being_read(worktree: Wo
     assert project.show(f"{taken.tree}:src/app.py") == FILES["src/app.py"].encode()
 
 
+@pytest.mark.attack(18)
 async def test_a_file_that_takes_for_ever_to_compare_hangs_nothing(
     pool: Pool, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,6 +250,7 @@ async def test_a_file_that_takes_for_ever_to_compare_hangs_nothing(
     assert spoilt.stat().st_size == 0
 
 
+@pytest.mark.attack(18)
 async def test_too_many_changed_files_are_an_error_of_their_own(worktree: Worktree) -> None:
     for number in range(11):
         (worktree.root / f"new-{number}").touch()

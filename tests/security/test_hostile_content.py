@@ -4,6 +4,8 @@ import os
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.unit.worktrees.conftest import EXPECTED, FILES, Project, content, whole_way
 from worktrees.pool import Pool, Worktree
 
@@ -102,6 +104,7 @@ async def test_a_very_deep_and_a_very_wide_directory_are_removed(worktree: Workt
     assert content((await pool.lease(worktree.commit)).root) == EXPECTED
 
 
+@pytest.mark.attack(31)
 async def test_names_that_are_no_text_or_look_like_options_survive_byte_for_byte(
     worktree: Worktree, pool: Pool, project: Project
 ) -> None:
@@ -116,6 +119,7 @@ async def test_names_that_are_no_text_or_look_like_options_survive_byte_for_byte
     assert taken.dropped == ()
 
 
+@pytest.mark.attack(31)
 async def test_names_with_control_characters_or_like_git_are_left_out(
     worktree: Worktree, pool: Pool, project: Project
 ) -> None:

@@ -74,6 +74,7 @@ def nested(place: Path, marker: Marker, *, has_commit: bool = True) -> Path:
     return place
 
 
+@pytest.mark.attack(23)
 async def test_an_evil_git_directory_in_place_of_the_pointer(
     worktree: Worktree, pool: Pool, project: Project, marker: Marker
 ) -> None:
@@ -93,6 +94,7 @@ async def test_an_evil_git_directory_in_place_of_the_pointer(
     assert taken.dropped == ()
 
 
+@pytest.mark.attack(23)
 async def test_a_pointer_to_an_evil_git_directory(
     worktree: Worktree, pool: Pool, project: Project, marker: Marker
 ) -> None:
@@ -130,6 +132,7 @@ async def test_anything_else_in_place_of_the_pointer(
     assert (tmp_path / "evil" / ".git" / "config").exists()
 
 
+@pytest.mark.attack(24)
 async def test_the_registration_redirected_to_an_evil_repository(
     worktree: Worktree, pool: Pool, project: Project, marker: Marker, tmp_path: Path
 ) -> None:
@@ -145,6 +148,7 @@ async def test_the_registration_redirected_to_an_evil_repository(
     assert project.show(f"{taken.tree}:src/app.py") == b"work\n"
 
 
+@pytest.mark.attack(25)
 @pytest.mark.parametrize("has_commit", [True, False])
 async def test_a_nested_repository_is_left_out_by_name_and_never_looked_into(
     worktree: Worktree, pool: Pool, project: Project, marker: Marker, has_commit: bool
@@ -161,6 +165,7 @@ async def test_a_nested_repository_is_left_out_by_name_and_never_looked_into(
     assert taken.dropped[0].startswith("vendor/lib/: it is a git repository of its own")
 
 
+@pytest.mark.attack(25)
 async def test_a_git_directory_inside_a_tracked_directory_hides_nothing_and_does_not_survive(
     worktree: Worktree, pool: Pool, project: Project, marker: Marker
 ) -> None:
@@ -173,6 +178,7 @@ async def test_a_git_directory_inside_a_tracked_directory_hides_nothing_and_does
     assert project.show(f"{taken.tree}:src/app.py") == b"work\n"
 
 
+@pytest.mark.attack(26)
 async def test_an_embedded_bare_repository_is_only_files(
     worktree: Worktree, pool: Pool, project: Project, marker: Marker
 ) -> None:
@@ -190,6 +196,7 @@ async def test_an_embedded_bare_repository_is_only_files(
     assert "HEAD" in project.files(taken.tree)
 
 
+@pytest.mark.attack(25)
 @pytest.mark.parametrize("is_at_its_commit", [True, False])
 async def test_a_submodule_turned_into_an_evil_repository(
     project: Project, pool: Pool, marker: Marker, is_at_its_commit: bool

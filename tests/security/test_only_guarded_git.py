@@ -73,12 +73,14 @@ def imports(tree: ast.AST) -> set[str]:
     return names
 
 
+@pytest.mark.attack(30)
 def test_git_is_started_by_the_guarded_runner_alone() -> None:
     found = {path: lines for path, tree in sources() if path != RUNNER and (lines := starts_git(tree))}
 
     assert found == {}
 
 
+@pytest.mark.attack(30)
 def test_gitpython_is_imported_where_the_users_repository_is_and_nowhere_else() -> None:
     libraries = {"git", "gitdb", "pygit2", "dulwich"}
 
@@ -91,6 +93,7 @@ def test_gitpython_is_not_imported_when_the_module_is() -> None:
     assert "git" not in {name for node in tree.body for name in imports(node) if not isinstance(node, ast.ClassDef)}
 
 
+@pytest.mark.attack(30)
 def test_within_the_package_only_the_runner_starts_processes() -> None:
     starters = {"subprocess", "pty", "multiprocessing"}
     found = {path for path, tree in sources() if path.startswith("worktrees/") and imports(tree) & starters}
@@ -111,6 +114,7 @@ def test_within_the_package_only_the_runner_starts_processes() -> None:
         'os.system("git gc")',
     ],
 )
+@pytest.mark.attack(30)
 def test_the_search_does_find_what_it_looks_for(line: str) -> None:
     assert starts_git(ast.parse(f"async def f():\n    {line}")) == [2]
 

@@ -22,7 +22,8 @@ SECRET = "canary-0815"
 IS_ROOT = os.geteuid() == 0
 
 
-async def test_1_nothing_is_written_outside(
+@pytest.mark.attack(1)
+async def test_nothing_is_written_outside(
     hands: LocalHands, workspace: LocalWorkspace, shell_in: Any, yard: Any, outside: Callable[..., str]
 ) -> None:
     other = await hands.open(yard.git("rev-parse", "HEAD"), "other")
@@ -35,7 +36,8 @@ async def test_1_nothing_is_written_outside(
     assert [s for s in spots if not s.exists()] == []
 
 
-async def test_2_credentials_in_the_home_directory_are_not_there(shell: Any, yard: Any, outside: Any) -> None:
+@pytest.mark.attack(2)
+async def test_credentials_in_the_home_directory_are_not_there(shell: Any, yard: Any, outside: Any) -> None:
     names = (".ssh/id_rsa", ".netrc", ".aws/credentials", ".gitconfig", ".config/gh/hosts.yml")
     for name in names:
         (yard.home / name).parent.mkdir(exist_ok=True, parents=True)
@@ -45,7 +47,8 @@ async def test_2_credentials_in_the_home_directory_are_not_there(shell: Any, yar
     assert SECRET not in (await shell(f"echo BOOTED; {attack}")).output.partition("BOOTED")[2]
 
 
-async def test_3_no_variable_of_any_process_outside_is_readable(
+@pytest.mark.attack(3)
+async def test_no_variable_of_any_process_outside_is_readable(
     monkeypatch: pytest.MonkeyPatch, shell: Any, outside: Callable[..., str]
 ) -> None:
     monkeypatch.setenv("API_KEY", SECRET)
@@ -56,7 +59,8 @@ async def test_3_no_variable_of_any_process_outside_is_readable(
     assert SECRET not in ran.output
 
 
-async def test_4_kernel_settings_cannot_be_opened_for_writing(shell: Any, outside: Callable[..., str]) -> None:
+@pytest.mark.attack(4)
+async def test_kernel_settings_cannot_be_opened_for_writing(shell: Any, outside: Callable[..., str]) -> None:
     opener = "import os; os.open('/proc/sys/kernel/core_pattern', os.O_WRONLY); print('OPEN')"
     attack = f'python3 -c "{opener}"'
     if IS_ROOT:
@@ -66,7 +70,8 @@ async def test_4_kernel_settings_cannot_be_opened_for_writing(shell: Any, outsid
     assert "OPEN\n" not in ran.output
 
 
-async def test_5_mounts_cannot_be_changed_and_no_user_namespace_made(shell: Any, outside: Callable[..., str]) -> None:
+@pytest.mark.attack(5)
+async def test_mounts_cannot_be_changed_and_no_user_namespace_made(shell: Any, outside: Callable[..., str]) -> None:
     assert "MADE" in outside("unshare -Ur true && echo MADE")
     attack = "mount -o remount,rw,bind /usr && echo MADE; umount /tmp && echo MADE; unshare -Ur true && echo MADE; true"
     ran = await shell(attack)
@@ -74,7 +79,8 @@ async def test_5_mounts_cannot_be_changed_and_no_user_namespace_made(shell: Any,
     assert ran.output.count("\n") >= 3
 
 
-async def test_6_no_socket_of_the_network_is_reachable(shell: Any, outside: Callable[..., str]) -> None:
+@pytest.mark.attack(6)
+async def test_no_socket_of_the_network_is_reachable(shell: Any, outside: Callable[..., str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
         udp.bind(("127.0.0.1", 0))
         udp.settimeout(0.2)
@@ -99,7 +105,8 @@ def short_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
-async def test_7_no_unix_socket_is_reachable(shell: Any, short_folder: Path, outside: Callable[..., str]) -> None:
+@pytest.mark.attack(7)
+async def test_no_unix_socket_is_reachable(shell: Any, short_folder: Path, outside: Callable[..., str]) -> None:
     path, abstract = short_folder / "agent.sock", f"canary-{os.getpid()}"
     script = (
         "import socket, sys\nfor name in sys.argv[1:]:\n  try:\n"
@@ -117,7 +124,8 @@ async def test_7_no_unix_socket_is_reachable(shell: Any, short_folder: Path, out
     assert [line.split()[0] for line in ran.output.splitlines()] == ["refused"] * 2
 
 
-async def test_9_processes_outside_are_neither_seen_nor_killed(shell: Any, outside: Callable[..., str]) -> None:
+@pytest.mark.attack(9)
+async def test_processes_outside_are_neither_seen_nor_killed(shell: Any, outside: Callable[..., str]) -> None:
     async with await anyio.open_process(["sleep", "987.9"]) as victim:
         assert "987.9" in outside("cat /proc/[0-9]*/cmdline")
         ran = await shell(f"cat /proc/[0-9]*/cmdline; kill -9 {victim.pid}; kill -9 1; kill -9 -1; echo BOOTED")
@@ -126,14 +134,16 @@ async def test_9_processes_outside_are_neither_seen_nor_killed(shell: Any, outsi
         victim.kill()
 
 
-async def test_10_there_is_no_terminal_to_type_into(shell: Any, outside: Callable[..., str]) -> None:
+@pytest.mark.attack(10)
+async def test_there_is_no_terminal_to_type_into(shell: Any, outside: Callable[..., str]) -> None:
     attack = "(exec 3<>/dev/tty) 2>/dev/null && echo TERMINAL || echo none"
     program = "import pty, sys; pty.spawn(['bash', '-c', sys.argv[1]])"
     assert "TERMINAL" in outside(f"python3 -c {shlex.quote(program)} {shlex.quote(attack)}")
     assert (await shell(attack)).output == "none\n"
 
 
-async def test_12_a_daemon_does_not_survive_a_time_limit(
+@pytest.mark.attack(12)
+async def test_a_daemon_does_not_survive_a_time_limit(
     shell: Any, outside: Callable[..., str], living: Callable[[str], list[int]]
 ) -> None:
     attack = "(setsid sleep {} >/dev/null 2>&1 &) ; (setsid setsid nohup sleep {} >/dev/null 2>&1 &); "
@@ -144,7 +154,8 @@ async def test_12_a_daemon_does_not_survive_a_time_limit(
     assert living("986.2") == []
 
 
-async def test_14_a_child_that_keeps_the_output_open_delays_nothing(shell: Any, outside: Callable[..., str]) -> None:
+@pytest.mark.attack(14)
+async def test_a_child_that_keeps_the_output_open_delays_nothing(shell: Any, outside: Callable[..., str]) -> None:
     attack = "sleep 3 & echo main"
     with pytest.raises(subprocess.TimeoutExpired):
         outside(attack, timeout=0.5)
@@ -152,7 +163,8 @@ async def test_14_a_child_that_keeps_the_output_open_delays_nothing(shell: Any, 
     assert (ran.output, ran.result.seconds < 1) == ("main\n", True)
 
 
-async def test_22_the_git_file_of_a_workspace_cannot_be_replaced(
+@pytest.mark.attack(22)
+async def test_the_git_file_of_a_workspace_cannot_be_replaced(
     shell: Any, workspace: LocalWorkspace, tmp_path: Path, outside: Callable[..., str]
 ) -> None:
     attack = "rm -rf .git; mv .git x; echo gitdir: /tmp > .git; mkdir .git; ln -sf /tmp .git; chmod 777 .git"
@@ -166,7 +178,8 @@ async def test_22_the_git_file_of_a_workspace_cannot_be_replaced(
     assert not (control / ".git").is_file()
 
 
-async def test_24_the_administration_of_a_worktree_is_out_of_reach(
+@pytest.mark.attack(24)
+async def test_the_administration_of_a_worktree_is_out_of_reach(
     shell: Any, workspace: LocalWorkspace, yard: Any, outside: Callable[..., str]
 ) -> None:
     admin = Path((workspace.root / ".git").read_text().split(":", 1)[1].strip())
@@ -185,7 +198,8 @@ async def test_24_the_administration_of_a_worktree_is_out_of_reach(
     assert _content(admin) != before
 
 
-async def test_27_the_repository_is_the_same_byte_for_byte_after_any_git_command(
+@pytest.mark.attack(27)
+async def test_the_repository_is_the_same_byte_for_byte_after_any_git_command(
     shell: Any, yard: Any, outside: Callable[..., str], tmp_path: Path
 ) -> None:
     attack = (
@@ -208,7 +222,8 @@ def _content(folder: Path) -> dict[str, str]:
     return {str(f.relative_to(folder)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
 
 
-async def test_47_one_workspace_sees_nothing_of_another(
+@pytest.mark.attack(47)
+async def test_one_workspace_sees_nothing_of_another(
     hands: LocalHands, shell_in: Any, yard: Any, outside: Callable[..., str]
 ) -> None:
     head = yard.git("rev-parse", "HEAD")
