@@ -21,8 +21,8 @@ class Limits(Frozen):
 
     `wall_s` and `output_bytes` cap what a `Command` may ask for. `address_space_bytes`, `file_bytes` and `open_files`
     count per process; `processes` counts the whole sandbox, on kernels that count per user namespace (5.14 and
-    later). `memory_bytes` and `cpu_s` count the command with everything it starts, `disk_bytes` what its workspace holds.
-    `tmpfs_bytes` is the size of the home directory, of /tmp and of /dev/shm, each.
+    later). `memory_bytes` and `cpu_s` count the command with everything it starts, `disk_bytes` what its workspace
+    holds. `tmpfs_bytes` is the size of the home directory, of /tmp and of /dev/shm, each.
     """
 
     wall_s: float = Field(default=24 * 3600.0, gt=0)
@@ -37,6 +37,40 @@ class Limits(Frozen):
     disk_bytes: int | None = Field(default=8 * _GIB, gt=0)
 
 
+class RegistryWish(Frozen):
+    """What the user says of tier 2: `named` and `private` are `host:port`; nothing named means what pip and npm use.
+
+    Those `private` may resolve to a private address. `budget_bytes` is what one command may move, both ways.
+    """
+
+    named: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
+    budget_bytes: int = Field(default=2 * _GIB, gt=0)
+
+
+class Registries(Frozen):
+    """What tier 2 reaches beside tier 1.
+
+    `hosts` are all the `host:port`, `private` those of them that may resolve to a private address. `folders` hold
+    packages on this machine, bound read-only. `settings` are texts of configuration files for pip and npm without any
+    credential, `certificates` the host's files of authorities that they trust, each by the file's name inside.
+    `notes` say what of the user's own configuration is missing in it.
+    """
+
+    hosts: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
+    budget_bytes: int = Field(default=2 * _GIB, gt=0)
+    folders: tuple[str, ...] = ()
+    settings: dict[str, str] = Field(default_factory=dict)
+    certificates: dict[str, str] = Field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all could be reached."""
+        return not self.hosts and not self.folders
+
+
 class GivenDir(Frozen):
     """A directory the user asked to have bound read-only; `origin` says where it was given, for messages."""
 
@@ -48,24 +82,28 @@ class Grant(Frozen):
     """What the user grants, as written: directories may be relative to the repository's root or start with `~`.
 
     `share` holds glob patterns of git-ignored paths; `uid` is who commands run as when started by root. `tier` is what
-    commands get that ask for no other, `ceiling` the highest that one may ask for.
+    commands get that ask for no other, `ceiling` the highest that one may ask for. `lent` are things that the harness
+    has made, by their paths in the checkout, each with the directory below which it lies; they go before what it has.
     """
 
     tier: Tier = Tier.COMMANDS
     ceiling: Tier = Tier.COMMANDS
     read_only: tuple[GivenDir, ...] = ()
     share: tuple[str, ...] = DEFAULT_SHARE
+    lent: dict[str, str] = Field(default_factory=dict)
     env: dict[str, str] = Field(default_factory=dict)
     limits: Limits = Limits()
     uid: int = Field(default=NOBODY, gt=0)
+    registries: RegistryWish = RegistryWish()
 
 
 class Policy(Frozen):
     """What commands run under. Paths are those seen inside.
 
     `read_only` are directories bound at their own path, `masked` files below them that stay unreadable, `path` the
-    directories of PATH in order, `shared` paths relative to the repository's root. `uid` is None unless commands are
-    started by root and drop to it.
+    directories of PATH in order, `shared` paths relative to the repository's root, each with the host directory below
+    which it lies. `uid` is None unless commands are started by root and drop to it. `registries` are found out when a
+    command first asks for tier 2, and stand in the policy of that tier alone.
     """
 
     tier: Tier = Tier.COMMANDS
@@ -73,9 +111,10 @@ class Policy(Frozen):
     masked: tuple[str, ...] = ()
     path: tuple[str, ...] = ()
     env: dict[str, str] = Field(default_factory=dict)
-    shared: tuple[str, ...] = ()
+    shared: dict[str, str] = Field(default_factory=dict)
     limits: Limits = Limits()
     uid: int | None = None
+    registries: Registries | None = None
 
     def at(self, tier: Tier) -> "Policy":
         """The policy of commands at a tier."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import anyio
 
+from orchestrator.domain.network import NetworkDecision
 from orchestrator.hands.output import OutputPipe
 from orchestrator.hands.started import Build, Started, start
 from orchestrator.ports.hands import Ending
@@ -15,13 +16,16 @@ _DETAIL_BYTES = 4_000
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended; `seconds` of wall time, `detail` where it did not start or the host failed it."""
+    """How a command ended; `seconds` of wall time, `detail` where it did not start or the host failed it, `network`
+    what it reached of that or was kept from.
+    """
 
     ending: Ending
     exit_code: int | None
     seconds: float
     output_bytes: int
     detail: str = ""
+    network: tuple[NetworkDecision, ...] = ()
 
 
 async def run(

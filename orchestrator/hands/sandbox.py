@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from orchestrator.domain.tier import Tier
@@ -12,11 +12,13 @@ from orchestrator.hands.bubblewrap import Launch, arguments
 from orchestrator.hands.ceilings import limited
 from orchestrator.hands.mounts import Mount, empty, link, read_only, writable
 from orchestrator.hands.places import SYSTEM, Surroundings, is_provided
-from orchestrator.hands.policy import Policy
+from orchestrator.hands.policy import Policy, Registries
 from orchestrator.hands.process import Ended
 from orchestrator.hands.programs import Programs
+from orchestrator.hands.registries import INSIDE
 from orchestrator.hands.started import Build
 from orchestrator.hands.system_files import User
+from orchestrator.hands.way_out import WayOut, variables, way_out
 from orchestrator.ports.hands import Command
 
 EXCHANGE = "/run/files"
@@ -46,7 +48,7 @@ class Sandbox:
     @property
     def ceiling(self) -> Tier:
         """The highest tier that it can offer."""
-        return Tier.COMMANDS
+        return Tier.EVERYTHING
 
     @property
     def described(self) -> str:
@@ -56,21 +58,34 @@ class Sandbox:
 
     async def run(self, order: Order) -> Ended:
         """Run a command to its end, in a sandbox of its own."""
-        build = self.build(order.command, order.place, order.exchange)
+        if order.command.tier != Tier.REGISTRIES or order.registries is None:
+            return await self._run(order)
+        async with way_out(order.registries, self.fixtures.parent / "network") as way:
+            ended = await self._run(order, way)
+        return replace(ended, network=way.decisions)
+
+    async def _run(self, order: Order, way: WayOut | None = None) -> Ended:
+        build = self.build(order.command, order.place, order.exchange, way)
         stdin = order.command.stdin
         return await process.run(build, order.log, order.timeout_s, order.output_bytes, self.owner, stdin)
 
     async def leave(self, place: Place) -> None:
         """Nothing is kept between commands."""
 
-    def build(self, command: Command, place: Place, exchange: Path | None = None) -> Build:
-        """The command line for a command in a place; `exchange` is a host directory for `command.files`."""
+    def build(self, command: Command, place: Place, exchange: Path | None = None, way: WayOut | None = None) -> Build:
+        """The command line for a command in a place; `exchange` is a host directory for `command.files`.
+
+        Without a `way` out a command at tier 2 has no network.
+        """
+        own = (*self._system(), *self._workspace(place, command.writable), *_exchange(exchange))
+        words = (*(way.words if way else ()), *self._shell(command))
         launch = Launch(
-            mounts=(*self._system(), *self._workspace(place, command.writable), *_exchange(exchange)),
-            env=self.env(command),
+            mounts=(*own, *_network(command.tier, way)),
+            env=self.env(command, way.registries if way else None),
             cwd=str(self.around.repository),
-            command=limited(self._shell(command), self.policy.limits, self.programs.prlimit),
+            command=limited(words, self.policy.limits, self.programs.prlimit),
             shm_bytes=self.policy.limits.tmpfs_bytes,
+            shares_network=command.tier == Tier.EVERYTHING,
         )
         return lambda info, status: arguments(launch, self.programs, self.policy.uid, info, status)
 
@@ -87,7 +102,7 @@ class Sandbox:
     def _workspace(self, place: Place, is_writable: bool) -> Iterable[Mount]:
         here = self.around.repository
         yield writable(place.root, here) if is_writable else read_only(place.root, here)
-        yield from (read_only(here / name) for name in place.shared)
+        yield from (read_only(base / name, here / name) for name, base in place.shared.items())
         yield read_only(self.fixtures / "gitfile", here / ".git")
         yield writable(place.git, shadow.INSIDE)
         if place.objects:
@@ -100,7 +115,7 @@ class Sandbox:
             return (shell, "-c", command.line)
         return (shell, "-c", 'cd -- "$1" && exec "$0" -c "$2"', shell, command.cwd, command.line)
 
-    def env(self, command: Command) -> dict[str, str]:
+    def env(self, command: Command, registries: Registries | None = None) -> dict[str, str]:
         """Every variable the command sees when it starts."""
         base = {
             "PATH": ":".join(self.policy.path),
@@ -114,7 +129,8 @@ class Sandbox:
             "CI": "1",
         }
         files = {variable: f"{EXCHANGE}/{name}" for variable, name in command.files.items()}
-        return base | self.policy.env | command.env | files
+        network = variables(registries) if registries else {}
+        return base | network | self.policy.env | command.env | files
 
 
 def build_sandbox(policy: Policy, programs: Programs, around: Surroundings, fixtures: Path) -> Sandbox:
@@ -151,6 +167,19 @@ _ODD = ("etc", "dev", "proc", "sys", "run", "nonexistent")
 
 def _as_on_host(place: Path) -> Mount:
     return link(place, place.readlink()) if place.is_symlink() else read_only(place)
+
+
+def _network(tier: Tier, way: WayOut | None) -> Iterable[Mount]:
+    if way:
+        yield read_only(way.folder, INSIDE)
+        yield from (read_only(folder) for folder in way.registries.folders)
+    if tier == Tier.EVERYTHING:
+        files = ((Path("/etc") / name).resolve() for name in system_files.NAMES)
+        yield from (
+            read_only(file, f"/etc/{name}")
+            for name, file in zip(system_files.NAMES, files, strict=True)
+            if file.is_file()
+        )
 
 
 def _exchange(exchange: Path | None) -> Iterable[Mount]:
