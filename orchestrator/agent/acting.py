@@ -67,7 +67,7 @@ class Actor:
         key = self._ledger.next_key(name)
         shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": number, "name": call.name}
         tier, workspace = self._spec.tier(), self._spec.workspace
-        policy = workspace.policy(tier) if workspace else ""
+        policy = await workspace.policy(tier) if workspace else ""
         called = ToolCalled(**shared, arguments=await self._ledger.keep(call.arguments), tier=tier, policy=policy)
         begun = monotonic()
         async with effect(self._ledger, called) as using:
@@ -80,6 +80,7 @@ class Actor:
                 ok=shown.is_ok,
                 observation=await self._ledger.keep(shown.text),
                 seconds=round(monotonic() - begun, 3),
+                network=shown.network,
             )
         if veto is None:
             await self._points.after_tool(number, index, call, shown)

@@ -9,7 +9,7 @@ from orchestrator.config.layers import Loaded, load
 from orchestrator.config.model import Config
 from orchestrator.domain.price import Price
 from orchestrator.errors import UsageProblem
-from orchestrator.hands.policy import Choice, GivenDir, Grant, Limits
+from orchestrator.hands.policy import Choice, GivenDir, Grant, Limits, RegistryWish
 from orchestrator.journal.runs import StateDirectory
 from orchestrator.llm.limits import ProviderRules
 from orchestrator.llm.retry import RetryPolicy
@@ -129,6 +129,11 @@ def grant(config: Config, recipe: RecipeEnv | None = None) -> Grant:
         backend=Choice(hands.backend),
         without_sandbox=hands.without_sandbox,
         ceiling=max(hands.ask_tier, config.roles.worker.tier, config.roles.planner.tier, *hands.tiers.values()),
+        registries=RegistryWish(
+            named=hands.registries,
+            private=hands.private_registries,
+            budget_bytes=hands.registry_mb * 1024 * 1024,
+        ),
         limits=Limits(
             address_space_bytes=hands.memory_mb * 1024 * 1024 or None,
             file_bytes=hands.file_mb * 1024 * 1024,

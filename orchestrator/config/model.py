@@ -16,6 +16,7 @@ from orchestrator.domain.tier import Tier
 Positive = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0)]
+HostPort = Annotated[str, Field(pattern=r"^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}$")]
 NOTIFY_ON = ("run.ended", "run.paused", "approval.requested")
 
 
@@ -201,8 +202,8 @@ class HandsSettings(Frozen):
     total_memory_mb: NotNegative = 0
     cpu_s: NotNegative = 0
     disk_mb: NotNegative = 8192
-    registries: tuple[str, ...] = ()
-    private_registries: tuple[str, ...] = ()
+    registries: tuple[HostPort, ...] = ()
+    private_registries: tuple[HostPort, ...] = ()
     registry_mb: Positive = 2048
     without_sandbox: bool = False
 

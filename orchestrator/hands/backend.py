@@ -1,24 +1,28 @@
 """What runs commands on a host: one interface for bubblewrap, containers and whatever else can hold a command."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from orchestrator.domain.tier import Tier
 from orchestrator.hands.places import Surroundings
-from orchestrator.hands.policy import Policy
+from orchestrator.hands.policy import Policy, Registries
 from orchestrator.hands.process import Ended
 from orchestrator.ports.hands import Command
 
 
 @dataclass(frozen=True)
 class Place:
-    """A workspace as a sandbox sees it: its checkout `root`, its shadow git directory, and what it borrows."""
+    """A workspace as a sandbox sees it: its checkout `root`, its shadow git directory, and what it borrows.
+
+    `shared` are names of things in the checkout, each with the host directory in which it lies under the same name.
+    """
 
     root: Path
     git: Path
     objects: tuple[Path, ...] = ()
-    shared: tuple[str, ...] = ()
+    shared: Mapping[str, Path] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class Order:
     """A command to be run in a place, its whole output into `log`.
 
     `exchange` is a host directory for `command.files`. `timeout_s` of wall time and `output_bytes` count, not what the
-    command says of them.
+    command says of them. `registries` are given with a command at tier 2, and are all it may reach.
     """
 
     command: Command
@@ -35,6 +39,7 @@ class Order:
     timeout_s: float
     output_bytes: int
     exchange: Path | None = None
+    registries: Registries | None = None
 
 
 class Backend(Protocol):
@@ -70,7 +75,7 @@ class Backend(Protocol):
         """The program behind it, its version, and as whom commands run."""
         ...
 
-    def env(self, command: Command) -> dict[str, str]:
+    def env(self, command: Command, registries: Registries | None = None) -> dict[str, str]:
         """Every variable the command sees when it starts."""
         ...
 

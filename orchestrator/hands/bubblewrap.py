@@ -25,13 +25,17 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 
 @dataclass(frozen=True)
 class Launch:
-    """One command in one sandbox. `env` is all the command sees; `cwd` and `command` are meant inside."""
+    """One command in one sandbox. `env` is all the command sees; `cwd` and `command` are meant inside.
+
+    Only with `shares_network` does it have the host's network; else it has none but a loopback of its own.
+    """
 
     mounts: tuple[Mount, ...]
     env: Mapping[str, str]
     cwd: str
     command: tuple[str, ...]
     shm_bytes: int
+    shares_network: bool = False
 
 
 def arguments(launch: Launch, programs: Programs, uid: int | None, info_fd: int, status_fd: int) -> list[str]:
@@ -66,6 +70,8 @@ def _staging(bound: Iterable[Mount], places: Mapping[str, str]) -> list[str]:
 
 def _sandbox(launch: Launch, mounts: Iterable[Mount], programs: Programs, status_fd: int) -> list[str]:
     walls = ["--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent", "--new-session"]
+    if launch.shares_network:
+        walls.append("--share-net")
     if programs.knows("--disable-userns"):
         walls.append("--disable-userns")
     variables = [word for name, value in sorted(launch.env.items()) for word in ("--setenv", name, value)]

@@ -21,10 +21,11 @@ from orchestrator.hands.ceilings import limited
 from orchestrator.hands.container import Container, start_container
 from orchestrator.hands.container_engines import Engine, packed
 from orchestrator.hands.container_words import SESSION_LABEL, STATE_LABEL, Launch
+from orchestrator.hands.interpreters import own_python
 from orchestrator.hands.layout import Layout, build_layout
 from orchestrator.hands.mounts import Kind, Mount
-from orchestrator.hands.places import Surroundings, own_python
-from orchestrator.hands.policy import Policy
+from orchestrator.hands.places import Surroundings
+from orchestrator.hands.policy import Policy, Registries
 from orchestrator.hands.process import Ended, attend
 from orchestrator.hands.programs import find
 from orchestrator.hands.seccomp_profile import tightened
@@ -32,7 +33,7 @@ from orchestrator.hands.trees import new_folder
 from orchestrator.ports.hands import Command, Ending
 
 _PROCESSES = 32_768
-"""Not the limit of one container, which its engine or the command's own sets: engines may give away no more than this."""
+"""Not the limit of one container, which its engine or the command's own sets: engines may give away no more."""
 
 _MODE = 0o1777
 
@@ -86,7 +87,7 @@ class Containers:
         runtime = f" with {self.engine.runtime}" if self.engine.runtime else ""
         return f"{self.engine.version} at {self.engine.program}{runtime}, {who}"
 
-    def env(self, command: Command) -> dict[str, str]:
+    def env(self, command: Command, registries: Registries | None = None) -> dict[str, str]:
         """Every variable the command sees when it starts."""
         return self.layout.env(command)
 
@@ -128,7 +129,8 @@ class Containers:
             if await _is_fresh(container := waiting.pop()):
                 return container
         with anyio.CancelScope(shield=True):  # a start that is given up half-way leaves something behind
-            return await self._start(*key)
+            started = await self._start(*key)
+        return started  # noqa: RET504 - mypy does not see that the block above is always left by itself
 
     async def _start(self, place: Place, is_writable: bool) -> Container:
         name = f"orchestrate-{self.session.name}-{secrets.token_hex(4)}"
@@ -146,7 +148,7 @@ class Containers:
             control=str(control),
             user=self.layout.user,
             limits=self.policy.limits,
-            python=own_python(),
+            python=str(own_python()),
             script=_script(),
             seccomp=self.seccomp,
             counts=self.engine.counts,

@@ -1,10 +1,16 @@
 """Which interpreter installations a Python environment leans on."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 _MAX_HOPS = 16
+
+
+def own_python() -> Path:
+    """Our own interpreter, which every sandbox holds at its own path; not that of the environment around it."""
+    return Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def prefixes(directory: Path) -> tuple[Path, ...]:

@@ -1,9 +1,10 @@
 """What stands where inside a sandbox, and what a command sees when it starts: the same behind every backend."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from orchestrator.hands import shadow, system_files
 from orchestrator.hands.backend import Place
@@ -53,7 +54,7 @@ class Layout:
     def _workspace(self, place: Place, is_writable: bool) -> Iterable[Mount]:
         here = self.around.repository
         yield writable(place.root, here) if is_writable else read_only(place.root, here)
-        yield from (read_only(here / name) for name in place.shared)
+        yield from (read_only(base / name, here / name) for name, base in place.shared.items())
         yield read_only(self.fixtures / "gitfile", here / ".git")
         yield writable(place.git, shadow.INSIDE)
         if place.objects:
@@ -67,8 +68,8 @@ class Layout:
             return (shell, "-c", command.line)
         return (shell, "-c", 'cd -- "$1" && exec "$0" -c "$2"', shell, command.cwd, command.line)
 
-    def env(self, command: Command) -> dict[str, str]:
-        """Every variable the command sees when it starts."""
+    def env(self, command: Command, network: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+        """Every variable the command sees when it starts; `network` are those that lead to the network it has."""
         base = {
             "PATH": ":".join(self.policy.path),
             "HOME": self.user.home,
@@ -81,7 +82,7 @@ class Layout:
             "CI": "1",
         }
         files = {variable: f"{EXCHANGE}/{name}" for variable, name in command.files.items()}
-        return base | self.policy.env | command.env | files
+        return base | dict(network) | self.policy.env | command.env | files
 
 
 def build_layout(policy: Policy, around: Surroundings, fixtures: Path) -> Layout:

@@ -11,6 +11,7 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from orchestrator.domain.ids import CommitId
+from orchestrator.domain.tier import Tier
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.described import describe
 from orchestrator.hands.fingerprint import fingerprint
@@ -18,6 +19,7 @@ from orchestrator.hands.guardian import guarded
 from orchestrator.hands.places import Surroundings
 from orchestrator.hands.policy import Grant, Policy
 from orchestrator.hands.prepare import Tried, resolve_policy, try_backends
+from orchestrator.hands.registries import RegistrySource
 from orchestrator.hands.session import drop_old_logs, open_session
 from orchestrator.hands.shadow import read_origin
 from orchestrator.hands.workspace import Host, LocalWorkspace
@@ -38,7 +40,7 @@ class LocalHands:
         self._policy = policy
         self._tried = tried
         self._opened: list[LocalWorkspace] = []
-        directories = [*map(Path, policy.read_only), *(host.repository / name for name in policy.shared)]
+        directories = [*map(Path, policy.read_only), *(base / name for name, base in host.shared.items())]
         kind = tried.backend.name if tried.backend else ""
         told = f"{_DESIGN}\n{kind}\n{policy.sha}\n{fingerprint(directories)}\n"
         self._environment = hashlib.sha256(told.encode()).hexdigest()
@@ -68,6 +70,10 @@ class LocalHands:
     def variables(self, command: Command) -> Mapping[str, str]:
         """Every variable that a command sees when it starts; none where commands are refused."""
         return self._tried.backend.env(command) if self._tried.backend else {}
+
+    async def policy_at(self, tier: Tier) -> Policy:
+        """What commands at a tier run under; at tier 2 with the registries, which are found out first."""
+        return await self._host.policy_at(tier)
 
     async def open(self, commit: CommitId, purpose: str) -> LocalWorkspace:
         """A clean workspace at a commit.
@@ -117,11 +123,11 @@ async def local_hands(
             repository=repository.root,
             pool=worktree_pool(repository, state, policy.uid),
             policy=policy,
+            ceiling=grant.ceiling,
+            registries=RegistrySource(grant.registries, around, environ),
             backend=tried.backend,
             refusal=tried.refusal,
             origin=origin,
-            shared=policy.shared,
-            owner=policy.uid,
             slots=anyio.CapacityLimiter(slots or len(os.sched_getaffinity(0))),
             tasks=anyio.create_task_group(),
             session=session,

@@ -3,7 +3,7 @@
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from orchestrator.errors import ToolRefused
@@ -13,20 +13,21 @@ from orchestrator.hands.files import make_folders
 _EMPTY_FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK
 
 
-def prepare(root: Path, source: Path, names: Iterable[str], owner: int | None) -> tuple[str, ...]:
-    """Make an empty file or directory in the workspace for each thing of `source`; returns those that can be mounted.
+def prepare(root: Path, shared: Mapping[str, Path], owner: int | None) -> dict[str, Path]:
+    """Make an empty file or directory in the workspace for each borrowed thing; returns those that can be mounted.
 
-    What the workspace's own tree holds at a place wins over what could be borrowed for it.
+    `shared` are their names, each with the directory in which it lies. What the workspace's own tree holds at a place
+    wins over what could be borrowed for it.
     """
-    return tuple(name for name in names if _prepare(root, source / name, PurePosixPath(name), owner))
+    return {name: base for name, base in shared.items() if _prepare(root, base / name, PurePosixPath(name), owner)}
 
 
-def is_fixed(source: Path, name: str) -> bool:
+def is_fixed(name: str, base: Path) -> bool:
     """Whether nothing inside a workspace can replace the mount point between its check and its use.
 
     True of directories at the top: their parent is a mount point itself.
     """
-    return "/" not in name and (source / name).is_dir()
+    return "/" not in name and (base / name).is_dir()
 
 
 def sweep(root: Path, names: Iterable[str]) -> None:

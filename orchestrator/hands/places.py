@@ -1,6 +1,5 @@
 """Which directories of the host may be bound into a sandbox, and which never."""
 
-import sys
 from dataclasses import dataclass
 from os.path import normpath
 from pathlib import Path
@@ -68,8 +67,3 @@ class Surroundings:
 def is_provided(directory: Path) -> bool:
     """Whether every sandbox has the directory anyway, as part of the system."""
     return len(directory.parts) > 1 and directory.parts[1] in SYSTEM
-
-
-def own_python() -> str:
-    """The interpreter that runs us, which every tool chain holds at its own path."""
-    return str(Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}")

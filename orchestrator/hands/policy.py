@@ -46,6 +46,40 @@ class Limits(Frozen):
     disk_bytes: int | None = Field(default=8 * _GIB, gt=0)
 
 
+class RegistryWish(Frozen):
+    """What the user says of tier 2: `named` and `private` are `host:port`; nothing named means what pip and npm use.
+
+    Those `private` may resolve to a private address. `budget_bytes` is what one command may move, both ways.
+    """
+
+    named: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
+    budget_bytes: int = Field(default=2 * _GIB, gt=0)
+
+
+class Registries(Frozen):
+    """What tier 2 reaches beside tier 1.
+
+    `hosts` are all the `host:port`, `private` those of them that may resolve to a private address. `folders` hold
+    packages on this machine, bound read-only. `settings` are texts of configuration files for pip and npm without any
+    credential, `certificates` the host's files of authorities that they trust, each by the file's name inside.
+    `notes` say what of the user's own configuration is missing in it.
+    """
+
+    hosts: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
+    budget_bytes: int = Field(default=2 * _GIB, gt=0)
+    folders: tuple[str, ...] = ()
+    settings: dict[str, str] = Field(default_factory=dict)
+    certificates: dict[str, str] = Field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all could be reached."""
+        return not self.hosts and not self.folders
+
+
 class GivenDir(Frozen):
     """A directory the user asked to have bound read-only; `origin` says where it was given, for messages."""
 
@@ -58,26 +92,30 @@ class Grant(Frozen):
 
     `share` holds glob patterns of git-ignored paths; `uid` is who commands run as when started by root. `tier` is what
     commands get that ask for no other, `ceiling` the highest that one may ask for. `without_sandbox` lets them run with
-    no walls around them, for this run only.
+    no walls around them, for this run only. `lent` are things that the harness has made, by their paths in the
+    checkout, each with the directory below which it lies; they go before what it has.
     """
 
     tier: Tier = Tier.COMMANDS
     ceiling: Tier = Tier.COMMANDS
     read_only: tuple[GivenDir, ...] = ()
     share: tuple[str, ...] = DEFAULT_SHARE
+    lent: dict[str, str] = Field(default_factory=dict)
     env: dict[str, str] = Field(default_factory=dict)
     limits: Limits = Limits()
     uid: int = Field(default=NOBODY, gt=0)
     backend: Choice = Choice.AUTO
     without_sandbox: bool = False
+    registries: RegistryWish = RegistryWish()
 
 
 class Policy(Frozen):
     """What commands run under. Paths are those seen inside.
 
     `read_only` are directories bound at their own path, `masked` files below them that stay unreadable, `path` the
-    directories of PATH in order, `shared` paths relative to the repository's root. `uid` is None unless commands are
-    started by root and drop to it. Without `is_confined` there are no walls.
+    directories of PATH in order, `shared` paths relative to the repository's root, each with the host directory below
+    which it lies. `uid` is None unless commands are started by root and drop to it. `registries` are found out when a
+    command first asks for tier 2, and stand in the policy of that tier alone. Without `is_confined` there are no walls.
     """
 
     tier: Tier = Tier.COMMANDS
@@ -85,10 +123,11 @@ class Policy(Frozen):
     masked: tuple[str, ...] = ()
     path: tuple[str, ...] = ()
     env: dict[str, str] = Field(default_factory=dict)
-    shared: tuple[str, ...] = ()
+    shared: dict[str, str] = Field(default_factory=dict)
     limits: Limits = Limits()
     uid: int | None = None
     is_confined: bool = True
+    registries: Registries | None = None
 
     def at(self, tier: Tier) -> "Policy":
         """The policy of commands at a tier."""

@@ -15,7 +15,7 @@ from orchestrator.hands.backend import Backend
 from orchestrator.hands.candidates import Candidate, Trial, candidates
 from orchestrator.hands.places import Surroundings
 from orchestrator.hands.policy import Choice, Grant, Policy
-from orchestrator.hands.share import find_shared
+from orchestrator.hands.share import borrowed, find_shared
 from worktrees.repository import Repository
 
 
@@ -38,7 +38,7 @@ async def resolve_policy(
         GitError: the ignored files could not be listed.
     """
     own = [p for one in grant.read_only if (p := _within(around.repository, one.path)) is not None]
-    shared = await find_shared(repository, (*grant.share, *own))
+    shared = borrowed(await find_shared(repository, (*grant.share, *own)), grant.lent, around.repository)
     tools = await to_thread.run_sync(toolchain.resolve, grant.read_only, around, shared, environ)
     active = {"VIRTUAL_ENV": tools.virtual_env} if tools.virtual_env else {}
     return Policy(
@@ -47,7 +47,7 @@ async def resolve_policy(
         masked=tuple(map(str, tools.masked)),
         path=tools.path,
         env={**active, **grant.env},
-        shared=shared,
+        shared={name: str(base) for name, base in shared.items()},
         limits=grant.limits,
         uid=grant.uid if os.geteuid() == 0 else None,
     )

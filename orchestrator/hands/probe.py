@@ -9,7 +9,7 @@ from pathlib import Path
 
 from orchestrator.hands.backend import Backend, Order, Place
 from orchestrator.hands.bait import Bait, put_out
-from orchestrator.hands.places import own_python
+from orchestrator.hands.interpreters import own_python
 from orchestrator.hands.process import Ended
 from orchestrator.hands.trees import new_folder, remove_tree
 from orchestrator.ports.hands import Command, Ending
@@ -53,7 +53,7 @@ async def _attack(backend: Backend, scratch: Path, bait: Bait) -> ProbeReport:
 def _command(bait: Bait) -> Command:
     """The attack, run by our own Python, which every tool chain holds."""
     script = resources.files("orchestrator.hands").joinpath("attack.py").read_text(encoding="utf-8")
-    words = (own_python(), "-I", "-S", "-c", script, json.dumps(bait.orders()))
+    words = (str(own_python()), "-I", "-S", "-c", script, json.dumps(bait.orders()))
     return Command(line=f"exec {shlex.join(words)}", timeout_s=_TIMEOUT_S)
 
 

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import anyio
 
+from orchestrator.domain.network import NetworkDecision
 from orchestrator.hands.output import OutputPipe
 from orchestrator.hands.started import Build, start
 from orchestrator.ports.hands import Ending
@@ -18,13 +19,16 @@ _DETAIL_BYTES = 4_000
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended; `seconds` of wall time, `detail` where it did not start or the host failed it."""
+    """How a command ended; `seconds` of wall time, `detail` where it did not start or the host failed it, `network`
+    what it reached of that or was kept from.
+    """
 
     ending: Ending
     exit_code: int | None
     seconds: float
     output_bytes: int
     detail: str = ""
+    network: tuple[NetworkDecision, ...] = ()
 
 
 class Running(Protocol):

@@ -1,19 +1,23 @@
 """Bubblewrap: one sandbox design for all commands of this process, built anew for each of them."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from orchestrator.domain.tier import Tier
-from orchestrator.hands import process
+from orchestrator.hands import process, system_files
 from orchestrator.hands.backend import Order, Place
 from orchestrator.hands.bubblewrap import Launch, arguments
 from orchestrator.hands.ceilings import limited
 from orchestrator.hands.layout import Layout, build_layout
+from orchestrator.hands.mounts import Mount, read_only
 from orchestrator.hands.places import Surroundings
-from orchestrator.hands.policy import Policy
+from orchestrator.hands.policy import Policy, Registries
 from orchestrator.hands.process import Ended
 from orchestrator.hands.programs import Programs
+from orchestrator.hands.registries import INSIDE
 from orchestrator.hands.started import Build
+from orchestrator.hands.way_out import WayOut, variables, way_out
 from orchestrator.ports.hands import Command
 
 
@@ -47,7 +51,7 @@ class Sandbox:
     @property
     def ceiling(self) -> Tier:
         """The highest tier that it can offer."""
-        return Tier.COMMANDS
+        return Tier.EVERYTHING
 
     @property
     def described(self) -> str:
@@ -55,27 +59,39 @@ class Sandbox:
         who = "as yourself" if self.policy.uid is None else f"as user {self.policy.uid}"
         return f"{self.programs.version} at {self.programs.bwrap}, {who}"
 
-    def env(self, command: Command) -> dict[str, str]:
+    def env(self, command: Command, registries: Registries | None = None) -> dict[str, str]:
         """Every variable the command sees when it starts."""
-        return self.layout.env(command)
+        return self.layout.env(command, variables(registries) if registries else {})
 
     async def run(self, order: Order) -> Ended:
         """Run a command to its end, in a sandbox of its own."""
-        build = self.build(order.command, order.place, order.exchange)
+        if order.command.tier != Tier.REGISTRIES or order.registries is None:
+            return await self._run(order)
+        async with way_out(order.registries, self.layout.fixtures.parent / "network") as way:
+            ended = await self._run(order, way)
+        return replace(ended, network=way.decisions)
+
+    async def _run(self, order: Order, way: WayOut | None = None) -> Ended:
+        build = self.build(order.command, order.place, order.exchange, way)
         stdin = order.command.stdin
         return await process.run(build, order.log, order.timeout_s, order.output_bytes, self.owner, stdin)
 
     async def leave(self, place: Place) -> None:
         """Nothing is kept between commands."""
 
-    def build(self, command: Command, place: Place, exchange: Path | None = None) -> Build:
-        """The command line for a command in a place; `exchange` is a host directory for `command.files`."""
+    def build(self, command: Command, place: Place, exchange: Path | None = None, way: WayOut | None = None) -> Build:
+        """The command line for a command in a place; `exchange` is a host directory for `command.files`.
+
+        Without a `way` out a command at tier 2 has no network.
+        """
+        words = (*(way.words if way else ()), *self.layout.shell(command))
         launch = Launch(
-            mounts=self.layout.mounts(place, command.writable, exchange),
-            env=self.env(command),
+            mounts=(*self.layout.mounts(place, command.writable, exchange), *_network(command.tier, way)),
+            env=self.env(command, way.registries if way else None),
             cwd=self.layout.cwd,
-            command=limited(self.layout.shell(command), self.policy.limits, self.programs.prlimit),
+            command=limited(words, self.policy.limits, self.programs.prlimit),
             shm_bytes=self.policy.limits.tmpfs_bytes,
+            shares_network=command.tier == Tier.EVERYTHING,
         )
         return lambda info, status: arguments(launch, self.programs, self.policy.uid, info, status)
 
@@ -87,3 +103,16 @@ def build_sandbox(policy: Policy, programs: Programs, around: Surroundings, fixt
         OSError: they cannot be written, or commands would run as root.
     """
     return Sandbox(build_layout(policy, around, fixtures), programs)
+
+
+def _network(tier: Tier, way: WayOut | None) -> Iterable[Mount]:
+    if way:
+        yield read_only(way.folder, INSIDE)
+        yield from (read_only(folder) for folder in way.registries.folders)
+    if tier == Tier.EVERYTHING:
+        files = ((Path("/etc") / name).resolve() for name in system_files.NAMES)
+        yield from (
+            read_only(file, f"/etc/{name}")
+            for name, file in zip(system_files.NAMES, files, strict=True)
+            if file.is_file()
+        )

@@ -3,7 +3,7 @@
 A fresh checkout lacks them. They are only ever shown read-only, at the same path.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
@@ -41,6 +41,20 @@ def choose(root: Path, ignored: Iterable[str], patterns: Sequence[str]) -> tuple
     wanted = (name for name in known if _matches(name, patterns) and not _is_secret(root / name))
     chosen = {name for name in wanted if _stays(root, name, known)}
     return tuple(sorted(name for name in chosen if not any(str(p) in chosen for p in PurePosixPath(name).parents)))
+
+
+def borrowed(found: Iterable[str], lent: Mapping[str, str], root: Path) -> dict[str, Path]:
+    """All that a workspace borrows, by name, each with the directory below which it lies: `root` for what was `found`.
+
+    What is `lent` goes before whatever of the checkout stands at, below or around its place.
+    """
+    chosen = {name: root for name in found if not any(_touch(name, other) for other in lent)}
+    return dict(sorted((chosen | {name: Path(base) for name, base in lent.items()}).items()))
+
+
+def _touch(one: str, other: str) -> bool:
+    first, second = PurePosixPath(one), PurePosixPath(other)
+    return first.is_relative_to(second) or second.is_relative_to(first)
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 HOST_NAME = "sandbox"
 
+NAMES = ("resolv.conf", "hosts")
+"""What tells a command with the whole network how the host finds addresses; elsewhere they tell of nothing outside."""
+
 _COPIED = (
     *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "os-release"),
     *("ssl/openssl.cnf", "ssl/cert.pem", "ca-certificates", "ca-certificates.conf"),
@@ -45,7 +48,14 @@ def build(target: Path, user: User, source: Path = Path("/etc")) -> str:
             _copy(found, target / found.relative_to(source))
     users, name = _with_entry(_lines(source / "passwd"), user.uid, f"x:{user.uid}:{user.gid}::{user.home}:{user.shell}")
     groups, _ = _with_entry(_lines(source / "group"), user.gid, f"x:{user.gid}:")
-    texts = {"passwd": users, "group": groups, "nsswitch.conf": _SWITCH, "hosts": _HOSTS, "hostname": HOST_NAME + "\n"}
+    texts = {
+        "passwd": users,
+        "group": groups,
+        "nsswitch.conf": _SWITCH,
+        "hosts": _HOSTS,
+        "resolv.conf": "",
+        "hostname": HOST_NAME + "\n",
+    }
     for file, text in texts.items():
         _write(target / file, text)
     return name

@@ -27,11 +27,12 @@ class ToolChain:
 
 
 def resolve(
-    given: Sequence[GivenDir], around: Surroundings, shared: Sequence[str], environ: Mapping[str, str]
+    given: Sequence[GivenDir], around: Surroundings, shared: Mapping[str, Path], environ: Mapping[str, str]
 ) -> ToolChain:
     """The tool chain for what the user gave, what the repository shares, and our own Python as a last resort.
 
-    `shared` are paths relative to the repository. The user's `VIRTUAL_ENV` counts as given last.
+    `shared` are paths relative to the repository, each with the directory below which it lies. The user's
+    `VIRTUAL_ENV` counts as given last.
 
     Raises:
         UsageProblem: a given directory is missing or may not be bound.
@@ -73,7 +74,7 @@ class _Chosen:
     path: dict[str, None] = field(default_factory=dict)
     virtual_env: str | None = None
 
-    def is_offered(self, directory: Path, shared: Sequence[str]) -> bool:
+    def is_offered(self, directory: Path, shared: Iterable[str]) -> bool:
         """Whether an environment that was not asked for can be taken along."""
         if not self._is_ours(directory):
             return self.around.objection(directory) is None
@@ -86,15 +87,13 @@ class _Chosen:
         self._lean_on(directory)
         self._search(_programs(directory))
 
-    def share(self, shared: Iterable[str]) -> None:
-        """Serve what the repository shares: interpreters that its environments need, programs at the usual places."""
-        shared = set(shared)
-        for name in sorted(shared):
-            self._lean_on(self.around.repository / name)
-        for name in (".venv", "venv"):
-            self._search([self.around.repository / name / "bin"] if name in shared else [])
-        if "node_modules" in shared:
-            self._search([self.around.repository / "node_modules" / ".bin"])
+    def share(self, shared: Mapping[str, Path]) -> None:
+        """Serve what the repository borrows: interpreters that its environments need, programs at the usual places."""
+        for name, base in sorted(shared.items()):
+            self._lean_on(self.around.repository / name, base / name)
+        for name, programs in ((".venv", "bin"), ("venv", "bin"), ("node_modules", ".bin")):
+            if name in shared and (shared[name] / name / programs).is_dir():
+                self.path[str(self.around.repository / name / programs)] = None
 
     def need(self, prefix: Path) -> None:
         """Bind an interpreter's installation, or the parts of it that may be bound."""
@@ -108,11 +107,12 @@ class _Chosen:
     def _is_ours(self, directory: Path) -> bool:
         return directory.is_relative_to(self.around.repository)
 
-    def _lean_on(self, directory: Path) -> None:
-        for prefix in prefixes(directory):
+    def _lean_on(self, directory: Path, source: Path | None = None) -> None:
+        """`source` is where the directory lies on the host, if elsewhere."""
+        for prefix in prefixes(source or directory):
             if prefix.is_dir() and not self._is_ours(prefix):
                 self.need(prefix)
-        if is_environment(directory) and self.virtual_env is None:
+        if is_environment(source or directory) and self.virtual_env is None:
             self.virtual_env = str(directory)
 
     def _bind(self, directory: Path) -> None:

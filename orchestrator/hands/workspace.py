@@ -1,6 +1,6 @@
 """A workspace on this host: a leased checkout, commands in a sandbox around it, files from outside."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from orchestrator.hands import files, mountpoints, shadow
 from orchestrator.hands.backend import Backend, Order, Place
 from orchestrator.hands.calls import Call, check, collect, new_call
 from orchestrator.hands.policy import Policy
+from orchestrator.hands.registries import RegistrySource
 from orchestrator.hands.trees import new_folder, remove_tree
 from orchestrator.ports.hands import MAX_WAIT_S, Command, CommandResult, Snapshot
 from worktrees.errors import GitError
@@ -30,15 +31,30 @@ class Host:
     repository: Path
     pool: Pool
     policy: Policy
+    ceiling: Tier
+    registries: RegistrySource
     backend: Backend | None
     refusal: str | None
     origin: shadow.Origin
-    shared: tuple[str, ...]
-    owner: int | None
     slots: anyio.CapacityLimiter
     tasks: TaskGroup
     session: Path
     logs: Path
+
+    @property
+    def owner(self) -> int | None:
+        """Whom files must belong to that commands are to use; None for ourselves."""
+        return self.policy.uid
+
+    @property
+    def shared(self) -> Mapping[str, Path]:
+        """What workspaces borrow, by name, each with the directory in which it lies under the same name."""
+        return {name: Path(base) for name, base in self.policy.shared.items()}
+
+    async def policy_at(self, tier: Tier) -> Policy:
+        """What commands at a tier run under; the registries are found out when tier 2 is first asked for."""
+        found = await self.registries.find() if tier == Tier.REGISTRIES <= self.ceiling else None
+        return self.policy.at(tier).model_copy(update={"registries": found})
 
 
 class LocalWorkspace:
@@ -70,9 +86,9 @@ class LocalWorkspace:
         """Where it lies on this host."""
         return self._worktree.root
 
-    def policy(self, tier: Tier) -> str:
+    async def policy(self, tier: Tier) -> str:
         """The hash of the policy that commands of a tier run under here."""
-        return self._host.policy.at(tier).sha
+        return (await self._host.policy_at(tier)).sha
 
     async def start(self, call_id: str, command: Command) -> None:
         """Start a command, or queue it for a free slot; a no-op if `call_id` was started before."""
@@ -81,11 +97,15 @@ class LocalWorkspace:
             raise EnvironmentProblem(self._host.refusal or "Commands are refused on this host.")
         if not self._is_open:
             raise EnvironmentProblem(f"Workspace {self.name} is closed; open another one.")
+        policy = await self._host.policy_at(command.tier)
+        if policy.registries and policy.registries.is_empty:
+            raise ToolRefused(_NO_REGISTRIES)
         if call_id in self._calls:
             return
         check(command)
-        if not Tier.FILES < command.tier <= backend.ceiling:
-            raise ToolRefused(_no_tier(command.tier, backend))
+        ceiling = min(backend.ceiling, self._host.ceiling)
+        if not Tier.FILES < command.tier <= ceiling:
+            raise ToolRefused(_no_tier(command.tier, ceiling))
         with _trouble("keep a log"):
             call = new_call(call_id, command, self._host.logs / self.name, self._own / "files")
         self._calls[call_id] = call
@@ -193,6 +213,7 @@ class LocalWorkspace:
                 timeout_s=min(command.timeout_s, limits.wall_s),
                 output_bytes=min(command.output_bytes, limits.output_bytes),
                 exchange=call.exchange if command.files else None,
+                registries=(await self._host.policy_at(command.tier)).registries,
             )
             ended = await backend.run(order)
             found = await to_thread.run_sync(self._collect, call)
@@ -206,6 +227,7 @@ class LocalWorkspace:
             output_bytes=ended.output_bytes,
             files=found,
             detail=ended.detail,
+            network=ended.network,
         )
 
     def _turns(self) -> AbstractAsyncContextManager[object]:
@@ -214,7 +236,7 @@ class LocalWorkspace:
         Root's outer sandbox makes the host unwritable for that; without it only directories at the top are safe.
         """
         is_safe = self._host.owner is not None or all(
-            mountpoints.is_fixed(self._host.repository, name) for name in self._host.shared
+            mountpoints.is_fixed(name, base) for name, base in self._host.shared.items()
         )
         return nullcontext() if is_safe else self._turn
 
@@ -225,12 +247,11 @@ class LocalWorkspace:
             shadow.make(self._git, host.origin, self._worktree.commit, index, host.owner)
         if call.command.files:
             new_folder(call.exchange, host.owner)
-        shared = mountpoints.prepare(self.root, host.repository, host.shared, host.owner)
-        return self._place(shared)
+        return self._place(mountpoints.prepare(self.root, host.shared, host.owner))
 
-    def _place(self, shared: tuple[str, ...] = ()) -> Place:
+    def _place(self, shared: Mapping[str, Path] | None = None) -> Place:
         origin = self._host.origin
-        return Place(self.root, self._git, (origin.objects, *origin.alternates), shared)
+        return Place(self.root, self._git, (origin.objects, *origin.alternates), shared or {})
 
     def _collect(self, call: Call) -> dict[str, bytes]:
         if not call.command.files:
@@ -240,30 +261,34 @@ class LocalWorkspace:
         return found
 
     def _read(self, path: str, limit_bytes: int) -> bytes:
-        root = self._host.repository if self._is_borrowed(path) else self.root
-        return files.read(root, path, limit_bytes)
+        return files.read(self._lender(path) or self.root, path, limit_bytes)
 
     def _write(self, path: str, content: bytes) -> None:
-        if self._is_borrowed(path):
-            raise ToolRefused(f"{path} is shared read-only with the user's checkout and cannot be changed.")
+        if self._lender(path):
+            raise ToolRefused(f"{path} is shared read-only with other workspaces and cannot be changed.")
         files.write(self.root, path, content, self._host.owner)
 
-    def _is_borrowed(self, path: str) -> bool:
+    def _lender(self, path: str) -> Path | None:
+        """The directory to read a borrowed path below, under the same name; None if the path is the workspace's own."""
         wanted = files.tidy(path)
-        names = [name for name in self._host.shared if wanted.is_relative_to(name)]
-        return bool(mountpoints.prepare(self.root, self._host.repository, names, self._host.owner))
+        named = {name: base for name, base in self._host.shared.items() if wanted.is_relative_to(name)}
+        return next(iter(mountpoints.prepare(self.root, named, self._host.owner).values()), None)
 
     async def _sweep(self) -> None:
         if self._host.shared:
             await to_thread.run_sync(mountpoints.sweep, self.root, self._host.shared)
 
 
-def _no_tier(tier: Tier, backend: Backend) -> str:
+_NO_REGISTRIES = (
+    "Commands at tier 2 would reach nothing here: there is no pip and no npm that is configured for a registry, and "
+    "registries under [hands] names none."
+)
+
+
+def _no_tier(tier: Tier, ceiling: Tier) -> str:
     if tier == Tier.FILES:
         return f"Commands are refused at tier {int(tier)}, {tier.words}."
-    return (
-        f"Nothing on this host runs commands at tier {int(tier)} ({tier.words}); the highest is {int(backend.ceiling)}."
-    )
+    return f"Commands at tier {int(tier)} ({tier.words}) are not to be had here; the highest is {int(ceiling)}."
 
 
 @contextmanager

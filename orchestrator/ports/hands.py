@@ -13,6 +13,7 @@ from pydantic import Field
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.network import NetworkDecision
 from orchestrator.domain.tier import Tier
 
 MAX_WAIT_S = 10.0
@@ -53,7 +54,8 @@ class CommandResult(Frozen):
 
     `exit_code` is None unless it exited. `log` is a file on this host that holds the whole output, standard output
     and error in the order written; `output_bytes` is its size. `files` maps each variable of `Command.files` to the
-    content that was written, for those that were. `detail` says in words why it did not start.
+    content that was written, for those that were. `detail` says in words why it did not start. `network` is what it
+    reached of the network, and what it was kept from, at a tier where something decides that.
     """
 
     ending: Ending
@@ -63,6 +65,7 @@ class CommandResult(Frozen):
     output_bytes: int
     files: dict[str, bytes] = Field(default_factory=dict)
     detail: str = ""
+    network: tuple[NetworkDecision, ...] = ()
 
     @property
     def is_success(self) -> bool:
@@ -95,7 +98,7 @@ class Workspace(Protocol):
         """Where it lies on its host."""
         ...
 
-    def policy(self, tier: Tier) -> str:
+    async def policy(self, tier: Tier) -> str:
         """The hash of the policy that commands of a tier run under here."""
         ...
 

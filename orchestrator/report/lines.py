@@ -3,6 +3,7 @@
 from functools import singledispatch
 
 from orchestrator.domain.event import Event, Recorded, landing, migration, outside, people, run, work
+from orchestrator.domain.network import refused_in_words
 from orchestrator.domain.plain import strip_controls
 from orchestrator.ports.search import Hit
 
@@ -202,7 +203,8 @@ def _(event: work.ToolCalled) -> str:
 
 @say.register
 def _(event: work.ToolReturned) -> str:
-    return f"{event.name} {'ok' if event.ok else 'refused'}: {event.observation.head[:200]}"
+    kept = "".join(f"; kept from {line}" for line in refused_in_words(event.network))
+    return f"{event.name} {'ok' if event.ok else 'refused'}{kept}: {event.observation.head[:200]}"
 
 
 @say.register

@@ -22,7 +22,7 @@ class InMemoryWorkspace:
         self.trees: dict[str, dict[str, bytes]] = {}
         self.snapshots: list[str] = []
 
-    def policy(self, tier: Tier) -> str:
+    async def policy(self, tier: Tier) -> str:
         return ""
 
     async def start(self, call_id: str, command: Command) -> None:

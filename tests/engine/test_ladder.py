@@ -49,7 +49,7 @@ async def test_a_wish_waits_in_the_inbox_and_the_task_is_not_tried_again_before_
 
 async def test_a_granted_wish_raises_the_tier_of_that_task_alone(bench: Bench) -> None:
     items = wishing(ASKS)
-    await bench.run(*items)
+    await bench.run(*items, hands={"registries": ["registry.test:443"]})
     say(bench, Approve(item="tier/a/2"))
     ended = await bench.resume(*items)
     shells = [event for event in events(ended, ToolCalled) if event.name == "shell"]

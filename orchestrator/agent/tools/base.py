@@ -7,6 +7,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from pydantic import AfterValidator, BaseModel
 
 from orchestrator.domain.chat import ToolSpec
+from orchestrator.domain.network import NetworkDecision
 from orchestrator.errors import MalformedReply, ToolRefused
 from orchestrator.llm.parse import parse_arguments
 
@@ -28,11 +29,15 @@ Word = Annotated[str, AfterValidator(_word)]
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What the model is told. A result with `final` set ends the session with that value."""
+    """What the model is told. A result with `final` set ends the session with that value.
+
+    `network` is for the journal: what the tool reached of it, and what it was kept from.
+    """
 
     text: str
     is_ok: bool = True
     final: object = None
+    network: tuple[NetworkDecision, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from orchestrator.agent.tools.base import Tool, ToolResult, Word
 from orchestrator.domain.base import Frozen
+from orchestrator.domain.network import refused_in_words
 from orchestrator.domain.tier import Tier
 from orchestrator.hands.reading import read_ends
 from orchestrator.hands.run import run_command
@@ -40,7 +41,8 @@ def shell_tool(
         )
         result = await run_command(workspace, command)
         output = await to_thread.run_sync(read_ends, result.log)
-        return ToolResult(f"{_ending(result)}\n{output}".rstrip(), is_ok=result.is_success)
+        text = "\n".join((_ending(result), *_refused(result), output)).rstrip()
+        return ToolResult(text, is_ok=result.is_success, network=result.network)
 
     place = "the repository and /tmp" if is_writing else "/tmp"
     return Tool(
@@ -57,6 +59,10 @@ _NETWORK = {
     Tier.REGISTRIES: "The network ends at the package registries",
     Tier.EVERYTHING: "The network is open",
 }
+
+
+def _refused(result: CommandResult) -> tuple[str, ...]:
+    return tuple(f"[the network refused {line}]" for line in refused_in_words(result.network))
 
 
 def _ending(result: CommandResult) -> str:

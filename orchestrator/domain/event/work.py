@@ -10,6 +10,7 @@ from orchestrator.domain.chat import Role, ToolCall
 from orchestrator.domain.event.base import Done, Event, Intent
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import CommitId, SessionId, TreeId
+from orchestrator.domain.network import NetworkDecision
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.task import Task, TaskStatus
 from orchestrator.domain.text import Text
@@ -238,7 +239,10 @@ class ToolCalled(Intent):
 
 
 class ToolReturned(Done):
-    """What the tool returned to the model; `ok` is false for refusals and failures."""
+    """What the tool returned to the model; `ok` is false for refusals and failures.
+
+    `network` is what its command reached of the network, and what it was kept from.
+    """
 
     kind: Literal["tool.returned"] = "tool.returned"
     v: Literal[1] = 1
@@ -249,6 +253,7 @@ class ToolReturned(Done):
     ok: bool
     observation: Text
     seconds: float
+    network: tuple[NetworkDecision, ...] = ()
 
 
 class SnapshotTaking(Intent):

@@ -3,7 +3,7 @@ from pydantic import ValidationError
 
 from orchestrator.domain.tier import Tier
 from orchestrator.hands.ceilings import counts_processes, limited
-from orchestrator.hands.policy import Grant, Limits, Policy
+from orchestrator.hands.policy import Grant, Limits, Policy, Registries
 
 
 def test_the_hash_of_a_policy_does_not_depend_on_the_order_of_variables() -> None:
@@ -17,9 +17,10 @@ def test_the_hash_of_a_policy_does_not_depend_on_the_order_of_variables() -> Non
         Policy(read_only=("/opt/tool",)),
         Policy(path=("/opt/tool/bin",)),
         Policy(env={"A": "1"}),
-        Policy(shared=(".venv",)),
+        Policy(shared={".venv": "/home/ann/repo"}),
         Policy(limits=Limits(processes=9)),
         Policy(uid=1),
+        Policy(registries=Registries()),
     ],
 )
 def test_the_hash_changes_with_every_part_of_a_policy(other: Policy) -> None:
@@ -34,7 +35,7 @@ def test_root_is_no_user_to_drop_to() -> None:
 def test_the_ladder_has_four_rungs() -> None:
     assert [tier.name for tier in Tier] == ["FILES", "COMMANDS", "REGISTRIES", "EVERYTHING"]
     with pytest.raises(ValidationError):
-        Grant(tier=2)  # type: ignore[arg-type]
+        Grant(tier=4)  # type: ignore[arg-type]
 
 
 def test_limits_become_options_and_never_raise_our_own() -> None:

@@ -43,7 +43,8 @@ def environment(folder: Path, python: Path) -> Path:
 
 
 def chain(around: Surroundings, *given: Path | str, shared: tuple[str, ...] = (), **environ: str) -> ToolChain:
-    return resolve([GivenDir(path=str(g), origin="--read-only") for g in given], around, shared, environ)
+    lying = dict.fromkeys(shared, around.repository)
+    return resolve([GivenDir(path=str(g), origin="--read-only") for g in given], around, lying, environ)
 
 
 def own(*directories: Path) -> tuple[Path, ...]:

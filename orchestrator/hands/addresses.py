@@ -1,0 +1,66 @@
+"""Which names and which addresses a sandbox may be led to. Pure."""
+
+import re
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*")
+_NUMBER = re.compile(r"(0x[0-9a-f]*|[0-9]+)")
+_PORT = re.compile(r"[0-9]{1,5}")
+_NAT64 = IPv6Network("64:ff9b::/96")
+_METADATA = frozenset(
+    map(ip_address, ("169.254.169.254", "100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254"))
+)
+"""Where clouds tell a machine its own credentials; the first is link-local, the others look like any address."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Exact `host:port`, lower case: those that may be reached, and of those the ones at private addresses."""
+
+    allowed: frozenset[str]
+    private: frozenset[str] = frozenset()
+
+    def objection(self, host: str, port: int) -> str | None:
+        """Why a host may not be asked for by this name, or None."""
+        if f"{host}:{port}" in self.allowed & self.private:
+            return None
+        if len(host) > 253 or not _NAME.fullmatch(host):
+            return "it is no plain host name"
+        if _NUMBER.fullmatch(host.rpartition(".")[2]):
+            return "it is an address, not a name"
+        if f"{host}:{port}" not in self.allowed:
+            return "it is not one of the package registries"
+        return None
+
+    def objection_to(self, address: str, host: str, port: int) -> str | None:
+        """Why the address that a host resolved to may not be dialled, or None."""
+        found = _innermost(address)
+        if found in _METADATA or found.is_link_local or found.is_multicast or found.is_unspecified:
+            return f"it resolves to {address}, which is never dialled"
+        if not found.is_global and f"{host}:{port}" not in self.private:
+            return f"it resolves to {address}, a private address (private_registries under [hands] would allow it)"
+        return None
+
+
+def split(target: str) -> tuple[str, int] | None:
+    """Host and port of `host:port`, the host in lower case; None if there is no port."""
+    host, _, port = target.rpartition(":")
+    if not host or not _PORT.fullmatch(port) or not 0 < int(port) < 65536:
+        return None
+    return host.lower(), int(port)
+
+
+def bare(host: str) -> str:
+    """The host without the brackets that an IPv6 address stands in."""
+    return host[1:-1] if host.startswith("[") and host.endswith("]") else host
+
+
+def _innermost(text: str) -> IPv4Address | IPv6Address:
+    """The address that is meant in the end: an IPv4 address may be wrapped in an IPv6 address."""
+    address = ip_address(text.partition("%")[0])
+    if isinstance(address, IPv4Address):
+        return address
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour or address

@@ -1,0 +1,88 @@
+"""Where package registries keep their files, if that is another host: each is asked once, for one package of its own.
+
+The asking is ours, from outside a sandbox, and only of addresses in the user's own configuration.
+"""
+
+import json
+import re
+import ssl
+from collections.abc import Iterator
+from html import unescape
+from http.client import HTTPException
+from pathlib import Path
+from urllib.error import URLError
+from urllib.parse import urljoin, urlsplit
+from urllib.request import HTTPSHandler, Request, build_opener
+
+_TIMEOUT_S = 10.0
+_PAGE_BYTES = 4 * 1024 * 1024
+_PORTS = {"http": 80, "https": 443}
+_HREF = re.compile(r"""<a\s[^>]*?href\s*=\s*["']([^"'#]+)""", re.IGNORECASE)
+_SIMPLE = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
+
+
+class Unasked(Exception):
+    """The registry could not be asked, or answered something else; the text says what."""
+
+
+def of_index(url: str, certificate: str = "") -> frozenset[str]:
+    """The `host:port` that a Python package index links to for the files of pip itself. Blocks.
+
+    Raises:
+        Unasked: it did not tell.
+    """
+    page = url.rstrip("/") + "/pip/"
+    text, place = _get(page, _SIMPLE, certificate)
+    try:
+        links = [str(entry["url"]) for entry in json.loads(text)["files"]]
+    except (ValueError, KeyError, TypeError):
+        links = [unescape(link) for link in _HREF.findall(text)]
+    return frozenset(_places(place, links))
+
+
+def of_registry(url: str, certificate: str = "") -> frozenset[str]:
+    """The `host:port` that an npm registry names for the archive of npm itself. Blocks.
+
+    Raises:
+        Unasked: it did not tell.
+    """
+    text, place = _get(url.rstrip("/") + "/npm/latest", "application/json", certificate)
+    try:
+        return frozenset(_places(place, [str(json.loads(text)["dist"]["tarball"])]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise Unasked("it answered something else than a package") from error
+
+
+def place_of(url: str) -> str | None:
+    """The `host:port` of an http or https address, lower case; None for anything else."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return None
+    if parts.scheme not in _PORTS or not parts.hostname:
+        return None
+    return f"[{parts.hostname}]:{port}" if ":" in parts.hostname else f"{parts.hostname}:{port}"
+
+
+def without_credentials(url: str) -> str:
+    """The address without a user's name and password."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url
+
+
+def _places(base: str, links: list[str]) -> Iterator[str]:
+    for link in links:
+        if place := place_of(urljoin(base, link)):
+            yield place
+
+
+def _get(url: str, accept: str, certificate: str) -> tuple[str, str]:
+    try:
+        context = ssl.create_default_context(cafile=certificate if Path(certificate).is_file() else None)
+        opener = build_opener(HTTPSHandler(context=context))
+        request = Request(without_credentials(url), headers={"Accept": accept})
+        with opener.open(request, timeout=_TIMEOUT_S) as answer:
+            return answer.read(_PAGE_BYTES).decode("utf-8", "replace"), answer.geturl()
+    except (URLError, HTTPException, OSError, ValueError) as error:
+        raise Unasked(str(error)) from error

@@ -1,0 +1,131 @@
+"""What the user's own pip and npm are configured for, as these tools tell it themselves.
+
+They are asked from the top directory, where no file of a repository counts, and never one that lies in a repository.
+"""
+
+import ast
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_TIMEOUT_S = 20.0
+_SETTING = re.compile(r"^(?P<section>[^\s=]+)\.(?P<key>[a-z-]+)=(?P<value>.*)$", re.MULTILINE)
+_SECTIONS = ("global", "install", ":env:")
+_DEFAULT_INDEX = re.compile(r"--index-url <url>.*?\(default (\S+?)\)", re.DOTALL)
+_WIDE = {"COLUMNS": "4000"}
+"""So that the help breaks no line within an address."""
+
+
+@dataclass(frozen=True)
+class PipSettings:
+    """Addresses as configured, credentials included; `certificate` and `timeout` are empty where none is set."""
+
+    indexes: tuple[str, ...] = ()
+    find_links: tuple[str, ...] = ()
+    trusted_hosts: tuple[str, ...] = ()
+    certificate: str = ""
+    timeout: str = ""
+
+
+@dataclass(frozen=True)
+class NpmSettings:
+    """`registries` by the name of their setting: `registry`, and `@scope:registry` for each scope."""
+
+    registries: Mapping[str, str] = field(default_factory=dict)
+    certificate: str = ""
+    is_strict: bool = True
+
+
+def ask_pip(environ: Mapping[str, str], untrusted: Iterable[Path]) -> PipSettings | None:
+    """What the user's pip installs from; None where there is no pip. Blocks."""
+    pip = _pip(environ, untrusted)
+    if pip is None:
+        return None
+    told = _ask([*pip, "config", "list"], environ)
+    values: dict[str, str] = {}
+    for section in _SECTIONS:
+        found = (one for one in _SETTING.finditer(told) if one["section"] == section)
+        values |= {one["key"]: _literal(one["value"]) for one in found}
+    is_without = values.get("no-index", "").lower() in ("1", "true", "yes", "on")
+    first = values.get("index-url") or ("" if is_without else _default_index(pip, environ))
+    indexes = () if is_without else (first, *values.get("extra-index-url", "").split())
+    return PipSettings(
+        indexes=tuple(url for url in indexes if url),
+        find_links=tuple(values.get("find-links", "").split()),
+        trusted_hosts=tuple(values.get("trusted-host", "").split()),
+        certificate=values.get("cert", ""),
+        timeout=values.get("timeout", values.get("default-timeout", "")),
+    )
+
+
+def ask_npm(environ: Mapping[str, str], untrusted: Iterable[Path]) -> NpmSettings | None:
+    """What the user's npm installs from; None where there is no npm. Blocks."""
+    npm = _on_path("npm", environ, untrusted)
+    if npm is None:
+        return None
+    try:
+        told = json.loads(_ask([npm, "config", "ls", "--json"], environ))
+    except ValueError:
+        told = {}
+    names = [name for name in told if name == "registry" or re.fullmatch(r"@[^:]+:registry", name)]
+    return NpmSettings(
+        registries={name: str(told[name]) for name in names},
+        certificate=str(told.get("cafile") or ""),
+        is_strict=told.get("strict-ssl") is not False,
+    )
+
+
+def _pip(environ: Mapping[str, str], untrusted: Iterable[Path]) -> Sequence[str] | None:
+    if importlib.util.find_spec("pip"):
+        return (sys.executable, "-I", "-m", "pip")
+    untrusted = tuple(untrusted)
+    found = (_on_path(name, environ, untrusted) for name in ("pip3", "pip"))
+    return next(((pip,) for pip in found if pip), None)
+
+
+def _default_index(pip: Sequence[str], environ: Mapping[str, str]) -> str:
+    """The index that pip uses where nobody says anything, which only its help tells."""
+    found = _DEFAULT_INDEX.search(_ask([*pip, "install", "--help"], {**environ, **_WIDE}))
+    return found[1] if found else ""
+
+
+def _on_path(name: str, environ: Mapping[str, str], untrusted: Iterable[Path]) -> str | None:
+    shunned = [place.resolve() for place in untrusted]
+    for text in environ.get("PATH", "").split(os.pathsep):
+        program = Path(text) / name
+        is_ours = any(place.is_relative_to(s) for s in shunned for place in (program, program.resolve()))
+        if program.is_absolute() and not is_ours and os.access(program, os.X_OK) and program.is_file():
+            return str(program)
+    return None
+
+
+def _ask(words: Sequence[str], environ: Mapping[str, str]) -> str:
+    """What a tool prints; nothing if it fails."""
+    with suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            timeout=_TIMEOUT_S,
+            cwd="/",
+            env=dict(environ),
+            check=False,
+        )
+        return done.stdout if done.returncode == 0 else ""
+    return ""
+
+
+def _literal(text: str) -> str:
+    try:
+        return str(ast.literal_eval(text))
+    except (ValueError, SyntaxError):
+        return text

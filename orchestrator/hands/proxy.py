@@ -1,0 +1,245 @@
+"""The only way out of a sandbox at tier 2: a host-side proxy on a unix socket that answers CONNECT, and little of it.
+
+What it tunnels is encrypted from end to end or not; it looks at neither. It decides by exact host and port, resolves
+each name once, dials exactly what it looked at, and counts bytes.
+"""
+
+import os
+import re
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import anyio
+from anyio.abc import ByteStream, SocketStream
+
+from orchestrator.domain.network import NetworkDecision
+from orchestrator.domain.plain import one_line
+from orchestrator.hands.addresses import Reach, bare, split
+
+SOCKET = "proxy.sock"
+_HEAD_BYTES = 8 * 1024
+_HEAD_S = 10.0
+_DIAL_S = 15.0
+_CHUNK_BYTES = 64 * 1024
+_MOST_TUNNELS = 64
+_MOST_DECISIONS = 100
+_HOST_CHARS = 255
+_CONNECT = re.compile(r"CONNECT (\S{1,512}) HTTP/1\.[01]")
+_BROKEN = (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream)
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+"""Finds the addresses of a host; raises OSError if there are none."""
+
+
+class _Refused(Exception):
+    """The wish is not granted; the text says why."""
+
+
+@dataclass
+class _Traffic:
+    sent: int = 0
+    received: int = 0
+
+
+@dataclass
+class Proxy:
+    """The proxy of one command. `budget_bytes` counts both directions of all tunnels; `decisions` grow meanwhile."""
+
+    reach: Reach
+    budget_bytes: int
+    resolve: Resolve
+    _spent: int = 0
+    _made: dict[tuple[str, int, bool, str], NetworkDecision] = field(default_factory=dict)
+    _tunnels: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(_MOST_TUNNELS))
+
+    @property
+    def decisions(self) -> tuple[NetworkDecision, ...]:
+        """What was decided so far; complete when nothing is being served any more."""
+        return tuple(self._made.values())
+
+    async def serve(self, client: ByteStream) -> None:
+        """Answer one connection from inside, to its end."""
+        async with client, self._tunnels:
+            with suppress(*_BROKEN):
+                await self._answer(client)
+
+    async def _answer(self, client: ByteStream) -> None:
+        host, port = "-", 0
+        try:
+            line, rest = await _head(client)
+            host, port = _target(line)
+            addresses = await self._admitted(host, port)
+        except _Refused as refused:
+            self._note(host, port, str(refused))
+            await _say(client, "403 Forbidden", str(refused))
+            return
+        try:
+            server = await _dial(addresses, port)
+        except OSError as error:
+            self._note(host, port, f"it did not answer: {error}", is_allowed=True)
+            await _say(client, "502 Bad Gateway", f"{host}:{port} did not answer: {error}")
+            return
+        await self._tunnel(client, server, (host, port), rest)
+
+    async def _admitted(self, host: str, port: int) -> Sequence[str]:
+        """The addresses to dial, in order.
+
+        Raises:
+            _Refused: it may not be reached.
+        """
+        if objection := self.reach.objection(host, port):
+            raise _Refused(objection)
+        if self._spent >= self.budget_bytes:
+            raise _Refused(self._over())
+        try:
+            with anyio.fail_after(_DIAL_S):
+                addresses = await self.resolve(bare(host), port)
+        except (OSError, UnicodeError) as error:
+            raise _Refused(f"its name does not resolve: {error}") from error
+        for address in addresses:
+            if objection := self.reach.objection_to(address, host, port):
+                raise _Refused(objection)
+        return addresses
+
+    async def _tunnel(self, client: ByteStream, server: SocketStream, place: tuple[str, int], rest: bytes) -> None:
+        traffic = _Traffic()
+        try:
+            async with server:
+                await client.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                await self._relay(client, server, rest, traffic)
+        except _Refused as refused:
+            self._note(*place, str(refused))
+        finally:
+            self._note(*place, is_allowed=True, traffic=traffic)
+
+    async def _relay(self, client: ByteStream, server: SocketStream, rest: bytes, traffic: _Traffic) -> None:
+        """Both directions until both have ended.
+
+        Raises:
+            _Refused: the bytes that the command may move are used up.
+        """
+        over = False
+        async with anyio.create_task_group() as group:
+
+            async def move(source: ByteStream, sink: ByteStream, name: str, first: bytes = b"") -> None:
+                nonlocal over
+                with suppress(*_BROKEN):
+                    chunk = first or await source.receive(_CHUNK_BYTES)
+                    while self._spent + len(chunk) <= self.budget_bytes:
+                        self._spent += len(chunk)
+                        setattr(traffic, name, getattr(traffic, name) + len(chunk))
+                        await sink.send(chunk)
+                        chunk = await source.receive(_CHUNK_BYTES)
+                    over = True
+                    self._spent = self.budget_bytes
+                    group.cancel_scope.cancel()
+                with suppress(*_BROKEN):
+                    await sink.send_eof()
+
+            group.start_soon(move, client, server, "sent", rest)
+            group.start_soon(move, server, client, "received")
+        if over:
+            raise _Refused(self._over())
+
+    def _over(self) -> str:
+        return f"the command has moved its {self.budget_bytes:,} bytes (registry_mb under [hands])"
+
+    def _note(
+        self, host: str, port: int, reason: str = "", *, is_allowed: bool = False, traffic: _Traffic | None = None
+    ) -> None:
+        """Keep a decision; a command that asks without end is told of in sum."""
+        key = (one_line(host, _HOST_CHARS), port, is_allowed, one_line(reason))
+        if key not in self._made and len(self._made) >= _MOST_DECISIONS:
+            key = ("others", 0, is_allowed, "there were too many to list")
+        moved = traffic or _Traffic()
+        made = self._made.get(key)
+        self._made[key] = NetworkDecision(
+            host=key[0],
+            port=key[1],
+            allowed=is_allowed,
+            reason=key[3],
+            sent_bytes=moved.sent + (made.sent_bytes if made else 0),
+            received_bytes=moved.received + (made.received_bytes if made else 0),
+            times=1 + (made.times if made else 0),
+        )
+
+
+async def look_up(host: str, port: int) -> Sequence[str]:
+    """The addresses of a host as this machine resolves it.
+
+    Raises:
+        OSError: there are none.
+    """
+    found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+@asynccontextmanager
+async def serving(folder: Path, proxy: Proxy) -> AsyncIterator[None]:
+    """While the block lasts, `proxy` answers on the socket `SOCKET` in the existing directory `folder`.
+
+    Every tunnel is closed and every decision made when the block has ended.
+
+    Raises:
+        OSError: there can be no socket.
+    """
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:  # by way of the descriptor: a socket's path may have no more than 107 bytes
+        listener = await anyio.create_unix_listener(f"/proc/self/fd/{handle}/{SOCKET}", mode=0o666)
+    finally:
+        os.close(handle)
+    tasks = anyio.create_task_group()
+    await tasks.__aenter__()
+    try:
+        tasks.start_soon(listener.serve, proxy.serve)
+        yield
+    finally:
+        with anyio.CancelScope(shield=True):
+            await listener.aclose()
+        tasks.cancel_scope.cancel()
+        await tasks.__aexit__(None, None, None)
+
+
+async def _head(client: ByteStream) -> tuple[str, bytes]:
+    """The request line, and what came after the head."""
+    found = b""
+    try:
+        with anyio.fail_after(_HEAD_S):
+            while b"\r\n\r\n" not in found:
+                if len(found) > _HEAD_BYTES:
+                    raise _Refused("the request's head is too long")
+                found += await client.receive(4096)
+    except TimeoutError as error:
+        raise _Refused("no whole request came in time") from error
+    head, _, rest = found.partition(b"\r\n\r\n")
+    return head.partition(b"\r\n")[0].decode("latin-1"), rest
+
+
+def _target(line: str) -> tuple[str, int]:
+    found = _CONNECT.fullmatch(line)
+    if found is None:
+        raise _Refused(f"only CONNECT host:port is answered here, not {one_line(line, 100)!r}")
+    place = split(found[1])
+    if place is None:
+        raise _Refused(f"{one_line(found[1], 100)!r} is no host:port")
+    return place
+
+
+async def _dial(addresses: Sequence[str], port: int) -> SocketStream:
+    trouble = OSError("no address")
+    for address in addresses:
+        try:
+            with anyio.fail_after(_DIAL_S):
+                return await anyio.connect_tcp(address, port)
+        except OSError as error:
+            trouble = error
+    raise trouble
+
+
+async def _say(client: ByteStream, status: str, reason: str) -> None:
+    body = f"{one_line(reason)}\n".encode()
+    head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
+    await client.send(f"{head}Connection: close\r\n\r\n".encode() + body)
