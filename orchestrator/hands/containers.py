@@ -227,7 +227,7 @@ def _hard_processes() -> int:
 
 
 def _script() -> str:
-    return resources.files("orchestrator.hands").joinpath("inside.py").read_text(encoding="utf-8")
+    return resources.files("orchestrator.hands").joinpath("container_agent.py").read_text(encoding="utf-8")
 
 
 async def _is_fresh(container: Container) -> bool:

@@ -197,10 +197,12 @@ async def serving(folder: Path, proxy: Proxy) -> AsyncIterator[None]:
         tasks.start_soon(listener.serve, proxy.serve)
         yield
     finally:
-        with anyio.CancelScope(shield=True):
-            await listener.aclose()
         tasks.cancel_scope.cancel()
-        await tasks.__aexit__(None, None, None)
+        try:
+            await tasks.__aexit__(None, None, None)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await listener.aclose()
 
 
 async def _head(client: ByteStream) -> tuple[str, bytes]:
