@@ -22,6 +22,7 @@ SECRET = "canary-0815"
 IS_ROOT = os.geteuid() == 0
 
 
+@pytest.mark.conformance
 async def test_1_nothing_is_written_outside(
     hands: LocalHands, workspace: LocalWorkspace, shell_in: Any, yard: Any, outside: Callable[..., str]
 ) -> None:
@@ -35,6 +36,7 @@ async def test_1_nothing_is_written_outside(
     assert [s for s in spots if not s.exists()] == []
 
 
+@pytest.mark.conformance
 async def test_2_credentials_in_the_home_directory_are_not_there(shell: Any, yard: Any, outside: Any) -> None:
     names = (".ssh/id_rsa", ".netrc", ".aws/credentials", ".gitconfig", ".config/gh/hosts.yml")
     for name in names:
@@ -45,6 +47,7 @@ async def test_2_credentials_in_the_home_directory_are_not_there(shell: Any, yar
     assert SECRET not in (await shell(f"echo BOOTED; {attack}")).output.partition("BOOTED")[2]
 
 
+@pytest.mark.conformance
 async def test_3_no_variable_of_any_process_outside_is_readable(
     monkeypatch: pytest.MonkeyPatch, shell: Any, outside: Callable[..., str]
 ) -> None:
@@ -56,6 +59,7 @@ async def test_3_no_variable_of_any_process_outside_is_readable(
     assert SECRET not in ran.output
 
 
+@pytest.mark.conformance
 async def test_4_kernel_settings_cannot_be_opened_for_writing(shell: Any, outside: Callable[..., str]) -> None:
     opener = "import os; os.open('/proc/sys/kernel/core_pattern', os.O_WRONLY); print('OPEN')"
     attack = f'python3 -c "{opener}"'
@@ -66,6 +70,7 @@ async def test_4_kernel_settings_cannot_be_opened_for_writing(shell: Any, outsid
     assert "OPEN\n" not in ran.output
 
 
+@pytest.mark.conformance
 async def test_5_mounts_cannot_be_changed_and_no_user_namespace_made(shell: Any, outside: Callable[..., str]) -> None:
     assert "MADE" in outside("unshare -Ur true && echo MADE")
     attack = "mount -o remount,rw,bind /usr && echo MADE; umount /tmp && echo MADE; unshare -Ur true && echo MADE; true"
@@ -74,6 +79,7 @@ async def test_5_mounts_cannot_be_changed_and_no_user_namespace_made(shell: Any,
     assert ran.output.count("\n") >= 3
 
 
+@pytest.mark.conformance
 async def test_6_no_socket_of_the_network_is_reachable(shell: Any, outside: Callable[..., str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
         udp.bind(("127.0.0.1", 0))
@@ -99,6 +105,7 @@ def short_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.mark.conformance
 async def test_7_no_unix_socket_is_reachable(shell: Any, short_folder: Path, outside: Callable[..., str]) -> None:
     path, abstract = short_folder / "agent.sock", f"canary-{os.getpid()}"
     script = (
@@ -117,6 +124,7 @@ async def test_7_no_unix_socket_is_reachable(shell: Any, short_folder: Path, out
     assert [line.split()[0] for line in ran.output.splitlines()] == ["refused"] * 2
 
 
+@pytest.mark.conformance
 async def test_9_processes_outside_are_neither_seen_nor_killed(shell: Any, outside: Callable[..., str]) -> None:
     async with await anyio.open_process(["sleep", "987.9"]) as victim:
         assert "987.9" in outside("cat /proc/[0-9]*/cmdline")
@@ -126,6 +134,7 @@ async def test_9_processes_outside_are_neither_seen_nor_killed(shell: Any, outsi
         victim.kill()
 
 
+@pytest.mark.conformance
 async def test_10_there_is_no_terminal_to_type_into(shell: Any, outside: Callable[..., str]) -> None:
     attack = "(exec 3<>/dev/tty) 2>/dev/null && echo TERMINAL || echo none"
     program = "import pty, sys; pty.spawn(['bash', '-c', sys.argv[1]])"
@@ -133,6 +142,7 @@ async def test_10_there_is_no_terminal_to_type_into(shell: Any, outside: Callabl
     assert (await shell(attack)).output == "none\n"
 
 
+@pytest.mark.conformance
 async def test_12_a_daemon_does_not_survive_a_time_limit(
     shell: Any, outside: Callable[..., str], living: Callable[[str], list[int]]
 ) -> None:
@@ -144,6 +154,7 @@ async def test_12_a_daemon_does_not_survive_a_time_limit(
     assert living("986.2") == []
 
 
+@pytest.mark.conformance
 async def test_14_a_child_that_keeps_the_output_open_delays_nothing(shell: Any, outside: Callable[..., str]) -> None:
     attack = "sleep 3 & echo main"
     with pytest.raises(subprocess.TimeoutExpired):
@@ -152,6 +163,7 @@ async def test_14_a_child_that_keeps_the_output_open_delays_nothing(shell: Any, 
     assert (ran.output, ran.result.seconds < 1) == ("main\n", True)
 
 
+@pytest.mark.conformance
 async def test_22_the_git_file_of_a_workspace_cannot_be_replaced(
     shell: Any, workspace: LocalWorkspace, tmp_path: Path, outside: Callable[..., str]
 ) -> None:
@@ -166,6 +178,7 @@ async def test_22_the_git_file_of_a_workspace_cannot_be_replaced(
     assert not (control / ".git").is_file()
 
 
+@pytest.mark.conformance
 async def test_24_the_administration_of_a_worktree_is_out_of_reach(
     shell: Any, workspace: LocalWorkspace, yard: Any, outside: Callable[..., str]
 ) -> None:
@@ -185,6 +198,7 @@ async def test_24_the_administration_of_a_worktree_is_out_of_reach(
     assert _content(admin) != before
 
 
+@pytest.mark.conformance
 async def test_27_the_repository_is_the_same_byte_for_byte_after_any_git_command(
     shell: Any, yard: Any, outside: Callable[..., str], tmp_path: Path
 ) -> None:
@@ -208,6 +222,7 @@ def _content(folder: Path) -> dict[str, str]:
     return {str(f.relative_to(folder)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
 
 
+@pytest.mark.conformance
 async def test_47_one_workspace_sees_nothing_of_another(
     hands: LocalHands, shell_in: Any, yard: Any, outside: Callable[..., str]
 ) -> None:
