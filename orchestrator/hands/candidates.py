@@ -1,6 +1,7 @@
 """The backends that commands could run on here, in the order in which they are tried, and why each does not hold."""
 
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,13 +70,15 @@ async def _containers(trial: Trial) -> AsyncIterator[Candidate]:
     except ProgramMissing as error:
         yield Candidate("container", trouble=str(error))
         return
+    for engine in {engine.kind: engine for engine in engines}.values():
+        with suppress(OSError):  # whoever cannot be asked is found out in a moment
+            await sweep(engine, trial.around.state)
     for number, engine in enumerate(engines):
         yield await _container(engine, trial, trial.session / f"containers-{number}")
 
 
 async def _container(engine: Engine, trial: Trial, folder: Path) -> Candidate:
     try:
-        await sweep(engine, trial.around.state)
         backend = await build_containers(trial.policy, engine, trial.around, trial.session, folder, trial.environ)
     except ProgramMissing as error:
         return Candidate(engine.title, trouble=str(error))

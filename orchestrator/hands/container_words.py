@@ -15,8 +15,6 @@ CONTROL = "/run/control"
 SOCKET = "socket"
 STATE_LABEL, SESSION_LABEL = "orchestrate.state", "orchestrate.session"
 _OOM_SCORE = 800
-_OVERHEAD = 2
-"""Processes of a container besides those of the command: ours, and the one that the engine starts it by."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ def _ceilings(launch: Launch) -> Iterable[str]:
     yield from ("--ulimit", f"nproc={launch.hard_processes}:{launch.hard_processes}")
     yield from ("--shm-size", str(limits.tmpfs_bytes))
     if "pids" in launch.counts:
-        yield from ("--pids-limit", str(limits.processes + _OVERHEAD))
+        yield from ("--pids-limit", str(limits.processes))
     if "memory" in launch.counts and limits.memory_bytes:
         yield from ("--memory", str(limits.memory_bytes), "--memory-swap", str(limits.memory_bytes))
 

@@ -33,7 +33,7 @@ from orchestrator.hands.trees import new_folder
 from orchestrator.ports.hands import Command, Ending
 
 _PROCESSES = 32_768
-"""Not the limit of one container, which its engine or the command's own sets: engines may give away no more."""
+"""Not the limit of one container, which its engine sets, or the command itself; engines may give away no more."""
 
 _MODE = 0o1777
 
@@ -129,8 +129,8 @@ class Containers:
             if await _is_fresh(container := waiting.pop()):
                 return container
         with anyio.CancelScope(shield=True):  # a start that is given up half-way leaves something behind
-            started = await self._start(*key)
-        return started  # noqa: RET504 - mypy does not see that the block above is always left by itself
+            self.idle.setdefault(key, []).append(await self._start(*key))
+        return self.idle[key].pop()
 
     async def _start(self, place: Place, is_writable: bool) -> Container:
         name = f"orchestrate-{self.session.name}-{secrets.token_hex(4)}"

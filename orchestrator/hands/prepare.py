@@ -15,7 +15,9 @@ from orchestrator.hands.backend import Backend
 from orchestrator.hands.candidates import Candidate, Trial, candidates
 from orchestrator.hands.places import Surroundings
 from orchestrator.hands.policy import Choice, Grant, Policy
+from orchestrator.hands.programs import ProgramMissing
 from orchestrator.hands.share import borrowed, find_shared
+from orchestrator.hands.unconfined import WARNING, build_unconfined
 from worktrees.repository import Repository
 
 
@@ -47,25 +49,40 @@ async def resolve_policy(
         masked=tuple(map(str, tools.masked)),
         path=tools.path,
         env={**active, **grant.env},
-        shared={name: str(base) for name, base in shared.items()},
+        shared={} if grant.without_sandbox else {name: str(base) for name, base in shared.items()},
         limits=grant.limits,
         uid=grant.uid if os.geteuid() == 0 else None,
+        is_confined=not grant.without_sandbox,
     )
 
 
 async def try_backends(
     policy: Policy, around: Surroundings, environ: Mapping[str, str], session: Path, wanted: Choice = Choice.AUTO
 ) -> Tried:
-    """The first backend for a policy that comes up and holds on this host; files lie in the directory `session`."""
+    """The first backend for a policy that comes up and holds on this host; files lie in the directory `session`.
+
+    Raises:
+        UsageProblem: the policy asks for no sandbox where that is refused.
+    """
     if policy.tier == Tier.FILES:
         words = f"Commands are refused: the policy grants tier {int(policy.tier)}, {policy.tier.words}."
         return Tried(None, words, {})
+    if not policy.is_confined:
+        return await to_thread.run_sync(_unconfined, policy, around, environ, session)
     failed: list[Candidate] = []
     async for candidate in candidates(Trial(policy, around, environ, session), wanted):
         if candidate.backend is not None:
             return Tried(candidate.backend, None, {**_chosen(candidate, failed), **candidate.facts})
         failed.append(candidate)
     return Tried(None, refusal(failed), failed[0].facts)
+
+
+def _unconfined(policy: Policy, around: Surroundings, environ: Mapping[str, str], session: Path) -> Tried:
+    try:
+        backend = build_unconfined(policy, around, session, environ)
+    except ProgramMissing as error:
+        return Tried(None, str(error), {})
+    return Tried(backend, None, {"backend": WARNING})
 
 
 def _chosen(candidate: Candidate, failed: Sequence[Candidate]) -> Mapping[str, str]:

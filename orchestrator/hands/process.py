@@ -102,6 +102,7 @@ async def attend(begin: Begin, log: Path, timeout_s: float, output_bytes: int, o
 
 async def _watch(started: Running, output: OutputPipe, timeout_s: float) -> bool:
     """Until the command ends, prints too much, or is late; whether it is late."""
+    limit = anyio.CancelScope()
     try:
         async with anyio.create_task_group() as group:
 
@@ -112,7 +113,8 @@ async def _watch(started: Running, output: OutputPipe, timeout_s: float) -> bool
 
             group.start_soon(pump)
             await started.meet()
-            with anyio.move_on_after(timeout_s) as limit:
+            limit.deadline = anyio.current_time() + timeout_s
+            with limit:
                 await started.exited()
             group.cancel_scope.cancel()
     except ExceptionGroup as troubles:

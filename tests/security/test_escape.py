@@ -22,6 +22,7 @@ SECRET = "canary-0815"
 IS_ROOT = os.geteuid() == 0
 
 
+@pytest.mark.conformance
 @pytest.mark.attack(1)
 async def test_nothing_is_written_outside(
     hands: LocalHands, workspace: LocalWorkspace, shell_in: Any, yard: Any, outside: Callable[..., str]
@@ -36,6 +37,7 @@ async def test_nothing_is_written_outside(
     assert [s for s in spots if not s.exists()] == []
 
 
+@pytest.mark.conformance
 @pytest.mark.attack(2)
 async def test_credentials_in_the_home_directory_are_not_there(shell: Any, yard: Any, outside: Any) -> None:
     names = (".ssh/id_rsa", ".netrc", ".aws/credentials", ".gitconfig", ".config/gh/hosts.yml")
@@ -47,6 +49,7 @@ async def test_credentials_in_the_home_directory_are_not_there(shell: Any, yard:
     assert SECRET not in (await shell(f"echo BOOTED; {attack}")).output.partition("BOOTED")[2]
 
 
+@pytest.mark.conformance
 @pytest.mark.attack(3)
 async def test_no_variable_of_any_process_outside_is_readable(
     monkeypatch: pytest.MonkeyPatch, shell: Any, outside: Callable[..., str]
@@ -59,6 +62,7 @@ async def test_no_variable_of_any_process_outside_is_readable(
     assert SECRET not in ran.output
 
 
+@pytest.mark.conformance
 @pytest.mark.attack(4)
 async def test_kernel_settings_cannot_be_opened_for_writing(shell: Any, outside: Callable[..., str]) -> None:
     opener = "import os; os.open('/proc/sys/kernel/core_pattern', os.O_WRONLY); print('OPEN')"
@@ -70,6 +74,7 @@ async def test_kernel_settings_cannot_be_opened_for_writing(shell: Any, outside:
     assert "OPEN\n" not in ran.output
 
 
+@pytest.mark.conformance
 @pytest.mark.attack(5)
 async def test_mounts_cannot_be_changed_and_no_user_namespace_made(shell: Any, outside: Callable[..., str]) -> None:
     assert "MADE" in outside("unshare -Ur true && echo MADE")
@@ -79,6 +84,7 @@ async def test_mounts_cannot_be_changed_and_no_user_namespace_made(shell: Any, o
     assert ran.output.count("\n") >= 3
 
 
+@pytest.mark.conformance
 @pytest.mark.attack(6)
 async def test_no_socket_of_the_network_is_reachable(shell: Any, outside: Callable[..., str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
@@ -105,6 +111,7 @@ def short_folder() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.mark.conformance
 @pytest.mark.attack(7)
 async def test_no_unix_socket_is_reachable(shell: Any, short_folder: Path, outside: Callable[..., str]) -> None:
     path, abstract = short_folder / "agent.sock", f"canary-{os.getpid()}"
@@ -124,6 +131,7 @@ async def test_no_unix_socket_is_reachable(shell: Any, short_folder: Path, outsi
     assert [line.split()[0] for line in ran.output.splitlines()] == ["refused"] * 2
 
 
+@pytest.mark.conformance
 @pytest.mark.attack(9)
 async def test_processes_outside_are_neither_seen_nor_killed(shell: Any, outside: Callable[..., str]) -> None:
     async with await anyio.open_process(["sleep", "987.9"]) as victim:
@@ -134,6 +142,7 @@ async def test_processes_outside_are_neither_seen_nor_killed(shell: Any, outside
         victim.kill()
 
 
+@pytest.mark.conformance
 @pytest.mark.attack(10)
 async def test_there_is_no_terminal_to_type_into(shell: Any, outside: Callable[..., str]) -> None:
     attack = "(exec 3<>/dev/tty) 2>/dev/null && echo TERMINAL || echo none"
@@ -142,6 +151,7 @@ async def test_there_is_no_terminal_to_type_into(shell: Any, outside: Callable[.
     assert (await shell(attack)).output == "none\n"
 
 
+@pytest.mark.conformance
 @pytest.mark.attack(12)
 async def test_a_daemon_does_not_survive_a_time_limit(
     shell: Any, outside: Callable[..., str], living: Callable[[str], list[int]]
@@ -154,6 +164,7 @@ async def test_a_daemon_does_not_survive_a_time_limit(
     assert living("986.2") == []
 
 
+@pytest.mark.conformance
 @pytest.mark.attack(14)
 async def test_a_child_that_keeps_the_output_open_delays_nothing(shell: Any, outside: Callable[..., str]) -> None:
     attack = "sleep 3 & echo main"
@@ -163,6 +174,7 @@ async def test_a_child_that_keeps_the_output_open_delays_nothing(shell: Any, out
     assert (ran.output, ran.result.seconds < 1) == ("main\n", True)
 
 
+@pytest.mark.conformance
 @pytest.mark.attack(22)
 async def test_the_git_file_of_a_workspace_cannot_be_replaced(
     shell: Any, workspace: LocalWorkspace, tmp_path: Path, outside: Callable[..., str]
@@ -178,6 +190,7 @@ async def test_the_git_file_of_a_workspace_cannot_be_replaced(
     assert not (control / ".git").is_file()
 
 
+@pytest.mark.conformance
 @pytest.mark.attack(24)
 async def test_the_administration_of_a_worktree_is_out_of_reach(
     shell: Any, workspace: LocalWorkspace, yard: Any, outside: Callable[..., str]
@@ -198,6 +211,7 @@ async def test_the_administration_of_a_worktree_is_out_of_reach(
     assert _content(admin) != before
 
 
+@pytest.mark.conformance
 @pytest.mark.attack(27)
 async def test_the_repository_is_the_same_byte_for_byte_after_any_git_command(
     shell: Any, yard: Any, outside: Callable[..., str], tmp_path: Path
@@ -222,6 +236,7 @@ def _content(folder: Path) -> dict[str, str]:
     return {str(f.relative_to(folder)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
 
 
+@pytest.mark.conformance
 @pytest.mark.attack(47)
 async def test_one_workspace_sees_nothing_of_another(
     hands: LocalHands, shell_in: Any, yard: Any, outside: Callable[..., str]

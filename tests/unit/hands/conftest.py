@@ -3,7 +3,7 @@
 import os
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import pytest
 
 from orchestrator.hands.local import LocalHands, local_hands
-from orchestrator.hands.policy import Grant
+from orchestrator.hands.policy import Choice, Grant
 from orchestrator.hands.run import run_command
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.ports.hands import Command, CommandResult
@@ -25,6 +25,7 @@ class Yard:
     repo: Path
     home: Path
     state: Path
+    backend: Choice = Choice.BUBBLEWRAP
 
     def git(self, *words: str) -> str:
         done = subprocess.run(["git", "-C", str(self.repo), *words], capture_output=True, text=True, check=True)
@@ -39,9 +40,14 @@ class Yard:
         self.git("commit", "--quiet", "--message", message)
         return self.git("rev-parse", "HEAD")
 
-    def hands(self, grant: Grant | None = None, **options: Any) -> AbstractAsyncContextManager[LocalHands]:
+    @asynccontextmanager
+    async def hands(self, grant: Grant | None = None, **options: Any) -> AsyncIterator[LocalHands]:
         options = {"home": self.home, "environ": {}} | options
-        return local_hands(Repository.open(self.repo), self.state, grant, **options)
+        grant = (grant or Grant()).model_copy(update={"backend": self.backend})
+        async with local_hands(Repository.open(self.repo), self.state, grant, **options) as opened:
+            if opened.refusal and self.backend == Choice.CONTAINER:
+                pytest.skip(f"no container runs here: {opened.refusal}")
+            yield opened
 
 
 @dataclass(frozen=True)
@@ -60,12 +66,24 @@ class Shell(Protocol):
     async def __call__(self, line: str, **options: Any) -> Ran: ...
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """What every backend has to hold to is tried on each; containers take their time to start."""
+    if metafunc.definition.get_closest_marker("conformance"):
+        container = pytest.param(Choice.CONTAINER, id="container", marks=pytest.mark.slow)
+        metafunc.parametrize("backend", [pytest.param(Choice.BUBBLEWRAP, id="bubblewrap"), container], indirect=True)
+
+
 @pytest.fixture
-def yard(tmp_path: Path) -> Yard:
+def backend(request: pytest.FixtureRequest) -> Choice:
+    return getattr(request, "param", Choice.BUBBLEWRAP)
+
+
+@pytest.fixture
+def yard(tmp_path: Path, backend: Choice) -> Yard:
     repo, home, state = tmp_path / "src" / "project", tmp_path / "home", tmp_path / "state"
     for folder in (repo, home, state):
         folder.mkdir(parents=True)
-    made = Yard(repo, home, state)
+    made = Yard(repo, home, state, backend)
     made.git("init", "--quiet", "--initial-branch", "main")
     made.commit(
         {"README.md": "hello\n", ".gitignore": ".venv\nnode_modules\n*.so\n*.log\n", "pkg/__init__.py": ""}, "Start"

@@ -30,12 +30,14 @@ except OSError:
 """
 
 
+@pytest.mark.conformance
 async def test_output_and_errors_come_in_the_order_written(shell: Any) -> None:
     ran = await shell("echo one; echo two >&2; echo three")
     assert (ran.output, ran.exit_code, ran.result.output_bytes) == ("one\ntwo\nthree\n", 0, 14)
     assert ran.result.is_success
 
 
+@pytest.mark.conformance
 @pytest.mark.parametrize(
     ("line", "code"),
     [("exit 3", 3), ("nosuchcommand", 127), ("kill -SEGV $$", 139), ("sleep 9 & kill -TERM $!; wait $!", 143)],
@@ -58,6 +60,7 @@ async def test_a_command_runs_where_it_is_told(shell: Any, yard: Any) -> None:
     assert "nope: No such file or directory" in gone.output
 
 
+@pytest.mark.conformance
 async def test_variables_are_a_short_fixed_list_and_those_asked_for(shell: Any, yard: Any) -> None:
     ran = await shell("env | cut -d= -f1 | sort", env={"MINE": "1"})
     names = ["CI", "HOME", "LANG", "LOGNAME", "MINE", "PATH", "PWD", "SHELL", "SHLVL", "TERM", "TMPDIR", "USER", "_"]
@@ -67,6 +70,7 @@ async def test_variables_are_a_short_fixed_list_and_those_asked_for(shell: Any, 
     )
 
 
+@pytest.mark.conformance
 async def test_the_user_inside_has_a_name_a_home_and_no_rights(shell: Any, yard: Any) -> None:
     ran = await shell(
         "id -un && [ $(id -u) != 0 ] && getent passwd $(id -u) | cut -d: -f6; hostname; grep CapEff /proc/1/status"
@@ -75,6 +79,7 @@ async def test_the_user_inside_has_a_name_a_home_and_no_rights(shell: Any, yard:
     assert (name != "", home, host, capabilities.split()[1]) == (True, str(yard.home), "sandbox", "0" * 16)
 
 
+@pytest.mark.conformance
 async def test_home_and_tmp_are_empty_writable_and_of_limited_size(yard: Any, shell_in: Any) -> None:
     grant = Grant(limits=Limits(tmpfs_bytes=4 * 1024**2))
     async with yard.hands(grant) as hands:
@@ -87,6 +92,7 @@ async def test_home_and_tmp_are_empty_writable_and_of_limited_size(yard: Any, sh
     assert ran.output.count("No space left on device") == 3
 
 
+@pytest.mark.conformance
 async def test_nothing_else_of_the_file_system_is_writable(shell: Any) -> None:
     ran = await shell(
         "for d in / /etc /usr /dev /proc /run /home /var; do touch $d/x 2>/dev/null && echo $d; done; true"
@@ -94,12 +100,14 @@ async def test_nothing_else_of_the_file_system_is_writable(shell: Any) -> None:
     assert ran.output == ""
 
 
+@pytest.mark.conformance
 async def test_scripts_may_open_their_error_output_by_its_name(shell: Any) -> None:
     assert (
         await shell("echo one; echo two > /dev/stderr; echo three | tee /dev/stderr >/dev/null; echo four")
     ).output == ("one\ntwo\nthree\nfour\n")
 
 
+@pytest.mark.conformance
 async def test_a_command_reads_what_it_is_given(shell: Any) -> None:
     told = "ä" * 300_000
     assert (await shell("wc -m", stdin=told)).output.strip() == "300000"
@@ -110,6 +118,7 @@ async def test_standard_input_is_empty(shell: Any) -> None:
     assert (await shell("wc -c")).output.strip() == "0"
 
 
+@pytest.mark.conformance
 async def test_a_hanging_command_is_ended_at_its_time_limit(shell: Any, living: Callable[[str], list[int]]) -> None:
     ran = await shell("sleep 987.1", timeout_s=0.3)
     assert (ran.result.ending, ran.exit_code) == (Ending.TIMED_OUT, None)
@@ -121,6 +130,7 @@ async def test_output_before_a_time_limit_is_kept(shell: Any) -> None:
     assert (await shell("echo early; sleep 99", timeout_s=0.3)).output == "early\n"
 
 
+@pytest.mark.conformance
 @pytest.mark.parametrize("line", ["yes", "head -c 100000000 /dev/zero | tr '\\0' x; sleep 99", "cat /dev/zero"])
 async def test_too_much_output_ends_the_command_and_is_cut_at_the_limit(shell: Any, line: str) -> None:
     ran = await shell(line, output_bytes=3_000_000)
@@ -147,6 +157,7 @@ async def test_any_bytes_may_be_printed(shell: Any) -> None:
     assert ran.result.log.read_bytes() == b"a\0\xff\xfe\x1b[2J"
 
 
+@pytest.mark.conformance
 async def test_a_child_in_the_background_neither_delays_the_result_nor_outlives_it(
     shell: Any, living: Callable[[str], list[int]]
 ) -> None:
@@ -156,6 +167,7 @@ async def test_a_child_in_the_background_neither_delays_the_result_nor_outlives_
     assert living("987.2") + living("987.3") == []
 
 
+@pytest.mark.conformance
 async def test_nothing_writes_to_the_workspace_after_the_result(shell: Any, workspace: LocalWorkspace) -> None:
     await shell("(trap '' TERM HUP; while :; do date +%N > beat; done) & sleep 0.1")
     then = (workspace.root / "beat").read_bytes()
@@ -163,6 +175,7 @@ async def test_nothing_writes_to_the_workspace_after_the_result(shell: Any, work
     assert (workspace.root / "beat").read_bytes() == then
 
 
+@pytest.mark.conformance
 async def test_processes_are_limited_per_sandbox(yard: Any, shell_in: Any) -> None:
     grant = Grant(limits=Limits(processes=30))
     async with yard.hands(grant) as hands:
@@ -171,6 +184,7 @@ async def test_processes_are_limited_per_sandbox(yard: Any, shell_in: Any) -> No
     assert 10 < int(ran.output) < 30
 
 
+@pytest.mark.conformance
 async def test_memory_and_file_sizes_are_limited(yard: Any, shell_in: Any) -> None:
     grant = Grant(limits=Limits(address_space_bytes=300 * 1024**2, file_bytes=1_000_000))
     async with yard.hands(grant) as hands:
@@ -181,6 +195,7 @@ async def test_memory_and_file_sizes_are_limited(yard: Any, shell_in: Any) -> No
     assert file.output.splitlines()[-2:] == ["1000000", "0"]
 
 
+@pytest.mark.conformance
 async def test_a_sandbox_is_the_first_to_go_when_memory_runs_out(shell: Any, outside: Callable[..., str]) -> None:
     ours = outside("cat /proc/self/oom_score_adj")
     assert int((await shell("cat /proc/self/oom_score_adj")).output) >= 500
@@ -204,12 +219,14 @@ async def test_what_no_shell_can_be_given_is_refused(workspace: LocalWorkspace, 
         await workspace.start("call", command)
 
 
+@pytest.mark.conformance
 async def test_a_command_line_longer_than_the_kernel_takes_is_not_started_and_says_so(shell: Any) -> None:
     ran = await shell("true " + "x" * 200_000)
     assert ran.result.ending == Ending.NOT_STARTED
     assert "Argument list too long" in ran.result.detail
 
 
+@pytest.mark.conformance
 async def test_files_are_handed_back_from_outside_the_workspace(shell: Any, workspace: LocalWorkspace) -> None:
     line = 'echo "<xml>" > "$REPORT"; ln -s /etc/passwd "$LINK"; mkdir "$FOLDER"; ls'
     files = {"REPORT": "report.xml", "LINK": "link", "FOLDER": "folder", "MISSING": "missing"}
@@ -224,6 +241,7 @@ async def test_files_too_large_to_hand_back_are_left_out(shell: Any) -> None:
     assert ran.result.files == {"SMALL": b"x\n"}
 
 
+@pytest.mark.conformance
 async def test_a_read_only_workspace_cannot_be_written_to(shell: Any, workspace: LocalWorkspace) -> None:
     ran = await shell("echo x > new; echo x >> README.md; mkdir d; rm README.md; git status --short", writable=False)
     assert ran.output.count("Read-only file system") == 4
@@ -233,6 +251,7 @@ async def test_a_read_only_workspace_cannot_be_written_to(shell: Any, workspace:
 
 
 @pytest.mark.attack(8)
+@pytest.mark.conformance
 async def test_no_descriptor_is_inherited(shell: Any, tmp_path: Path, outside: Callable[..., str]) -> None:
     (tmp_path / "secret").write_text(SECRET)
     number = os.open(tmp_path / "secret", os.O_RDONLY)

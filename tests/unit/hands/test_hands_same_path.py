@@ -24,6 +24,7 @@ def editable(yard: Any) -> Path:
     return yard.repo / ".venv" / "bin" / "python"
 
 
+@pytest.mark.conformance
 async def test_an_editable_install_imports_the_workspace_and_not_the_checkout(
     yard: Any, editable: Path, shell_in: Any, outside: Any
 ) -> None:
@@ -53,6 +54,7 @@ async def test_a_shared_environment_is_read_only_and_out_of_every_snapshot(
     assert sorted(p.name for p in editable.parents[1].iterdir()) == before
 
 
+@pytest.mark.conformance
 async def test_shared_things_below_the_top_are_there_also_in_a_read_only_workspace(yard: Any, shell_in: Any) -> None:
     yard.commit({"web/index.js": ""})
     (yard.repo / "web" / "node_modules" / "left-pad").mkdir(parents=True)
@@ -121,6 +123,7 @@ async def test_our_own_python_is_there_as_a_last_resort(shell: Any) -> None:
     assert ran.output.splitlines() == [sys.base_prefix, "/bin:/usr/bin:/bin"]
 
 
+@pytest.mark.conformance
 async def test_masked_credentials_in_a_given_directory_cannot_be_read(yard: Any, shell_in: Any) -> None:
     (yard.home / ".cargo" / "bin").mkdir(parents=True)
     (yard.home / ".cargo" / "credentials.toml").write_text("token-4711")

@@ -1,0 +1,191 @@
+"""No walls at all: commands run beside us, in the worktree itself. Only `--unsafe-no-sandbox` leads here.
+
+What is still kept: an environment built from scratch, limits on time and output, a git directory that is thrown away
+where the command does not look for another, and that what a command leaves running is killed as far as possible.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from orchestrator.domain.tier import Tier
+from orchestrator.errors import UsageProblem
+from orchestrator.hands.backend import Order, Place
+from orchestrator.hands.ceilings import limited
+from orchestrator.hands.interpreters import own_python
+from orchestrator.hands.places import Surroundings
+from orchestrator.hands.policy import Policy, Registries
+from orchestrator.hands.process import Ended, attend
+from orchestrator.hands.programs import find
+from orchestrator.hands.started import text_source
+from orchestrator.ports.hands import Command
+
+WARNING = "UNSAFE: no sandbox; commands run as you, with your files and your network (--unsafe-no-sandbox)"
+_DYING_S = 5.0
+
+
+@dataclass(frozen=True)
+class Unconfined:
+    """No sandbox as a `Backend`. Made by `build_unconfined`."""
+
+    policy: Policy
+    around: Surroundings
+    prlimit: str
+
+    @property
+    def name(self) -> str:
+        """One word for it."""
+        return "none"
+
+    @property
+    def owner(self) -> int | None:
+        """Whom files must belong to that commands are to use; None for ourselves."""
+        return self.policy.uid
+
+    @property
+    def ceiling(self) -> Tier:
+        """Nothing is held back."""
+        return Tier.EVERYTHING
+
+    @property
+    def described(self) -> str:
+        """That there is none."""
+        return WARNING
+
+    def env(self, command: Command, registries: Registries | None = None) -> dict[str, str]:
+        """Every variable the command sees when it starts, but for those that name places of its workspace."""
+        base = {
+            "PATH": ":".join(self.policy.path),
+            "HOME": str(self.around.home),
+            "SHELL": "/bin/sh",
+            "TMPDIR": "/tmp",
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+            "CI": "1",
+        }
+        return base | self.policy.env | command.env
+
+    async def run(self, order: Order) -> Ended:
+        """Run a command to its end, as a child process."""
+        begin = partial(_begin, self._told(order), order.command.stdin)
+        return await attend(begin, order.log, order.timeout_s, order.output_bytes, self.owner)
+
+    async def leave(self, place: Place) -> None:
+        """Nothing is kept between commands."""
+
+    def _told(self, order: Order) -> dict[str, Any]:
+        command, place = order.command, order.place
+        shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
+        words = limited((shell, "-c", command.line), self.policy.limits, self.prlimit, are_counted=True)
+        git = {"GIT_DIR": str(place.git), "GIT_WORK_TREE": str(place.root)}
+        borrowed = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": ":".join(map(str, place.objects))} if place.objects else {}
+        files = {variable: f"{order.exchange}/{name}" for variable, name in command.files.items()}
+        return {
+            "words": words,
+            "env": self.env(command) | git | borrowed | files,
+            "cwd": str(place.root / command.cwd),
+            "user": self.owner,
+        }
+
+
+@dataclass
+class _Beside:
+    """A command that runs beside us; implements `orchestrator.hands.process.Running`."""
+
+    popen: subprocess.Popen[bytes]
+    monitor: int
+    control: int
+    status: int
+    was_killed: bool = False
+    told: dict[str, Any] = field(default_factory=dict)
+
+    async def meet(self) -> None:
+        """There is nothing to wait for."""
+
+    async def exited(self) -> None:
+        """Wait until the command has ended and what it left has been killed."""
+        await anyio.wait_readable(self.monitor)
+
+    async def end(self) -> None:
+        """Hang up, which has everything killed; whoever does not answer to that is killed alone."""
+        if self.control >= 0:
+            os.close(self.control)
+            self.control = -1
+        with anyio.move_on_after(_DYING_S) as limit:
+            await self.exited()
+        if limit.cancelled_caught:
+            signal.pidfd_send_signal(self.monitor, signal.SIGKILL)
+        self.was_killed = self.popen.wait() < 0
+        self.told = json.loads(os.read(self.status, 4096) or b"{}")
+        self.was_killed |= not {"exit", "started"} & self.told.keys()
+
+    def exit_code(self) -> int | None:
+        """The command's exit code; None if it never started or was killed."""
+        code = self.told.get("exit")
+        return None if code is None else int(code)
+
+
+def _begin(told: dict[str, Any], stdin: str, writer: int, stack: contextlib.ExitStack) -> _Beside:
+    heard, control = os.pipe()
+    status, said = os.pipe()
+    os.set_blocking(status, False)
+    stack.callback(os.close, status)
+    script = resources.files("orchestrator.hands").joinpath("alongside.py").read_text(encoding="utf-8")
+    words = [str(own_python()), "-I", "-S", "-X", "utf8", "-c", script]
+    words.append(json.dumps(told | {"control": heard, "status": said}))
+    source = text_source(stdin, stack)
+    try:
+        passed = (heard, said)
+        popen = subprocess.Popen(words, stdin=source, stdout=writer, stderr=writer, env={}, cwd="/", pass_fds=passed)
+    except OSError:
+        os.close(control)
+        raise
+    finally:
+        os.close(heard)
+        os.close(said)
+    monitor = os.pidfd_open(popen.pid)
+    stack.callback(os.close, monitor)
+    return _Beside(popen, monitor, control, status)
+
+
+def build_unconfined(policy: Policy, around: Surroundings, session: Path, environ: Mapping[str, str]) -> Unconfined:
+    """What commands run on where somebody asked for no sandbox; `session` is our directory for this process.
+
+    Raises:
+        UsageProblem: this is CI, or commands would run as root, or as a user who cannot reach the worktrees.
+        ProgramMissing: prlimit is not installed.
+    """
+    if environ.get("CI"):
+        raise UsageProblem(
+            "--unsafe-no-sandbox is refused in CI (the variable CI is set): nobody watches there, and the credentials "
+            "of the whole job would lie open; make a sandbox work instead, see docs/sandbox.md"
+        )
+    if os.geteuid() == 0 and policy.uid is None:
+        raise UsageProblem("--unsafe-no-sandbox is refused to root: start as a normal user, or set uid under [hands]")
+    if policy.uid is not None:
+        _let_through(session, around.state)
+    return Unconfined(policy, around, find("prlimit", environ, (around.repository, around.state), "util-linux"))
+
+
+def _let_through(session: Path, state: Path) -> None:
+    """Let the user of commands pass through our own directories; what lies above them is not ours to open."""
+    for folder in (session, *session.parents):
+        if folder == state.parent:
+            break
+        folder.chmod(folder.stat().st_mode | 0o011)
+    closed = next((folder for folder in state.parents if not folder.stat().st_mode & 0o001), None)
+    if closed is not None:
+        raise UsageProblem(
+            f"--unsafe-no-sandbox: started by root, commands run as another user, who cannot pass through {closed}: "
+            "name a place elsewhere with --state DIR, or start as a normal user"
+        )
