@@ -114,7 +114,6 @@ async def local_hands(
             origin = await read_origin(repository)
         tried = await try_sandbox(policy, around, environ, session)
         host = Host(
-            repository=repository.root,
             pool=worktree_pool(repository, state, policy.uid),
             policy=policy,
             ceiling=grant.ceiling,
