@@ -13,11 +13,13 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from orchestrator.app.deps import DEPS
 from orchestrator.app.options import Options, Surroundings, look_around
 from orchestrator.app.retention import Kept, past_retention, reason_to_keep
 from orchestrator.domain.fold import fold
 from orchestrator.domain.ids import RunId
 from orchestrator.errors import EnvironmentProblem, JournalProblem, RunLocked
+from orchestrator.hands.deps_store import DepsStore
 from orchestrator.hands.local import worktree_pool
 from orchestrator.hands.session import old_logs
 from orchestrator.hands.trees import remove_tree
@@ -54,6 +56,7 @@ class Collected:
     logs: tuple[str, ...] = ()
     caches: tuple[str, ...] = ()
     locks: tuple[str, ...] = ()
+    deps: tuple[str, ...] = ()
     kept: tuple[Kept, ...] = ()
     freed_bytes: int = 0
 
@@ -143,10 +146,20 @@ class _Collection:
             logs = await to_thread.run_sync(old_logs, self._state.path, self._limits.keep_days * _DAY_S)
             await self._drop(logs)
             self.gone.logs = tuple(folder.name for folder in logs)
+            await self._drop_deps(DepsStore(self._state.path / DEPS), self._limits.keep_days * _DAY_S)
         for run in self._known_runs(self._past - self._named):
             await self._drop_caches(run)
         for place in _children(self._state.path / "runs"):
             await self._drop_unborn(RunDirectory(place))
+
+    async def _drop_deps(self, store: DepsStore, unused_s: float) -> None:
+        """Installed dependencies that no run has used for so long."""
+        self.gone.deps = await to_thread.run_sync(store.unused, unused_s)
+        for key in self.gone.deps:
+            for place in (store.root / key, store.root / f"{key}.new"):
+                self.gone.freed_bytes += await to_thread.run_sync(tree_bytes, place)
+            if not self._is_dry:
+                await to_thread.run_sync(store.drop, key)
 
     async def drop_runs(self, *, by_policy: bool) -> None:
         """The named runs, and by policy those past retention that hold nothing that would be lost."""

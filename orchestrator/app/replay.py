@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 
 from anyio import to_thread
 
 from orchestrator.app.asking import Wishes, asking
+from orchestrator.app.deps import DEPS
 from orchestrator.app.options import Options, open_repository, state_directory, with_absolute_scripts
 from orchestrator.app.scratch import Scratch, scratch
 from orchestrator.app.verbs import carry_out, create_run
@@ -64,7 +66,7 @@ async def replay(options: Options, wanted: str | None, wishes: Wishes, watcher: 
     await _require_base(repository.git, state)
     with scratch(repository, where, wishes.keep) as place:
         async with asking(wishes, config, options.flags, state) as reasker:
-            one = _Replay(recording, config, source, reasker)
+            one = _Replay(recording, config, source, reasker, where.path / DEPS)
             report = await one.carry_out(place, watcher)
         return report.model_copy(update={"kept": place.path if wishes.keep else None})
 
@@ -72,8 +74,11 @@ async def replay(options: Options, wanted: str | None, wishes: Wishes, watcher: 
 class _Replay:
     """One replay of one recording."""
 
-    def __init__(self, recording: Recording, config: Config, source: PromptSource, reasker: Reasker | None) -> None:
+    def __init__(
+        self, recording: Recording, config: Config, source: PromptSource, reasker: Reasker | None, deps: Path
+    ) -> None:
         self._recording = recording
+        self._deps = deps
         settings = config.model_dump(mode="json", by_alias=True, exclude=set(_LEFT_OUT))
         self._config = Config.model_validate(merged(settings, _ALONE))
         self._source = source
@@ -117,12 +122,13 @@ class _Replay:
 
     def _means(self) -> Means:
         if self._recording.state.run.recipe is not None:
-            return Means()  # the steps of a migration follow one another in an order of their own
+            return Means(deps=self._deps)  # the steps of a migration follow one another in an order of their own
         return Means(
             client=RecordedModel(self._recording.answers, self._answer_turn, self._heard),
             pace=RecordedPace(self._order, self._schedule.rounds),
             open_journal=partial(OrderedJournal, order=self._order),
             prompts=self._source,
+            deps=self._deps,
         )
 
     async def _answer_turn(self, place: Place) -> None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Protocol, cast
 from anyio import to_thread
 
 from orchestrator.agent.ask import Asker
+from orchestrator.app.deps import DEPS, with_deps
 from orchestrator.app.hands import JournaledHands
 from orchestrator.app.options import grant, prices, provider_rules, retry_policy
 from orchestrator.app.outlets import notifying
@@ -41,7 +42,7 @@ from orchestrator.llm.budget import Budget
 from orchestrator.llm.limits import UNLIMITED, Providers
 from orchestrator.llm.litellm_client import LiteLLMClient
 from orchestrator.llm.router import ModelRouter
-from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.recipe import Recipe, RecipeEnv
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ladder import AS_SHIPPED, Ladder
@@ -86,12 +87,14 @@ class Means:
         pace: when things begin.
         open_journal: which journal is written.
         prompts: what the roles are told.
+        deps: where installed dependencies lie, if not in the run's own state directory.
     """
 
     client: ModelClient | None = None
     pace: Pace = field(default_factory=Freely)
     open_journal: Callable[[Path, Clock], Journal] = Journal
     prompts: PromptSource = SHIPPED
+    deps: Path | None = None
 
 
 _USUAL = Means()
@@ -116,7 +119,7 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
             notifying(live.now, journal, place.directory.journal, place.repository.root)
         )
         recipe = Recipe.model_validate(journal.state.run.recipe) if journal.state.run.recipe else None
-        hands = JournaledHands(await _hands(place, live.now, recipe, journal, stack), journal)
+        hands = JournaledHands(await _hands(place, live.now, recipe, journal, stack, means.deps), journal)
         hooks = _hooks(place, live.now, journal, hands)
         runner = CheckRunner(hands, journal, live.now.hands.output_mb * 1024 * 1024)
         yield RunContext(
@@ -151,11 +154,30 @@ async def _journal(place: Place, watcher: Watcher | None, means: Means, stack: A
 
 
 async def _hands(
-    place: Place, config: Config, recipe: Recipe | None, journal: Journal, stack: AsyncExitStack
+    place: Place,
+    config: Config,
+    recipe: Recipe | None,
+    journal: Journal,
+    stack: AsyncExitStack,
+    deps: Path | None = None,
 ) -> LocalHands:
-    allowed = grant(config, recipe.env if recipe else None)
+    extra = recipe.env if recipe else RecipeEnv()
+
+    async def tell(text: str) -> None:
+        await journal.append(Noticed(level="info", text=text))
+
     try:
         await require_push(place.repository, config)
+        allowed = await with_deps(
+            grant(config, extra),
+            (*config.env.deps, *extra.deps),
+            place.repository,
+            place.state.path,
+            deps or place.state.path / DEPS,
+            journal.state.run.base,
+            tell,
+            stack.enter_context(ExitStack()),
+        )
         hands = await stack.enter_async_context(
             local_hands(place.repository, place.state.path, allowed, slots=config.hands.slots or None)
         )

@@ -55,6 +55,7 @@ def _lines(gone: Collected, is_dry: bool) -> Iterator[str]:
         "refs": gone.refs,
         "outputs": gone.logs,
         "caches": gone.caches,
+        "dependencies": gone.deps,
         "stale locks": gone.locks,
     }
     told = [f"{len(found)} {name}" for name, found in kinds.items() if found or name in {"workspaces", "runs", "refs"}]

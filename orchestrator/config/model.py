@@ -213,6 +213,7 @@ class EnvSettings(Frozen):
 
     share: tuple[str, ...]
     vars: dict[str, str]
+    deps: tuple[str, ...] = ()
 
 
 class PrSettings(Frozen):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from html import unescape
 from http.client import HTTPException
 from pathlib import Path
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
 from urllib.request import HTTPSHandler, Request, build_opener
 
@@ -84,5 +84,8 @@ def _get(url: str, accept: str, certificate: str) -> tuple[str, str]:
         request = Request(without_credentials(url), headers={"Accept": accept})
         with opener.open(request, timeout=_TIMEOUT_S) as answer:
             return answer.read(_PAGE_BYTES).decode("utf-8", "replace"), answer.geturl()
+    except HTTPError as error:
+        error.close()
+        raise Unasked(str(error)) from error
     except (URLError, HTTPException, OSError, ValueError) as error:
         raise Unasked(str(error)) from error

@@ -120,7 +120,6 @@ async def local_hands(
             origin = await read_origin(repository)
         tried = await try_backends(policy, around, environ, session, grant.backend)
         host = Host(
-            repository=repository.root,
             pool=worktree_pool(repository, state, policy.uid),
             policy=policy,
             ceiling=grant.ceiling,

@@ -23,6 +23,7 @@ SOCKET = "proxy.sock"
 _HEAD_BYTES = 8 * 1024
 _HEAD_S = 10.0
 _DIAL_S = 15.0
+_LEAVE_S = 1.0
 _CHUNK_BYTES = 64 * 1024
 _MOST_TUNNELS = 64
 _MOST_DECISIONS = 100
@@ -245,3 +246,7 @@ async def _say(client: ByteStream, status: str, reason: str) -> None:
     body = f"{one_line(reason)}\n".encode()
     head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
     await client.send(f"{head}Connection: close\r\n\r\n".encode() + body)
+    await client.send_eof()
+    with anyio.move_on_after(_LEAVE_S):  # what is closed with something unread in it takes the answer along
+        for _ in range(_HEAD_BYTES // 1024):
+            await client.receive(_CHUNK_BYTES)

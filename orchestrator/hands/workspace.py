@@ -28,7 +28,6 @@ from worktrees.snapshot import snapshot
 class Host:
     """What all workspaces of this process share. `backend` is None exactly where `refusal` says why."""
 
-    repository: Path
     pool: Pool
     policy: Policy
     ceiling: Tier

@@ -59,6 +59,7 @@ class RecipeEnv(Frozen):
     share: tuple[str, ...] = ()
     read_only: tuple[str, ...] = ()
     vars: dict[str, str] = Field(default_factory=dict)
+    deps: tuple[str, ...] = ()
 
 
 class Step(Frozen):

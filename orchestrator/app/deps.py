@@ -1,0 +1,63 @@
+"""`[env] deps`: a run's dependencies, installed before anybody works on it."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.tier import Tier
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.hands.deps import Deps
+from orchestrator.hands.deps_store import DepsStore
+from orchestrator.hands.local import local_hands
+from orchestrator.hands.manifests import read_manifests
+from orchestrator.hands.policy import Grant
+from worktrees.git import Git
+from worktrees.repository import Repository
+from worktrees.trees import list_tree, read_blob
+
+DEPS = "deps"
+"""Where they lie, below the state directory."""
+
+
+async def with_deps(
+    granted: Grant,
+    entries: Sequence[str],
+    repository: Repository,
+    state: Path,
+    store: Path,
+    commit: CommitId,
+    tell: Callable[[str], Awaitable[None]],
+    stack: ExitStack,
+) -> Grant:
+    """The grant with what the entries name lent to every workspace; it stays while `stack` is open.
+
+    They go before what the user's own checkout has in these places: it may be of another commit.
+
+    Raises:
+        UsageProblem: an entry cannot be understood.
+        EnvironmentProblem: something cannot be installed.
+    """
+    if not entries:
+        return granted
+
+    async def read(path: str) -> str | None:
+        return await _text(repository.git, commit, path)
+
+    manifests = await read_manifests(entries, read)
+    alone = granted.model_copy(update={"share": (), "ceiling": max(granted.ceiling, Tier.REGISTRIES)})
+    async with local_hands(repository, state, alone) as hands:
+        if hands.refusal:
+            raise EnvironmentProblem(hands.refusal)
+        lent = await Deps(hands, DepsStore(store), manifests, commit).ready(tell, stack)
+    if hidden := [name for name in lent if (repository.root / name).exists()]:
+        await tell(f"deps: {', '.join(hidden)} of your checkout is not used; what deps installed stands in its place")
+    return granted.model_copy(update={"lent": lent})
+
+
+async def _text(git: Git, commit: CommitId, path: str) -> str | None:
+    """A regular file's text in a commit; None if there is none."""
+    found = [entry for entry in await list_tree(git, commit, [path]) if entry.path == path]
+    if not found or not found[0].mode.startswith("100"):
+        return None
+    return (await read_blob(git, found[0].oid)).decode("utf-8", "surrogateescape")

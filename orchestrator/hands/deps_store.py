@@ -1,0 +1,109 @@
+"""Installed dependencies, kept by a hash of what they were made from and shared by all runs of a repository.
+
+KEY/       exists only whole: it comes by one rename; below it what was installed, at its place in the checkout
+KEY.new/   is being made, under the lock KEY.making
+KEY.used   is locked by whoever uses KEY, each with a shared lock; its time is that of the last use
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from orchestrator.hands.trees import remove_tree
+from worktrees.lock import try_lock
+
+
+@dataclass(frozen=True)
+class DepsStore:
+    """The store in `root`, which need not exist yet."""
+
+    root: Path
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What is there, whole or not."""
+        names = (entry.name.partition(".")[0] for entry in self.root.iterdir()) if self.root.is_dir() else ()
+        return tuple(sorted(set(names)))
+
+    def has(self, key: str) -> bool:
+        """Whether it is there, whole."""
+        return (self.root / key).is_dir()
+
+    @contextmanager
+    def used(self, key: str) -> Iterator[Path]:
+        """While the block lasts nobody removes it. Gives the directory in which it lies, or will lie."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = _share(self.root / f"{key}.used")
+        try:
+            os.utime(descriptor)
+            yield self.root / key
+        finally:
+            os.close(descriptor)
+
+    def making(self, key: str) -> Path:
+        """The lock file that whoever makes it has to hold."""
+        return self.root / f"{key}.making"
+
+    def adopt(self, key: str, source: Path, names: Iterable[str]) -> None:
+        """Take these directories of `source` over, all or none. Only under the lock; blocks.
+
+        Raises:
+            OSError: one of them is not there, or cannot be moved.
+        """
+        new = self.root / f"{key}.new"
+        remove_tree(new)
+        for name in names:
+            if (source / name).resolve() != source.resolve() / name or not (source / name).is_dir():
+                raise OSError(f"{name} is no directory of the workspace")  # rather something else of the host's
+            (new / name).parent.mkdir(parents=True, exist_ok=True)
+            (source / name).rename(new / name)
+        os.sync()  # what a power cut leaves of it must not be half of it
+        new.rename(self.root / key)
+
+    def unused(self, for_s: float) -> tuple[str, ...]:
+        """What nobody uses or makes, and has not used for so long; half-made things of the dead at once. Blocks."""
+        return tuple(key for key in self.keys if self._may_go(key, for_s))
+
+    def drop(self, key: str) -> None:
+        """Remove it if still nobody uses or makes it. Blocks."""
+        with self._alone(key) as is_alone:
+            if is_alone:
+                for name in (key, f"{key}.new"):
+                    remove_tree(self.root / name)
+                for name in (f"{key}.making", f"{key}.used"):
+                    (self.root / name).unlink(missing_ok=True)
+
+    def _may_go(self, key: str, for_s: float) -> bool:
+        with self._alone(key) as is_alone:
+            if not is_alone:
+                return False
+            with suppress(OSError):
+                age_s = time.time() - (self.root / f"{key}.used").stat().st_mtime
+                return not self.has(key) or age_s > for_s
+            return True
+
+    @contextmanager
+    def _alone(self, key: str) -> Iterator[bool]:
+        """Whether nobody uses or makes it, and while the block lasts nobody will."""
+        tried = [try_lock(self.root / f"{key}.{file}") for file in ("making", "used")]
+        held = [descriptor for descriptor in tried if descriptor is not None]
+        try:
+            yield len(held) == 2
+        finally:
+            for descriptor in held:
+                os.close(descriptor)
+
+
+def _share(file: Path) -> int:
+    """A descriptor that holds a shared lock of the file that stands there, made if need be."""
+    while True:
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), file.stat()):
+                return descriptor
+        os.close(descriptor)  # it was removed while we waited

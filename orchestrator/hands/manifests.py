@@ -1,0 +1,145 @@
+"""What `[env] deps` names: the files in which a project says what it needs, as they stand in a commit."""
+
+import re
+import tomllib
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from orchestrator.errors import UsageProblem
+
+VENV = ".venv"
+MODULES = "node_modules"
+_ENTRY = re.compile(r"(?P<path>[^\[\]]+?)(\[(?P<extras>[A-Za-z0-9._,\s-]+)\])?")
+_FURTHER = re.compile(r"^\s*(?:-r|-c|--requirement|--constraint)[\s=]+(\S+)", re.MULTILINE)
+_BUILT = re.compile(
+    r"^\s*(-e\b|--editable\b|--no-binary\b|\.{0,2}/|\.{1,2}(\s|$|\[)|(git|hg|svn|bzr)\+|\S+\s*@\s*(git|hg|svn|bzr|file)\b)",
+    re.MULTILINE,
+)
+_FORMS = "requirements files (*.txt, *.in), pyproject.toml, pyproject.toml[EXTRA], and package-lock.json are known"
+
+Read = Callable[[str], Awaitable[str | None]]
+"""The text of a file at its path in the commit, None where there is none."""
+
+
+@dataclass
+class Manifests:
+    """What is to be installed. `texts` are all files that say it, by path.
+
+    `files` are requirements files for pip, `lines` further requirements, `folders` those with a lock file for npm.
+    """
+
+    texts: dict[str, str] = field(default_factory=dict)
+    files: list[str] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
+
+    @property
+    def wants_python(self) -> bool:
+        """Whether an environment for Python is to be made."""
+        return bool(self.files or self.lines)
+
+
+async def read_manifests(entries: Sequence[str], read: Read) -> Manifests:
+    """Everything that the entries name, and what those files name in their turn.
+
+    Raises:
+        UsageProblem: an entry is of no known form, a file is missing or not understood, or it asks for something that
+            would have to be built.
+    """
+    found = Manifests()
+    for entry in entries:
+        matched = _ENTRY.fullmatch(entry.strip())
+        path = _tidy(matched["path"] if matched else entry, entry)
+        extras = [extra.strip() for extra in (matched["extras"] or "").split(",") if extra.strip()] if matched else []
+        if path.name == "package-lock.json" and not extras:
+            await _take_lock(path, found, read, entry)
+        elif path.name == "pyproject.toml":
+            text = await _require(path, read, entry)
+            found.texts[str(path)] = text
+            found.lines += _dependencies(text, extras, entry)
+        elif path.suffix in (".txt", ".in") and not extras:
+            found.files.append(str(path))
+            await _take_requirements(path, found, read, entry)
+        else:
+            raise UsageProblem(f"deps under [env] names {entry!r}: {_FORMS}")
+    _refuse_builds("\n".join(found.lines), "pyproject.toml")
+    return found
+
+
+async def _take_lock(path: PurePosixPath, found: Manifests, read: Read, entry: str) -> None:
+    found.texts[str(path)] = await _require(path, read, entry)
+    found.texts[str(path.with_name("package.json"))] = await _require(path.with_name("package.json"), read, entry)
+    settings = path.with_name(".npmrc")
+    if (text := await read(str(settings))) is not None:
+        found.texts[str(settings)] = text
+    found.folders.append(str(path.parent))
+
+
+async def _take_requirements(path: PurePosixPath, found: Manifests, read: Read, entry: str) -> None:
+    """A requirements file and those that it names, each once."""
+    if str(path) in found.texts:
+        return
+    text = await _require(path, read, entry)
+    _refuse_builds(text, str(path))
+    found.texts[str(path)] = text
+    for further in _FURTHER.findall(text):
+        if "://" not in further:
+            await _take_requirements(_tidy(str(path.parent / further), entry), found, read, entry)
+
+
+def _refuse_builds(text: str, path: str) -> None:
+    if matched := _BUILT.search(text):
+        line = text[matched.start() :].strip().splitlines()[0]
+        raise UsageProblem(
+            f"{path} asks for {line!r}, which would have to be built: deps under [env] installs wheels only. Leave it "
+            "out there, or install it into an environment of your own, which is shared by itself"
+        )
+
+
+async def _require(path: PurePosixPath, read: Read, entry: str) -> str:
+    text = await read(str(path))
+    if text is None:
+        raise UsageProblem(
+            f"deps under [env] names {entry!r}, but there is no {path} in the commit the run starts from"
+        )
+    return text
+
+
+def _tidy(text: str, entry: str) -> PurePosixPath:
+    parts: list[str] = []
+    for part in PurePosixPath(text).parts:
+        if part == ".." and parts:
+            parts.pop()
+        else:
+            parts.append(part)
+    path = PurePosixPath(*parts)
+    if path.is_absolute() or ".." in path.parts or not parts:
+        raise UsageProblem(f"deps under [env] names {entry!r}, which leads out of the repository")
+    return path
+
+
+def _dependencies(text: str, extras: Sequence[str], entry: str) -> list[str]:
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageProblem(f"deps under [env] names {entry!r}, which is no TOML: {error}") from error
+    project = document.get("project", {})
+    if "dependencies" in project.get("dynamic", ()):
+        raise UsageProblem(f"deps under [env] names {entry!r}, whose dependencies are dynamic: name their file instead")
+    return [*project.get("dependencies", ()), *(line for extra in extras for line in _extra(document, extra, entry))]
+
+
+def _extra(document: dict[str, Any], extra: str, entry: str) -> Iterator[str]:
+    """The lines of an optional group of the project, or of a dependency group of that name."""
+    optional = document.get("project", {}).get("optional-dependencies", {})
+    groups = document.get("dependency-groups", {})
+    if extra not in optional and extra not in groups:
+        known = ", ".join(sorted({*optional, *groups})) or "none"
+        raise UsageProblem(f"deps under [env] names {entry!r}, but the groups there are: {known}")
+    for line in optional.get(extra, groups.get(extra, ())):
+        if isinstance(line, str):
+            yield line
+        elif isinstance(line, dict) and isinstance(line.get("include-group"), str):
+            yield from _extra(document, line["include-group"], entry)
