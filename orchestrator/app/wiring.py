@@ -14,6 +14,7 @@ from orchestrator.agent.ask import Asker
 from orchestrator.app.hands import JournaledHands
 from orchestrator.app.options import grant, prices, provider_rules, retry_policy
 from orchestrator.app.outlets import notifying
+from orchestrator.app.secrets import redactor_for
 from orchestrator.config.effective import LiveConfig
 from orchestrator.config.model import BudgetSettings, Config
 from orchestrator.crash import crash_point
@@ -141,6 +142,8 @@ async def _journal(place: Place, watcher: Watcher | None, means: Means, stack: A
     journal = await to_thread.run_sync(means.open_journal, place.directory.path, SystemClock())
     crash_point("engine.after-claim")
     stack.callback(journal.close)
+    if journal.state.started is not None:
+        journal.redactor = await to_thread.run_sync(redactor_for, LiveConfig(journal.state).now)
     stack.callback(Caretaker(journal).close)
     journal.projections[STATUS] = partial(status_body, journal=place.directory.journal)
     if watcher:
@@ -157,7 +160,9 @@ async def _hands(
     try:
         await require_push(place.repository, config)
         hands = await stack.enter_async_context(
-            local_hands(place.repository, place.state.path, allowed, slots=config.hands.slots or None)
+            local_hands(
+                place.repository, place.state.path, allowed, slots=config.hands.slots or None, redactor=journal.redactor
+            )
         )
         if hands.refusal:
             raise EnvironmentProblem(hands.refusal)

@@ -21,6 +21,7 @@ from orchestrator.hands.prepare import Tried, resolve_policy, try_sandbox
 from orchestrator.hands.session import drop_old_logs, open_session
 from orchestrator.hands.shadow import read_origin
 from orchestrator.hands.workspace import Host, LocalWorkspace
+from orchestrator.redact.redactor import PATTERNS, Redactor
 from worktrees.errors import GitError
 from worktrees.pool import Pool
 from worktrees.repository import Repository
@@ -89,11 +90,12 @@ async def local_hands(
     slots: int | None = None,
     home: Path | None = None,
     environ: Mapping[str, str] | None = None,
+    redactor: Redactor = PATTERNS,
 ) -> AsyncIterator[LocalHands]:
     """Hands on this host while the block lasts; everything they started is dead afterwards.
 
     `state` is a directory of our own, outside the repository. `slots` bounds the commands that run at the same time
-    (default: one per core). The kernel ties what is started to the thread that runs this block.
+    (default: one per core). What `redactor` knows is taken out of every log before it can be read. The kernel ties what is started to the thread that runs this block.
 
     Raises:
         UsageProblem: the grant names a directory that is missing or may not be bound.
@@ -120,6 +122,7 @@ async def local_hands(
             tasks=anyio.create_task_group(),
             session=session,
             logs=state / "logs" / session.name,
+            redactor=redactor,
         )
         async with _alive(LocalHands(host, policy, tried), host.tasks) as hands:
             yield hands
