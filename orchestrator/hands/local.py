@@ -95,7 +95,8 @@ async def local_hands(
     """Hands on this host while the block lasts; everything they started is dead afterwards.
 
     `state` is a directory of our own, outside the repository. `slots` bounds the commands that run at the same time
-    (default: one per core). What `redactor` knows is taken out of every log before it can be read. The kernel ties what is started to the thread that runs this block.
+    (default: one per core). What `redactor` knows is taken out of every log before anybody can read it. The kernel
+    ties what is started to the thread that runs this block.
 
     Raises:
         UsageProblem: the grant names a directory that is missing or may not be bound.

@@ -1,1 +1,1 @@
-"""Keeping credentials out of what is kept, shown and sent: which values are secret, and how they are found in a text."""
+"""Keeping credentials out of what is kept, shown and sent: which values are secret, and how a text is searched."""

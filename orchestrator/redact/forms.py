@@ -11,7 +11,7 @@ _URL_SAFE = str.maketrans("+/", "-_")
 
 def forms(value: str) -> tuple[str, ...]:
     """All of them, the longest first; none is shorter than a chance hit would be."""
-    found = {form for form in (*_quoted(value), *_hex(value.encode()), *_base64(value.encode()))}
+    found = {*_quoted(value), *_hex(value.encode()), *_base64(value.encode())}
     return tuple(sorted((form for form in found if len(form) >= _SHORTEST), key=lambda form: (-len(form), form)))
 
 

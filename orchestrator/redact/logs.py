@@ -19,7 +19,7 @@ def scrub(log: Path, redactor: Redactor) -> bool:
     Raises:
         OSError: it could not be read or replaced.
     """
-    if not redactor.names:
+    if not redactor.names or not log.exists():
         return False
     with log.open("rb") as file:
         if not any(redactor.holds(content) for content in _overlapping(file, redactor.reach)):
