@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 MARK = re.compile(r"\[redacted:[A-Za-z0-9_.-]{1,80}\]")
 """What stands for something that was taken out."""
@@ -34,8 +35,13 @@ class Rule:
 
     kind: str
     near: tuple[str, ...]
-    pattern: re.Pattern[str]
+    written: str
     is_real: Callable[[str], bool]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled at first use, which for most rules never comes."""
+        return re.compile(self.written)
 
     def redacted(self, text: str) -> str:
         """The text without such tokens."""
@@ -70,7 +76,7 @@ def own_rule(pattern: str) -> Rule:
     Raises:
         re.error: it is no regular expression.
     """
-    return Rule("own-pattern", (), re.compile(pattern), bool)
+    return Rule("own-pattern", (), re.compile(pattern).pattern, bool)
 
 
 def _is_chance(word: str) -> bool:
@@ -84,7 +90,7 @@ def _is_no_sample(token: str) -> bool:
 
 
 def _rule(kind: str, near: str, pattern: str, is_real: Callable[[str], bool] = _is_no_sample) -> Rule:
-    return Rule(kind, tuple(near.split()), re.compile(pattern), is_real)
+    return Rule(kind, tuple(near.split()), pattern, is_real)
 
 
 RULES = (
