@@ -9,12 +9,14 @@ from orchestrator.domain.state import TaskState
 from orchestrator.domain.verdict import LensVote, VerdictKind
 from orchestrator.engine.approvals import landing_question
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.leaks import leaks
 from orchestrator.engine.points import after_verdict, standing
 from orchestrator.judge.rules import Finding, check_diff
 from orchestrator.judge.signature import failure_excerpt
 from orchestrator.judge.verdict import Evidence, decide
 from orchestrator.ports.roles import CheckSummary, ReviewBrief, Roles
 from worktrees.diff import diff_text
+from worktrees.names import printable
 
 _DIFF_CHARS = 200_000
 
@@ -68,7 +70,8 @@ async def _findings(context: RunContext, state: TaskState, candidate: CandidateT
     base = state.attempts[-1].base
     grown = candidate.tree != await context.tree(base)
     changed = candidate.added + candidate.removed
-    return check_diff(state.spec, candidate.paths, changed, candidate.dropped, grown)
+    leaked = await leaks(context.repository.git, context.journal.redactor, base, candidate.commit)
+    return check_diff(state.spec, candidate.paths, changed, candidate.dropped, grown, tuple(map(printable, leaked)))
 
 
 async def _tested(context: RunContext, state: TaskState, candidate: CandidateTaken, evidence: Evidence) -> Evidence:
