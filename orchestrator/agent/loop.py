@@ -181,6 +181,7 @@ class _Session:
         return "\n".join(filter(None, said))
 
     async def _end(self, ended: Exit, detail: str, *before: Event) -> SessionResult:
+        detail = self._ledger.redact(detail)
         last = SessionEnded(task=self._spec.task, session=self._spec.id, exit=ended, detail=detail[:2_000])
         await self._ledger.append(*before, last)
         return SessionResult(exit=ended, detail=detail)
