@@ -19,6 +19,7 @@ from worktrees.diff import diff_text
 from worktrees.names import printable
 
 _DIFF_CHARS = 200_000
+_CUT_CHARS = 20_000
 
 
 async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
@@ -112,7 +113,8 @@ async def _vote(
     base = state.attempts[-1].base
     text = await diff_text(context.repository.git, base, candidate.commit)
     if len(text) > _DIFF_CHARS:
-        text = f"{text[:_DIFF_CHARS]}\n[{len(text) - _DIFF_CHARS} more characters of diff are not shown]"
+        shown = context.journal.redact(text[: _DIFF_CHARS + _CUT_CHARS])[:_DIFF_CHARS]  # before it could be cut in two
+        text = f"{shown}\n[{len(text) - _DIFF_CHARS} more characters of diff are not shown]"
     return await roles.judge.review(
         ReviewBrief(
             task=state.spec,

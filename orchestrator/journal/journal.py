@@ -31,6 +31,8 @@ from orchestrator.redact.redactor import PATTERNS, Redactor
 Listener = Callable[[Recorded], None]
 Projector = Callable[[RunState], str]
 _PROJECT_EVERY_S = 1.0
+_LONG_CHARS = 100_000
+"""A text that is redacted beside the event loop: some milliseconds' worth."""
 
 
 class SystemClock:
@@ -162,7 +164,9 @@ class Journal:
 
     async def keep(self, text: str, *, is_said: bool = False) -> Text:
         """Store a text of any length, redacted, and return how it stands in an event."""
-        text = (self.hide if is_said else self.redact)(escaped(text))
+        change = self.hide if is_said else self.redact
+        text = escaped(text)
+        text = change(text) if len(text) < _LONG_CHARS else await to_thread.run_sync(change, text)
         if len(text) <= INLINE_CHARS:
             return Text.inline(text)
         sha = await self.keep_bytes(text.encode())

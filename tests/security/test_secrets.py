@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.app.asking import Wishes
+from orchestrator.app.options import Options
+from orchestrator.app.replay import replay
 from orchestrator.app.verbs import begin_goal, carry_out
 from orchestrator.app.wiring import Means, open_run
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import RunState
+from orchestrator.errors import UsageProblem
 from orchestrator.llm.script import ScriptedReply
 from orchestrator.llm.scripted import ScriptedModel
 from tests.running.cli import environment, orchestrate
@@ -77,6 +81,11 @@ class Leaky:
         return "".join(one.out + one.err for one in said)
 
     @property
+    def outside(self) -> str:
+        """What hooks and notifications, which run as the user, were told."""
+        return "".join((self.bench.root / name).read_text() for name in ("hooks", "notified"))
+
+    @property
     def body(self) -> str:
         """The text of the pull request."""
         pages = list((self.bench.root / "state").rglob("prs/*.md"))
@@ -100,7 +109,11 @@ def script() -> list[ScriptedReply]:
 
 async def leak(root: Path) -> Leaky:
     bench = Bench(root, calculator(root / "repo"))
-    place = await begin_goal(bench.options([], **TRIVIAL), f"make it better with {SECRET}")
+    outside = {
+        "hooks": [{"on": ["before_tool", "after_tool", "after_run"], "run": f"cat >>{root}/hooks", "trusted": True}],
+        "notify": {"command": f"cat >>{root}/notified", "on": ["run.ended", "tool.returned", "task.created"]},
+    }
+    place = await begin_goal(bench.options([], **TRIVIAL, **outside), f"make it better with {SECRET}")
     model = ScriptedModel(script())
     async with open_run(place, None, Means(client=model)) as context:
         await carry_out(context)
@@ -120,6 +133,7 @@ async def test_a_secret_that_is_printed_or_said_arrives_nowhere(
         assert form.encode() not in kept
         assert form not in shown
         assert form not in leaky.body
+        assert form not in leaky.outside
     assert f"{FIRST}\\n{SECOND}" not in asked and f"{FIRST}\n{SECOND}".encode() not in kept
     assert MARK in shown and MARK in leaky.body
     assert [MARK in text for text in leaky.observed] == [True] * len(PRINTING), leaky.observed
@@ -135,6 +149,27 @@ async def test_without_the_redactor_it_would_have_arrived_everywhere(tmp_path: P
         assert form.encode() in kept
     assert SECRET in shown
     assert SECRET in leaky.body
+    assert SECRET in leaky.outside
+
+
+@pytest.mark.attack(43)
+async def test_a_run_in_which_secrets_were_taken_out_is_replayed_without_a_divergence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(NAME, SECRET)
+    token = "ghp_" + "a1B2c3D4e5" * 4
+    bench = Bench(tmp_path, calculator(tmp_path / "repo"))
+    prints = uses("worker", "a", "shell", command=PRINTING["plain"])
+    says = uses("worker", "a", "shell", command=f"echo {SECRET} >>a.txt")
+    fakes = writes("a", "test_fake.py", f"TOKEN = '{token}'\n")
+    reads = uses("worker", "a", "read", path="test_fake.py")
+    work = [prints, says, fakes, reads, worker_ends("a"), reviews("a")]
+    ended = await bench.run(plans("root", {"key": "a"}), *work, planner_ends(), judges(), **TRIVIAL)
+    assert ended.exit_code == 0
+    landed = git(bench.repository, "show", f"{ended.state.run.branch}:test_fake.py")
+    assert landed == f"TOKEN = '{token}'", "what a model makes up is written as it says"
+    report = await replay(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), None, Wishes())
+    assert report.divergences == (), report
 
 
 async def test_a_secret_in_a_file_cannot_land_and_the_worker_is_told_why(
@@ -200,3 +235,16 @@ def test_no_other_process_of_the_same_user_reads_the_environment_of_ours(engine:
     while (line := heard(engine)) != "begun":
         assert line, "it ended"
     assert same_user_reads(engine.pid) == b""
+
+
+@pytest.mark.attack(43)
+async def test_settings_that_hold_a_secret_are_refused_before_they_are_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(NAME, SECRET)
+    bench = Bench(tmp_path, calculator(tmp_path / "repo"))
+    hooks = [{"on": "after_run", "run": f"curl -H 'X-Key: {SECRET}' http://localhost", "trusted": True}]
+    with pytest.raises(UsageProblem, match=f"holds the value of {NAME}"):
+        await begin_goal(bench.options([], **TRIVIAL, hooks=hooks), "make it better")
+    state = (path.read_bytes() for path in (tmp_path / "state").rglob("*") if path.is_file())
+    assert SECRET.encode() not in b"".join(state)
