@@ -12,8 +12,13 @@ from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.excerpt import cap
 from orchestrator.ports.effect import effect
 from orchestrator.ports.ledger import Ledger
+from orchestrator.redact.patterns import is_marked
 
 _VETOED = "Nothing was done: this project does not allow it. {}"
+_UNSHOWN = (
+    "Nothing was done: a [redacted:…] in this call stands for a secret that is not shown here, and would be written or "
+    "run in its place. Leave such places as they are: change the lines around them, and name variables, not values."
+)
 
 
 class Actor:
@@ -68,12 +73,14 @@ class Actor:
         shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": number, "name": call.name}
         tier, workspace = self._spec.tier(), self._spec.workspace
         policy = await workspace.policy(tier) if workspace else ""
-        called = ToolCalled(**shared, arguments=await self._ledger.keep(call.arguments), tier=tier, policy=policy)
+        called = ToolCalled(
+            **shared, arguments=await self._ledger.keep(call.arguments, is_said=True), tier=tier, policy=policy
+        )
         begun = monotonic()
         async with effect(self._ledger, called) as using:
             veto = await self._points.before_tool(number, index, call)
             result = await self._run(call) if veto is None else ToolResult(_VETOED.format(veto), is_ok=False)
-            shown = replace(result, text=cap(result.text).text or "[no output]")
+            shown = replace(result, text=cap(self._ledger.redact(result.text)).text or "[no output]")
             using.done = ToolReturned(
                 **shared,
                 call_id=call.id,
@@ -91,5 +98,7 @@ class Actor:
         if tool is None:
             known = ", ".join(self._spec.tools)
             return ToolResult(f"there is no tool {call.name!r}; the tools are: {known}", is_ok=False)
+        if tool.is_mutating and is_marked(call.arguments):
+            return ToolResult(_UNSHOWN, is_ok=False)
         self.has_mutated = self.has_mutated or tool.is_mutating
         return await tool(call.arguments)

@@ -111,11 +111,11 @@ class _JournaledTries:
         )
         self._open = called
         async with effect(self._ledger, called, unsettled=(ModelError,), lost=_lost) as asking:
-            reply = await self._client.complete(request)
+            reply = _without_secrets(self._ledger, await self._client.complete(request))
             asking.done = ModelReplied(
                 **_shared(called),
                 model=reply.model or request.model,
-                text=await self._ledger.keep(reply.text),
+                text=await self._ledger.keep(reply.text, is_said=True),
                 tool_calls=reply.tool_calls,
                 finish_reason=reply.finish_reason,
                 usage=reply.usage,
@@ -129,7 +129,7 @@ class _JournaledTries:
         called, self._open = self._open, None
         try:
             if called is not None:
-                lost = lost_call(called, error.code, str(error), retry_in_s)
+                lost = lost_call(called, error.code, self._ledger.redact(str(error)), retry_in_s)
                 await self._ledger.append(lost.model_copy(update={"pool": error.pool, "opens_at": error.opens_at}))
         finally:
             self._release()
@@ -144,6 +144,12 @@ class _JournaledTries:
 
     async def price(self, model: str) -> Price | None:
         return await self._price_of(model)
+
+
+def _without_secrets(ledger: Ledger, reply: Reply) -> Reply:
+    """A reply as everybody is to know it: the tools that it calls, its session and the journal alike."""
+    calls = tuple(call.model_copy(update={"arguments": ledger.hide(call.arguments)}) for call in reply.tool_calls)
+    return reply.model_copy(update={"text": ledger.hide(reply.text), "tool_calls": calls})
 
 
 def _shared(called: ModelCalled) -> dict[str, Any]:

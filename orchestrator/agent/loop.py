@@ -56,6 +56,7 @@ async def run_session(spec: SessionSpec, asker: Asker, ledger: Ledger, hooks: Ho
 
 async def _begin(spec: SessionSpec, ledger: Ledger) -> Conversation:
     before = await recall(ledger, spec.continues, spec.until) if spec.continues else None
+    system, brief = ledger.redact(spec.system), ledger.redact(spec.brief)
     await ledger.append(
         SessionStarted(
             task=spec.task,
@@ -63,13 +64,13 @@ async def _begin(spec: SessionSpec, ledger: Ledger) -> Conversation:
             role=spec.role,
             model=spec.settings.model,
             prompt=spec.prompt,
-            system=await ledger.keep(spec.system),
-            brief=await ledger.keep(spec.brief),
+            system=await ledger.keep(system),
+            brief=await ledger.keep(brief),
             continues=spec.continues,
             turn=spec.until,
         )
     )
-    return Conversation(spec.system, spec.brief, opening=before.conversation if before else None)
+    return Conversation(system, brief, opening=before.conversation if before else None)
 
 
 class _Session:
@@ -180,6 +181,7 @@ class _Session:
         return "\n".join(filter(None, said))
 
     async def _end(self, ended: Exit, detail: str, *before: Event) -> SessionResult:
+        detail = self._ledger.redact(detail)
         last = SessionEnded(task=self._spec.task, session=self._spec.id, exit=ended, detail=detail[:2_000])
         await self._ledger.append(*before, last)
         return SessionResult(exit=ended, detail=detail)

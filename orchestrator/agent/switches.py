@@ -25,7 +25,7 @@ class Switches:
             notice = Noticed(level="info", text=f"{usual.model} answers the {usual.role} again", task=usual.task)
         else:
             text = f"{answering.model} answers the {usual.role} in place of {usual.model}: {why}"
-            notice = Noticed(level="warning", text=text[:SAID_CHARS], task=usual.task)
+            notice = Noticed(level="warning", text=self._ledger.redact(text)[:SAID_CHARS], task=usual.task)
         await self._ledger.append(notice)
 
 

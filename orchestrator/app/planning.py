@@ -7,6 +7,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.app.options import Options, grant, look_around, prices
+from orchestrator.app.secrets import redactor_for
 from orchestrator.app.verbs import require_models
 from orchestrator.app.wiring import build_roles
 from orchestrator.domain.handoff import Handoff
@@ -45,9 +46,10 @@ async def plan_goal(options: Options, goal: str) -> Plan | Handoff:
         ),
     )
     with tempfile.TemporaryDirectory(prefix="orchestrate-plan-") as scratch:
-        journal = Journal(Path(scratch), SystemClock())
+        redactor = await to_thread.run_sync(redactor_for, config)
+        journal = Journal(Path(scratch), SystemClock(), redactor)
         async with (
-            local_hands(around.repository, around.state.path, grant(config)) as hands,
+            local_hands(around.repository, around.state.path, grant(config), redactor=redactor) as hands,
             ModelRouter(Path(), connect=partial(LiteLLMClient, prices(config))) as router,
         ):
             workspace = await hands.open(CommitId(around.repository.head()), "planning")

@@ -21,6 +21,7 @@ from orchestrator.app.options import (
     with_absolute_scripts,
 )
 from orchestrator.app.outlets import owes
+from orchestrator.app.secrets import redactor_for, require_no_secret
 from orchestrator.app.wiring import Place, Watcher, open_run, require_push
 from orchestrator.config.effective import effective
 from orchestrator.config.layers import load
@@ -57,6 +58,7 @@ from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.drive import MigrationRun
 from orchestrator.migrate.inventory import take_inventory
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
+from orchestrator.redact.redactor import PATTERNS, Redactor
 from roles.kit import model_problems
 from worktrees.errors import GitError
 
@@ -235,14 +237,20 @@ async def _begin(around: Surroundings, new: NewRun, env: RecipeEnv | None = None
     now = SystemClock().now()
     directory = around.state.new_run(now)
     first = await first_events(new, directory.run, around.repository, around.config, now)
-    await create_run(directory, first)
+    await create_run(directory, first, await to_thread.run_sync(redactor_for, around.config))
     return Place(around.repository, around.state, directory)
 
 
-async def create_run(directory: RunDirectory, first: Sequence[Event]) -> None:
-    """Make a run's directory with a journal that holds its first events."""
+async def create_run(directory: RunDirectory, first: Sequence[Event], redactor: Redactor = PATTERNS) -> None:
+    """Make a run's directory with a journal that holds its first events.
+
+    Raises:
+        UsageProblem: the settings hold a secret that the redactor knows.
+    """
+    for event in first:
+        require_no_secret(event, redactor)
     with directory.lock():
-        journal = await to_thread.run_sync(Journal, directory.path, SystemClock())
+        journal = await to_thread.run_sync(Journal, directory.path, SystemClock(), redactor)
         try:
             await journal.append(*first)
         finally:

@@ -15,6 +15,7 @@ from orchestrator.app.deps import DEPS, with_deps
 from orchestrator.app.hands import JournaledHands
 from orchestrator.app.options import grant, prices, provider_rules, retry_policy
 from orchestrator.app.outlets import notifying
+from orchestrator.app.secrets import redactor_for
 from orchestrator.config.effective import LiveConfig
 from orchestrator.config.model import BudgetSettings, Config
 from orchestrator.crash import crash_point
@@ -144,6 +145,8 @@ async def _journal(place: Place, watcher: Watcher | None, means: Means, stack: A
     journal = await to_thread.run_sync(means.open_journal, place.directory.path, SystemClock())
     crash_point("engine.after-claim")
     stack.callback(journal.close)
+    if journal.state.started is not None:
+        journal.redactor = await to_thread.run_sync(redactor_for, LiveConfig(journal.state).now)
     stack.callback(Caretaker(journal).close)
     journal.projections[STATUS] = partial(status_body, journal=place.directory.journal)
     if watcher:
@@ -179,7 +182,9 @@ async def _hands(
             stack.enter_context(ExitStack()),
         )
         hands = await stack.enter_async_context(
-            local_hands(place.repository, place.state.path, allowed, slots=config.hands.slots or None)
+            local_hands(
+                place.repository, place.state.path, allowed, slots=config.hands.slots or None, redactor=journal.redactor
+            )
         )
         if hands.refusal:
             raise EnvironmentProblem(hands.refusal)

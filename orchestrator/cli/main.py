@@ -3,12 +3,14 @@
 import os
 import sys
 from importlib import import_module
+from types import TracebackType
 from typing import Any, NoReturn
 
 import click
 
 from orchestrator import __version__
 from orchestrator.errors import OrchestrateError
+from orchestrator.redact.process import hide_process
 from worktrees.errors import GitError
 
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # finding plugins costs more than most verbs do
@@ -84,6 +86,8 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code."""
+    hide_process()
+    sys.excepthook = _crashed
     try:
         code: Any = cli.main(args=arguments, prog_name="orchestrate", standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)
@@ -98,6 +102,12 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.exit(141)
     except (OrchestrateError, GitError, OSError) as error:
         _fail(error)
+
+
+def _crashed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    from orchestrator.cli.output import say_crash
+
+    say_crash(kind, error, trace)
 
 
 def _fail(error: Exception) -> NoReturn:

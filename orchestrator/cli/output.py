@@ -1,17 +1,25 @@
 """What goes to standard output and what to standard error. Nothing that is printed can steer a terminal."""
 
 import json
+import os
 import re
 import sys
 import unicodedata
 from codecs import getincrementaldecoder
 from collections.abc import Iterable
-from typing import Any, TextIO
+from functools import cache
+from pathlib import Path
+from traceback import format_exception
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from orchestrator.domain.plain import strip_controls
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, as_ours
+
+if TYPE_CHECKING:
+    from orchestrator.redact.redactor import Redactor
 
 _UNUSUAL = re.compile(r"[^\n -~]")
 
@@ -39,8 +47,21 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def say(text: str) -> None:
-    """A line for a person, on standard error."""
-    click.echo(strip_controls(text), err=True)
+    """A line for a person, on standard error; an error may quote what nobody has redacted."""
+    click.echo(strip_controls(_redactor().redact(text)), err=True)
+
+
+def say_crash(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
+    """What nobody foresaw, with its traceback, on standard error: a `sys.excepthook`."""
+    say("".join(format_exception(error)).rstrip())
+
+
+@cache
+def _redactor() -> "Redactor":
+    from orchestrator.redact.redactor import Redactor  # most verbs have nothing to say
+    from orchestrator.redact.sources import secrets_of
+
+    return Redactor(secrets_of(os.environ, Path.home()))
 
 
 def told(error: Exception) -> OrchestrateError | None:

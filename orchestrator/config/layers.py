@@ -23,6 +23,7 @@ _PROJECT_MAY_NOT = (
     ("retry",),
     ("providers",),
     ("gc",),
+    ("redact",),
     ("run", "time_limit_s"),
     ("roles", "*", "model"),
     ("roles", "*", "api_base"),

@@ -1,5 +1,6 @@
 """The configuration as one strict, frozen model. `config.toml` in the top directory explains every key."""
 
+import re
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -275,6 +276,23 @@ class GcSettings(Frozen):
     runs: bool = False
 
 
+class RedactSettings(Frozen):
+    """`[redact]`: what is taken out of texts beside what is found by itself."""
+
+    env: tuple[str, ...] = ()
+    patterns: tuple[str, ...] = ()
+
+    @field_validator("patterns")
+    @classmethod
+    def _are_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+        return patterns
+
+
 class Config(Frozen):
     """Everything a run is configured with."""
 
@@ -295,3 +313,4 @@ class Config(Frozen):
     hooks: Annotated[tuple[Hook, ...], AfterValidator(_once_each)] = ()
     prices: dict[str, PriceSettings] = Field(default_factory=dict)
     gc: GcSettings = Field(default_factory=GcSettings)
+    redact: RedactSettings = Field(default_factory=RedactSettings)

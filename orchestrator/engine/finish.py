@@ -44,8 +44,8 @@ async def open_pull_request(context: RunContext, title: str, body: str) -> None:
         opened = await context.forge.open(
             PullRequest(
                 run=run.run,
-                title=one_line(title, 200),
-                body=body,
+                title=one_line(context.journal.redact(title), 200),
+                body=context.journal.redact(body),
                 head=run.branch,
                 commit=head,
                 base=run.base,

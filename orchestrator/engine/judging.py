@@ -9,14 +9,17 @@ from orchestrator.domain.state import TaskState
 from orchestrator.domain.verdict import LensVote, VerdictKind
 from orchestrator.engine.approvals import landing_question
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.leaks import leaks
 from orchestrator.engine.points import after_verdict, standing
 from orchestrator.judge.rules import Finding, check_diff
 from orchestrator.judge.signature import failure_excerpt
 from orchestrator.judge.verdict import Evidence, decide
 from orchestrator.ports.roles import CheckSummary, ReviewBrief, Roles
 from worktrees.diff import diff_text
+from worktrees.names import printable
 
 _DIFF_CHARS = 200_000
+_CUT_CHARS = 20_000
 
 
 async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
@@ -68,7 +71,8 @@ async def _findings(context: RunContext, state: TaskState, candidate: CandidateT
     base = state.attempts[-1].base
     grown = candidate.tree != await context.tree(base)
     changed = candidate.added + candidate.removed
-    return check_diff(state.spec, candidate.paths, changed, candidate.dropped, grown)
+    leaked = await leaks(context.repository.git, context.journal.redactor, base, candidate.commit)
+    return check_diff(state.spec, candidate.paths, changed, candidate.dropped, grown, tuple(map(printable, leaked)))
 
 
 async def _tested(context: RunContext, state: TaskState, candidate: CandidateTaken, evidence: Evidence) -> Evidence:
@@ -109,7 +113,8 @@ async def _vote(
     base = state.attempts[-1].base
     text = await diff_text(context.repository.git, base, candidate.commit)
     if len(text) > _DIFF_CHARS:
-        text = f"{text[:_DIFF_CHARS]}\n[{len(text) - _DIFF_CHARS} more characters of diff are not shown]"
+        shown = context.journal.redact(text[: _DIFF_CHARS + _CUT_CHARS])[:_DIFF_CHARS]  # before it could be cut in two
+        text = f"{shown}\n[{len(text) - _DIFF_CHARS} more characters of diff are not shown]"
     return await roles.judge.review(
         ReviewBrief(
             task=state.spec,

@@ -24,6 +24,7 @@ from orchestrator.hands.session import drop_old_logs, open_session
 from orchestrator.hands.shadow import read_origin
 from orchestrator.hands.workspace import Host, LocalWorkspace
 from orchestrator.ports.hands import Command
+from orchestrator.redact.redactor import PATTERNS, Redactor
 from worktrees.errors import GitError
 from worktrees.pool import Pool
 from worktrees.repository import Repository
@@ -101,11 +102,13 @@ async def local_hands(
     slots: int | None = None,
     home: Path | None = None,
     environ: Mapping[str, str] | None = None,
+    redactor: Redactor = PATTERNS,
 ) -> AsyncIterator[LocalHands]:
     """Hands on this host while the block lasts; everything they started is dead afterwards.
 
     `state` is a directory of our own, outside the repository. `slots` bounds the commands that run at the same time
-    (default: one per core). The kernel ties what is started to the thread that runs this block.
+    (default: one per core). What `redactor` knows is taken out of every log before anybody can read it. The kernel
+    ties what is started to the thread that runs this block.
 
     Raises:
         UsageProblem: the grant names a directory that is missing or may not be bound.
@@ -131,6 +134,7 @@ async def local_hands(
             tasks=anyio.create_task_group(),
             session=session,
             logs=state / "logs" / session.name,
+            redactor=redactor,
         )
         async with _alive(LocalHands(host, policy, tried), host.tasks) as hands:
             yield hands

@@ -19,6 +19,7 @@ from orchestrator.hands.bubblewrap import ENVIRONMENT
 
 _DYING_S = 5.0
 _OOM_SCORE = "800"
+_RAISED = ("/bin/sh", "-c", f'echo {_OOM_SCORE} 2>/dev/null >/proc/self/oom_score_adj; exec "$@"', "sh")
 
 Build = Callable[[int, int], list[str]]
 """Makes the command line from the two descriptors on which bubblewrap reports: info and status."""
@@ -121,9 +122,9 @@ def text_source(text: str, stack: contextlib.ExitStack) -> int:
 
 
 def _popen(words: list[str], source: int, writer: int, passed: tuple[int, int]) -> subprocess.Popen[bytes]:
-    with _expendable():
+    with _expendable() as before:
         return subprocess.Popen(
-            words,
+            [*before, *words],
             stdin=source,
             stdout=writer,
             stderr=writer,
@@ -135,17 +136,24 @@ def _popen(words: list[str], source: int, writer: int, passed: tuple[int, int]) 
 
 
 @contextlib.contextmanager
-def _expendable() -> Iterator[None]:
-    """What is started meanwhile is to die before we do if memory runs out: it inherits our score, for a moment high."""
+def _expendable() -> Iterator[tuple[str, ...]]:
+    """What is started meanwhile is to die before we do if memory runs out: it inherits our score, for a moment high.
+
+    Where we may not change ours, because the process hides its memory from its own user, what is given raises the
+    score of the command line that comes after it.
+    """
     score = Path("/proc/self/oom_score_adj")
     try:
         usual = score.read_text()
         score.write_text(_OOM_SCORE)
+    except PermissionError:
+        yield _RAISED
+        return
     except OSError:
-        yield
+        yield ()
         return
     try:
-        yield
+        yield ()
     finally:
         score.write_text(usual)
 

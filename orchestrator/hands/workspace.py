@@ -19,6 +19,8 @@ from orchestrator.hands.policy import Policy
 from orchestrator.hands.registries import RegistrySource
 from orchestrator.hands.trees import new_folder, remove_tree
 from orchestrator.ports.hands import MAX_WAIT_S, Command, CommandResult, Snapshot
+from orchestrator.redact.logs import scrub
+from orchestrator.redact.redactor import PATTERNS, Redactor
 from worktrees.errors import GitError
 from worktrees.pool import Pool, Worktree
 from worktrees.snapshot import snapshot
@@ -39,6 +41,7 @@ class Host:
     tasks: TaskGroup
     session: Path
     logs: Path
+    redactor: Redactor = PATTERNS
 
     @property
     def owner(self) -> int | None:
@@ -215,6 +218,7 @@ class LocalWorkspace:
                 registries=(await self._host.policy_at(command.tier)).registries,
             )
             ended = await backend.run(order)
+            await to_thread.run_sync(scrub, call.log, self._host.redactor)
             found = await to_thread.run_sync(self._collect, call)
         except OSError as error:
             return call.not_started(f"The host could not prepare the command: {error}.")

@@ -97,7 +97,7 @@ class RunHooks:
     async def _run(self, due: _Due, moment: Moment, paths: tuple[str, ...]) -> Answer:
         ledger, hook = self._ledger, due.hook
         key = ledger.next_key(due.name)
-        told = json.dumps(self._told(due, key, moment, paths), ensure_ascii=False)
+        told = ledger.redact(json.dumps(self._told(due, key, moment, paths), ensure_ascii=False))
         started = HookStarted(
             key=key,
             task=moment.tasks[0] if len(moment.tasks) == 1 else None,

@@ -20,15 +20,19 @@ from orchestrator.domain.text import INLINE_CHARS, Text
 from orchestrator.errors import BlobLost, JournalProblem, OrchestrateError, RunLocked
 from orchestrator.journal.blobs import Blobs
 from orchestrator.journal.escape import escaped, storable
+from orchestrator.journal.redacting import redacted
 from orchestrator.journal.search import search
 from orchestrator.journal.states import derive_whole
 from orchestrator.journal.store import Store
 from orchestrator.ports.ledger import Clock
 from orchestrator.ports.search import Hit
+from orchestrator.redact.redactor import PATTERNS, Redactor
 
 Listener = Callable[[Recorded], None]
 Projector = Callable[[RunState], str]
 _PROJECT_EVERY_S = 1.0
+_LONG_CHARS = 100_000
+"""A text that is redacted beside the event loop: some milliseconds' worth."""
 
 
 class SystemClock:
@@ -49,14 +53,17 @@ class Journal:
     Events get their place and are folded at once, in the order of the calls; `append` returns when they are durable.
     Whoever waits first writes for all who wait (group commit). After a failed write nothing more can be appended,
     so no effect can follow an intent that was not recorded.
+
+    Nothing that `redactor` finds is folded, written or told to anybody. It is put in when the run's settings are known.
     """
 
-    def __init__(self, directory: Path, clock: Clock) -> None:
+    def __init__(self, directory: Path, clock: Clock, redactor: Redactor = PATTERNS) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self._store = Store.open_writer(directory / "journal.db")
         self._epoch = self._store.claim()
         self._blobs = Blobs(directory / "blobs")
         self.directory = directory
+        self.redactor = redactor
         self._clock = clock
         derived = derive_whole(self._store)
         self._state = derived.state
@@ -113,7 +120,7 @@ class Journal:
             raise self._failure
 
     def _place(self, event: Event) -> None:
-        recorded = Recorded(self._state.seq + 1, self._clock.now(), storable(event))
+        recorded = Recorded(self._state.seq + 1, self._clock.now(), redacted(storable(event), self.redactor))
         advance(self._state, recorded)
         self._pending.append(recorded)
 
@@ -147,9 +154,19 @@ class Journal:
         self._projected = now
         return {name: project(self._state) for name, project in self.projections.items()}
 
-    async def keep(self, text: str) -> Text:
-        """Store a text of any length and return how it stands in an event."""
+    def redact(self, text: str) -> str:
+        """A text as it may be kept, shown and sent."""
+        return self.redactor.redact(text)
+
+    def hide(self, text: str) -> str:
+        """The words of a model without the secrets that are known."""
+        return self.redactor.hide(text)
+
+    async def keep(self, text: str, *, is_said: bool = False) -> Text:
+        """Store a text of any length, redacted, and return how it stands in an event."""
+        change = self.hide if is_said else self.redact
         text = escaped(text)
+        text = change(text) if len(text) < _LONG_CHARS else await to_thread.run_sync(change, text)
         if len(text) <= INLINE_CHARS:
             return Text.inline(text)
         sha = await self.keep_bytes(text.encode())
@@ -165,7 +182,9 @@ class Journal:
             return f"{text.head}\n[... the rest of {text.size:,} characters was lost when the journal was damaged]"
 
     async def keep_bytes(self, content: bytes) -> str:
-        """Store a blob and return its sha256."""
+        """Store a blob, without known secrets, and return its sha256."""
+        if self.redactor.holds(content):
+            content = self.redactor.hide(content.decode("latin-1")).encode("latin-1")
         return await to_thread.run_sync(self._blobs.put, content)
 
     async def read_bytes(self, sha: str) -> bytes:

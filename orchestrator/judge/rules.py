@@ -19,7 +19,12 @@ class Finding(Frozen):
 
 
 def check_diff(
-    task: Task, paths: Sequence[str], changed_lines: int, dropped: Sequence[str], grown: bool
+    task: Task,
+    paths: Sequence[str],
+    changed_lines: int,
+    dropped: Sequence[str],
+    grown: bool,
+    leaked: Sequence[str] = (),
 ) -> tuple[Finding, ...]:
     """All findings on a candidate.
 
@@ -29,6 +34,7 @@ def check_diff(
         changed_lines: lines added and removed.
         dropped: what the snapshot left out, with reasons.
         grown: whether the candidate differs from its base at all.
+        leaked: which files hold which secret of the user's.
     """
     findings = []
     if not grown:
@@ -36,6 +42,9 @@ def check_diff(
     if changed_lines > MAX_CHANGED_LINES:
         text = f"{changed_lines} changed lines are more than a reviewer can read ({MAX_CHANGED_LINES}): do less at once"
         findings.append(Finding(rule="size", text=text, is_blocking=True))
+    if leaked:
+        text = f"{_some(leaked, '; ')}: take it out, and name the variable in its place"
+        findings.append(Finding(rule="secret", text=text, is_blocking=True))
     if dropped:
         findings.append(Finding(rule="dropped", text=f"left out: {_some(dropped, '; ')}", is_blocking=False))
     if outside := out_of_scope(task, paths):

@@ -114,7 +114,7 @@ class Bench:
             return FileMoved(**told, status=FileStatus.RESTORED, reason=reason, signature="the file is gone")
         blob = await write_blob(self._git, content, file.path)
         is_changed = blob != (file.blob or file.base)
-        problem = failure or await self._parse_problem(file, original, content)
+        problem = failure or self._leak(original, content) or await self._parse_problem(file, original, content)
         if problem is not None:
             reason, sign = problem
             tried = blob if is_changed else None
@@ -122,6 +122,13 @@ class Bench:
         if not is_changed:
             return FileMoved(**told, status=file.status, blob=file.blob)
         return FileMoved(**told, status=FileStatus.TRANSFORMED, blob=blob)
+
+    def _leak(self, before: bytes, after: bytes) -> tuple[str, str] | None:
+        redactor = self._context.journal.redactor
+        leaked = sorted({*redactor.holds(after)} - {*redactor.holds(before)})
+        if not leaked:
+            return None
+        return f"holds the value of {', '.join(leaked)} after step {self._run.step.id}", "holds a secret"
 
     async def _parse_problem(self, file: FileRecord, before: bytes, after: bytes) -> tuple[str, str] | None:
         if not self._run.step.must_parse or before == after:

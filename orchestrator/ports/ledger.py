@@ -54,8 +54,16 @@ class Ledger(Memory, Protocol):
         """The idempotency key for the next try of the effect `name`."""
         ...
 
-    async def keep(self, text: str) -> Text:
-        """Store a text of any length and return how it stands in an event."""
+    def redact(self, text: str) -> str:
+        """A text without secrets: as it is kept, and as it is to be shown and sent."""
+        ...
+
+    def hide(self, text: str) -> str:
+        """The words of a model without the secrets that are known; what it made up stays, to the letter."""
+        ...
+
+    async def keep(self, text: str, *, is_said: bool = False) -> Text:
+        """Store a text of any length, redacted, and return how it stands in an event; `is_said` by a model."""
         ...
 
     async def search(self, query: str, limit: int) -> list[Hit]:

@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from orchestrator.cli.output import as_text, print_lines, say, told
+from orchestrator.cli import output
+from orchestrator.cli.output import as_text, print_lines, say, say_crash, told
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from worktrees.errors import GitError
 
@@ -33,3 +34,18 @@ def test_errors_that_a_user_can_mend_are_told_and_others_are_not() -> None:
     denied = told(PermissionError(errno.EACCES, "Permission denied", "/state/runs"))
     assert (str(denied), denied and denied.exit_code) == ("/state/runs: Permission denied", 7)
     assert told(ValueError("a mistake of ours")) is None
+
+
+def test_an_error_that_quotes_a_secret_is_said_without_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "k7x-Vb7xWp-Tq93")
+    output._redactor.cache_clear()
+    try:
+        say("error: invalid key k7x-Vb7xWp-Tq93")
+        say_crash(ValueError, ValueError("no: k7x-Vb7xWp-Tq93"), None)
+    finally:
+        output._redactor.cache_clear()
+    said = capsys.readouterr().err
+    assert said.splitlines()[0] == "error: invalid key [redacted:SOME_API_KEY]"
+    assert "Vb7x" not in said and "ValueError: no:" in said

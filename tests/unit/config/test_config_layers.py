@@ -188,3 +188,8 @@ def test_a_file_that_is_not_utf8_is_told(tmp_path: Path, repository: Path) -> No
 def test_a_variable_that_names_no_key_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageProblem, match=r"unknown key run\.speed"):
         load(None, environ=environ(tmp_path, ORCHESTRATE__RUN__SPEED="9"))
+
+
+def test_a_pattern_to_redact_must_be_a_regular_expression(repository: Path) -> None:
+    with pytest.raises(UsageProblem, match=r"redact\.patterns.*no regular expression"):
+        load(repository, {"redact": {"patterns": ["corp-\\d+", "("]}}, environ={})

@@ -10,8 +10,11 @@ import pytest
 
 from orchestrator.errors import ToolRefused
 from orchestrator.hands.policy import Grant, Limits
+from orchestrator.hands.reading import read_ends
+from orchestrator.hands.run import run_command
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.ports.hands import Command, Ending
+from orchestrator.redact.redactor import Redactor
 
 pytestmark = pytest.mark.sandbox
 
@@ -265,3 +268,16 @@ async def test_no_descriptor_is_inherited(shell: Any, tmp_path: Path, outside: C
         os.close(number)
     assert SECRET not in ran.output
     assert {line for line in ran.output.splitlines() if line.isdigit()} <= {"0", "1", "2", "3"}
+
+
+async def test_a_known_secret_is_gone_from_the_log_before_anybody_reads_it(yard: Any) -> None:
+    known = Redactor({"SOME_TOKEN": "k7x-Vb7xWp-Tq93"})
+    line = "printf '%65530s' ''; a=k7x-; echo ${a}Vb7xWp-Tq93; seq 20000"
+    async with yard.hands(redactor=known) as hands:
+        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        result = await run_command(workspace, Command(line=line, timeout_s=20))
+        told = result.log.read_text()
+        assert "Vb7x" not in told
+        assert told.lstrip().startswith("[redacted:SOME_TOKEN]\n1\n2\n") and told.endswith("\n20000\n")
+        assert "k7x" not in read_ends(result.log), "its middle is cut out there, which would leave a half"
+        await workspace.close()

@@ -1,0 +1,43 @@
+"""Which secrets a process of ours holds, as far as the configuration and the environment tell."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from orchestrator.config.model import Config, ModelSettings
+from orchestrator.domain.event import Event
+from orchestrator.domain.event.run import RunStarted
+from orchestrator.errors import UsageProblem
+from orchestrator.redact.redactor import Redactor
+from orchestrator.redact.sources import secrets_of
+
+
+def redactor_for(config: Config, environ: Mapping[str, str] = os.environ, home: Path | None = None) -> Redactor:
+    """Takes out what this process knows and what the configuration names. Blocks to read the user's files."""
+    names = tuple(dict.fromkeys((*config.redact.env, *_key_variables(config))))
+    return Redactor(secrets_of(environ, home or Path.home(), names), config.redact.patterns)
+
+
+def require_no_secret(event: Event, redactor: Redactor) -> None:
+    """Settings and recipe stand in the journal to the letter, because a run works with them: they may hold no secret.
+
+    Raises:
+        UsageProblem: they hold the value of a known one.
+    """
+    if not isinstance(event, RunStarted):
+        return
+    for what, values in (("configuration", event.settings), ("recipe", event.recipe)):
+        held = redactor.holds(json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        if held:
+            raise UsageProblem(
+                f"the {what} holds the value of {', '.join(held)}, and would be recorded: name the variable there, "
+                "or let a command read it, in place of the value"
+            )
+
+
+def _key_variables(config: Config) -> Iterator[str]:
+    roles = config.roles
+    usual: tuple[ModelSettings, ...] = (roles.planner, roles.worker, roles.judge, *roles.worker.variants.values())
+    for settings in usual:
+        yield from (one.api_key_env for one in settings.chain() if one.api_key_env)

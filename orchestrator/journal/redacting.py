@@ -1,0 +1,70 @@
+"""What of an event is redacted before anything is done with it: words are, names of things are not.
+
+The fold, resuming and replaying rest on identifiers, so these stay as they are; nothing that a command printed or a
+person wrote is ever one. Known values go from everything else. What only looks like a token stays where a machine has
+to act to the letter, and in what a model said: that was redacted before the model saw it, so a token there is made up.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from orchestrator.domain.event import Event, parse_event
+from orchestrator.domain.event.work import ModelReplied, ToolCalled
+from orchestrator.redact.redactor import Redactor
+
+IDENTIFIERS = frozenset(
+    {
+        *("kind", "v", "key", "id", "item", "notification", "round", "task", "parent", "depends_on", "session"),
+        *("continues", "call_id", "run", "unit", "units", "receipts", "subject", "check", "name", "lens", "variant"),
+        *("base", "base_tree", "start", "commit", "tree", "blob", "mode", "tried", "old", "new", "object", "ref"),
+        *("sha", "tests", "policy", "prompt", "request", "environment", "signature", "version", "host"),
+        *("branch", "target", "remote", "repository", "forge", "model", "pool", "step", "error", "finish_reason"),
+        *("settings", "recipe"),  # a run works with them; that they hold no known value is seen to when it begins
+    }
+)
+"""Keys of names that the program goes by."""
+TO_THE_LETTER = frozenset(
+    {
+        *("command", "checks", "arguments", "path", "paths", "conflict", "purpose"),
+        *("fixed", "missing_tests", "new_failures", "newly_skipped"),
+    }
+)
+"""Keys of what is run, opened or compared."""
+_SAID = (ModelReplied, ToolCalled)
+Change = Callable[[str], str]
+
+
+def redacted(event: Event, redactor: Redactor) -> Event:
+    """The event as it may be kept; the same one if there is nothing to take out."""
+    change = redactor.hide if isinstance(event, _SAID) else redactor.redact
+    body = event.model_dump(mode="json", exclude={"kind", "v"}, exclude_defaults=True)
+    words = "\0".join(_words(body))
+    if change(words) == words:
+        return event
+    changed = {key: _changed(key, value, change, redactor.hide) for key, value in body.items()}
+    return parse_event(event.kind, event.v, json.dumps(changed))
+
+
+def _words(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if key not in IDENTIFIERS:
+                yield from _words(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _words(item)
+
+
+def _changed(key: str, value: Any, change: Change, to_the_letter: Change) -> Any:  # noqa: ANN401
+    if key in IDENTIFIERS:
+        return value
+    if isinstance(value, str):
+        return (to_the_letter if key in TO_THE_LETTER else change)(value)
+    if isinstance(value, dict):
+        return {name: _changed(name, item, change, to_the_letter) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_changed(key, item, change, to_the_letter) for item in value]
+    return value

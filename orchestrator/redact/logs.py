@@ -1,0 +1,59 @@
+"""Taking known values out of what a command has printed into a file."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import BinaryIO
+
+from orchestrator.redact.redactor import Redactor
+
+_CHUNK_BYTES = 4 * 1024 * 1024
+
+
+def scrub(log: Path, redactor: Redactor) -> bool:
+    """Take known values out of a file that nobody writes any more; whether it held one. Blocks.
+
+    It is read once, and replaced only if it holds one. What was not text stays byte for byte.
+
+    Raises:
+        OSError: it could not be read or replaced.
+    """
+    if not redactor.names or not log.exists():
+        return False
+    with log.open("rb") as file:
+        if not any(redactor.holds(content) for content in _overlapping(file, redactor.reach)):
+            return False
+        file.seek(0)
+        _replace(log, _hidden(file, redactor))
+    return True
+
+
+def _overlapping(file: BinaryIO, reach: int) -> Iterator[bytes]:
+    before = b""
+    while chunk := file.read(_CHUNK_BYTES):
+        yield before + chunk
+        before = (before + chunk)[-reach:]
+
+
+def _hidden(file: BinaryIO, redactor: Redactor) -> Iterator[bytes]:
+    """The content without known values; one that lies across two chunks is found in the second."""
+    rest = ""
+    while chunk := file.read(_CHUNK_BYTES):
+        text = redactor.hide(rest + chunk.decode("latin-1"))
+        keep = max(len(text) - redactor.reach, 0)
+        yield text[:keep].encode("latin-1")
+        rest = text[keep:]
+    yield rest.encode("latin-1")
+
+
+def _replace(log: Path, content: Iterator[bytes]) -> None:
+    with NamedTemporaryFile(dir=log.parent, delete=False) as file:
+        try:
+            file.writelines(content)
+            file.flush()
+            os.fsync(file.fileno())
+            Path(file.name).replace(log)
+        except BaseException:
+            Path(file.name).unlink(missing_ok=True)
+            raise

@@ -1,0 +1,153 @@
+"""What tokens look like, in the manner of gitleaks: by the marks that their makers gave them, never by chance alone."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+MARK = re.compile(r"\[redacted:[A-Za-z0-9_.-]{1,80}\]")
+"""What stands for something that was taken out."""
+_BODY = r"(?:(?!-----)[\s\S]){0,16384}?"
+_KEY_ENDS = r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z|(?=\[\.\.\. ))"
+_PLACEHOLDER = re.compile(
+    r"your|example|changeme|placeholder|dummy|fake|sample|x{4}|0{6}|1234567|abcdefg", re.IGNORECASE
+)
+
+
+def mark(kind: str) -> str:
+    """What stands for a secret of a kind."""
+    return f"[redacted:{kind}]"
+
+
+def is_marked(text: str) -> bool:
+    """Whether something was taken out of a text."""
+    return MARK.search(text) is not None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One kind of token. The group `secret` of the pattern, or else all of it, is what is taken out.
+
+    Every token begins with one of the words in `near`, so that the pattern is tried there alone, and a text without
+    them costs next to nothing; without such words it is tried everywhere. `is_real` tells tokens from words that only
+    stand where one belongs.
+    """
+
+    kind: str
+    near: tuple[str, ...]
+    written: str
+    is_real: Callable[[str], bool]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Compiled at first use, which for most rules never comes."""
+        return re.compile(self.written)
+
+    def redacted(self, text: str) -> str:
+        """The text without such tokens."""
+        if not self.near:
+            return self.pattern.sub(lambda found: mark(self.kind) if found[0] else "", text)
+        for word in self.near:
+            if word in text:
+                text = self._without(text, word)
+        return text
+
+    def _without(self, text: str, word: str) -> str:
+        kept, done, at = [], 0, text.find(word)
+        while at >= 0:
+            span = self._span(text, at)
+            if span:
+                kept += [text[done : span[0]], mark(self.kind)]
+                done = span[1]
+            at = text.find(word, max(done, at + 1))
+        return "".join((*kept, text[done:])) if kept else text
+
+    def _span(self, text: str, at: int) -> tuple[int, int] | None:
+        found = self.pattern.match(text, at)
+        if found is None:
+            return None
+        secret = "secret" if "secret" in self.pattern.groupindex else 0
+        return found.span(secret) if self.is_real(found[secret]) else None
+
+
+def own_rule(pattern: str) -> Rule:
+    """A rule of the user's own.
+
+    Raises:
+        re.error: it is no regular expression.
+    """
+    return Rule("own-pattern", (), re.compile(pattern).pattern, bool)
+
+
+def _is_chance(word: str) -> bool:
+    """Whether letters and digits stand in it side by side, as nobody writes them who means a word."""
+    return bool(re.search(r"\d", word) and re.search(r"[A-Za-z]", word)) and not _PLACEHOLDER.search(word)
+
+
+def _is_no_sample(token: str) -> bool:
+    """Whether it is not the kind of token that documentation shows."""
+    return not token.endswith("EXAMPLE") and len(set(token[-16:])) > 6
+
+
+def _rule(kind: str, near: str, pattern: str, is_real: Callable[[str], bool] = _is_no_sample) -> Rule:
+    return Rule(kind, tuple(near.split()), pattern, is_real)
+
+
+RULES = (
+    _rule(
+        "private-key",
+        "-----BEGIN",
+        r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+        rf"(?=(?:(?!-----)[\s\S]){{0,300}}?[A-Za-z0-9+/]{{40}}){_BODY}{_KEY_ENDS}",
+        lambda _: True,
+    ),
+    _rule("aws-access-key", "AKIA ASIA ABIA ACCA", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
+    _rule("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"\bgh[pousr]_[A-Za-z0-9]{36,255}\b"),
+    _rule("github-token", "github_pat_", r"\bgithub_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}\b"),
+    _rule(
+        "gitlab-token",
+        "glpat- glptt- glrt- gldt- glcbt- glft- glimt- glagent- gloas- glsoat-",
+        r"\bgl(?:pat|ptt|rt|dt|cbt|ft|imt|agent|oas|soat)-[A-Za-z0-9_-]{20,300}",
+    ),
+    _rule("slack-token", "xox", r"\bxox[abeoprs]-(?:\d+-)?[0-9]{6,14}-[0-9A-Za-z-]{10,200}"),
+    _rule("slack-webhook", "hooks.slack.com", r"hooks\.slack\.com/(?P<secret>services/T\w{6,12}/B\w{6,12}/\w{20,30})"),
+    _rule("npm-token", "npm_", r"\bnpm_[A-Za-z0-9]{36}\b"),
+    _rule("pypi-token", "pypi-AgE", r"\bpypi-AgE(?:IcHlwaS5vcmc|NdGVzdC5weXBpLm9yZw)[A-Za-z0-9_-]{50,1000}"),
+    _rule("anthropic-key", "sk-ant-", r"\bsk-ant-[a-z]{2,10}\d{2}-[A-Za-z0-9_-]{32,200}"),
+    _rule("openrouter-key", "sk-or-v1-", r"\bsk-or-v1-[0-9a-f]{64}\b"),
+    _rule("openai-key", "sk-proj- sk-svcacct- sk-admin-", r"\bsk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{40,300}"),
+    _rule("openai-key", "sk-", r"\bsk-(?:[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}|[A-Za-z0-9]{48})\b", _is_chance),
+    _rule("google-key", "AIza", r"\bAIza[0-9A-Za-z_-]{35}(?![0-9A-Za-z_-])"),
+    _rule("google-secret", "GOCSPX-", r"\bGOCSPX-[0-9A-Za-z_-]{28}(?![0-9A-Za-z_-])"),
+    _rule("google-token", "ya29.", r"\bya29\.[0-9A-Za-z_-]{30,2000}"),
+    _rule("stripe-key", "sk_live_ rk_live_", r"\b[sr]k_live_[A-Za-z0-9]{24,200}\b"),
+    _rule("huggingface-token", "hf_", r"\bhf_[A-Za-z]{34}\b"),
+    _rule("groq-key", "gsk_", r"\bgsk_[A-Za-z0-9]{52}\b"),
+    _rule("xai-key", "xai-", r"\bxai-[A-Za-z0-9]{80}\b"),
+    _rule("sendgrid-key", "SG.", r"\bSG\.[\w-]{22}\.[\w-]{43}(?![\w-])"),
+    _rule("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"\bdo[opr]_v1_[a-f0-9]{64}\b"),
+    _rule(
+        "jwt", "eyJ", r"\beyJ[A-Za-z0-9_-]{10,4000}\.eyJ[A-Za-z0-9_-]{10,8000}\.[A-Za-z0-9_-]{20,2000}", lambda _: True
+    ),
+    _rule(
+        "authorization",
+        "uthorization",
+        r"uthorization[\"']?\s{0,4}[:=]\s{0,4}[\"']?(?i:bearer|basic|token)\s{1,4}"
+        r"(?P<secret>[A-Za-z0-9._~+/=-]{16,8000})",
+        _is_chance,
+    ),
+    _rule(
+        "url-password",
+        "://",
+        r"://[^\s/:@?#'\"<>{}$\[\]\\`]{0,200}:"
+        r"(?P<secret>[^\s/:@?#'\"<>{}$\[\]\\`]{8,500})@(?=[A-Za-z0-9\[])",
+        _is_chance,
+    ),
+    _rule(
+        "url-password",
+        "://",
+        r"://(?P<secret>[A-Za-z0-9_-]{20,500})@(?=[A-Za-z0-9\[])",
+        _is_chance,
+    ),
+)
+"""In this order: what is more telling goes first."""

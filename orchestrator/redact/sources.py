@@ -1,0 +1,91 @@
+"""Where this process finds the user's secrets, so that it knows what to take out: variables and a few files.
+
+The values are kept in memory alone. Files are read as well as it goes: one that is missing or broken holds none.
+"""
+
+import netrc
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+_SECRET_NAME = re.compile(
+    r"(?:^|_)(?:(?:API|ACCESS|AUTH|PRIVATE)?_?(?:KEYS?|TOKENS?)|PASS|PWD|PAT|AUTH)(?:_|$)|CREDENTIAL|PASSW(?:OR)?D|SECRET",
+    re.IGNORECASE,
+)
+_PASSWORD_NAME = re.compile(r"PASSWORD|PASSWD|SECRET", re.IGNORECASE)
+_NOT_SECRET = frozenset({"PWD", "OLDPWD", "SSH_AUTH_SOCK", "GPG_AGENT_INFO", "XAUTHORITY"})
+_WORDS = re.compile(r"[A-Za-z]+(?:[-_. ][A-Za-z]+)*\Z")
+_NUMBER = re.compile(r"[\d.,:+-]+\Z")
+_REGION = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d\Z")
+_NPM = re.compile(r"^(?:.*:)?(_authToken|_auth|_password)\s*=\s*\"?([^\"\s$]+)", re.MULTILINE)
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s'\"]+", re.IGNORECASE)
+
+
+def secrets_of(environ: Mapping[str, str], home: Path, named: Sequence[str] = ()) -> dict[str, str]:
+    """Secret values by the name that may stand for them in a text.
+
+    Args:
+        environ: the process environment, of which variables count whose names are those of secrets.
+        home: where the user's `.netrc`, pip and npm configuration lie. Blocks to read them.
+        named: variables that hold secrets whatever they are called.
+    """
+    found = {name: environ[name] for name in named if environ.get(name)}
+    found |= {name: value for name, value in environ.items() if _is_secret(name, value)}
+    for name, value in environ.items():
+        found |= {f"{name}-{part}": secret for part, secret in _in_urls(value)}
+    return found | _of_files(environ, home)
+
+
+def _is_secret(name: str, value: str) -> bool:
+    if name in _NOT_SECRET or not _SECRET_NAME.search(name):
+        return False
+    value = value.strip()
+    if value.startswith(("/", "~/", "./")) or _NUMBER.match(value) or _REGION.match(value) or _URL.match(value):
+        return False
+    return bool(_PASSWORD_NAME.search(name)) or not _WORDS.match(value)
+
+
+def _of_files(environ: Mapping[str, str], home: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for place in (Path(environ.get("NETRC") or home / ".netrc"), home / "_netrc"):
+        found |= _of_netrc(place)
+    npmrc = Path(environ.get("NPM_CONFIG_USERCONFIG") or home / ".npmrc")
+    found |= {f"npmrc-{number}": secret for number, (_, secret) in enumerate(_NPM.findall(_text(npmrc)), start=1)}
+    for place in (*_pip_files(environ, home), npmrc, home / ".pypirc", home / ".git-credentials"):
+        name = place.name.strip(".")
+        found |= {f"{name}-{part}": secret for part, secret in _in_urls(_text(place))}
+    return found
+
+
+def _pip_files(environ: Mapping[str, str], home: Path) -> tuple[Path, ...]:
+    configured = Path(environ.get("XDG_CONFIG_HOME") or home / ".config")
+    named = environ.get("PIP_CONFIG_FILE")
+    usual = (home / ".pip" / "pip.conf", configured / "pip" / "pip.conf", Path("/etc/pip.conf"))
+    return (*usual, Path(named)) if named else usual
+
+
+def _of_netrc(place: Path) -> dict[str, str]:
+    with suppress(OSError, netrc.NetrcParseError, UnicodeDecodeError, ValueError):
+        hosts = netrc.netrc(str(place)).hosts
+        return {f"netrc-{host}": login[2] for host, login in hosts.items() if login[2]}
+    return {}
+
+
+def _in_urls(text: str) -> Iterator[tuple[str, str]]:
+    """Passwords in URLs, as they are written and as they are meant; a user without one is a token."""
+    if "://" not in text or "@" not in text:
+        return
+    for number, url in enumerate(_URL.findall(text), start=1):
+        with suppress(ValueError):
+            parts = urlsplit(url)
+            secret = parts.password or (parts.username if parts.username and len(parts.username) >= 20 else None)
+            if secret and not _WORDS.match(secret):
+                yield f"url-{number}", unquote(secret)
+
+
+def _text(place: Path) -> str:
+    with suppress(OSError):
+        return place.read_text(encoding="utf-8", errors="replace")
+    return ""

@@ -1,0 +1,170 @@
+"""Taking secrets out of texts: every form of a known value, kinds of tokens, and nothing else."""
+
+import base64
+import json
+import random
+import re
+import sysconfig
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.redact.patterns import is_marked
+from orchestrator.redact.redactor import PATTERNS, Redactor
+
+SECRET = "q8Zr/71+kd Ww=Lp~5vT"
+"""With everything that some quoting changes, but for quotes."""
+REDACTOR = Redactor({"MY_API_KEY": SECRET})
+MARK = "[redacted:MY_API_KEY]"
+
+
+def chance(length: int, letters: str = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789") -> str:
+    """A made-up token, put together here so that no scanner takes this file for a leak."""
+    return "".join(random.Random(length).choices(letters, k=length))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        SECRET,
+        json.dumps(SECRET),
+        quote(SECRET),
+        re.sub("%..", lambda escape: escape[0].lower(), quote(SECRET, safe="")),
+        SECRET.encode().hex(),
+        SECRET.encode().hex().upper(),
+        SECRET.encode().hex(":"),
+        base64.b64encode(SECRET.encode()).decode(),
+        base64.urlsafe_b64encode(SECRET.encode()).decode(),
+        repr(SECRET.encode()),
+    ],
+)
+def test_a_known_value_is_found_in_every_form(form: str) -> None:
+    redacted = REDACTOR.redact(f"before {form} after")
+    assert MARK in redacted
+    assert redacted.startswith("before ") and redacted.endswith(" after")
+    assert form[4:-4] not in redacted
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "Authorization: Basic ", "user:"])
+def test_base64_is_found_wherever_in_the_encoded_text_the_value_stands(before: str) -> None:
+    encoded = base64.b64encode(f"{before}{SECRET}{before}".encode()).decode()
+    redacted = REDACTOR.redact(encoded)
+    assert MARK in redacted
+    left = encoded
+    for kept in redacted.split(MARK):
+        left = left.replace(kept, "", 1)
+    assert len(left) >= len(SECRET) * 8 // 6 - 2
+
+
+@pytest.mark.parametrize("gap", ["\n", "\r\n", "\n    ", "\x1b[31m", "\\n"])
+def test_a_known_value_is_found_across_broken_and_coloured_lines(gap: str) -> None:
+    encoded = base64.b64encode(SECRET.encode() * 3).decode()
+    for whole in (SECRET, encoded):
+        assert MARK in REDACTOR.redact(f"x {whole[:9]}{gap}{whole[9:]} y")
+
+
+def test_a_value_with_quotes_and_line_breaks_is_found_in_json() -> None:
+    value = 'pa"ss\nwo\\rd\u00e4 7'
+    redactor = Redactor({"DB_PASSWORD": value})
+    for text in (value, json.dumps({"a": value}), json.dumps({"a": value}, ensure_ascii=False), repr([value])):
+        assert "[redacted:DB_PASSWORD]" in redactor.redact(text), text
+
+
+def test_the_longer_of_two_values_wins() -> None:
+    redactor = Redactor({"A_KEY": "abcdefgh12", "B_KEY": "abcdefgh12345678"})
+    assert redactor.redact("abcdefgh12345678 abcdefgh12") == "[redacted:B_KEY] [redacted:A_KEY]"
+
+
+def test_values_too_short_to_be_told_from_words_are_left_alone() -> None:
+    assert Redactor({"A_KEY": "true", "B_KEY": "abc1234"}).redact("true abc1234") == "true abc1234"
+
+
+TOKENS = {
+    "aws-access-key": "AKIA" + chance(16, "ABCDEFGHJKLMNPQRSTUVWXYZ234567"),
+    "github-token": "ghp_" + chance(36),
+    "gitlab-token": "glpat-" + chance(20),
+    "slack-token": "xoxb-" + "1234567890-" + chance(24),
+    "npm-token": "npm_" + chance(36),
+    "pypi-token": "pypi-AgEIcHlwaS5vcmc" + chance(80),
+    "anthropic-key": "sk-ant-" + "api03-" + chance(95),
+    "openai-key": "sk-proj-" + chance(60),
+    "google-key": "AIza" + chance(35),
+    "stripe-key": "sk_live_" + chance(24),
+    "jwt": "eyJ" + chance(30) + ".eyJ" + chance(60) + "." + chance(43),
+    "private-key": "-----BEGIN RSA "
+    + "PRIVATE KEY-----\n"
+    + "\n".join([chance(64)] * 8)
+    + "\n-----END RSA PRIVATE KEY-----",
+}
+
+
+@pytest.mark.parametrize("kind", TOKENS)
+def test_tokens_are_known_by_the_marks_of_their_makers(kind: str) -> None:
+    assert PATTERNS.redact(f"export TOKEN={TOKENS[kind]}\nnext") == f"export TOKEN=[redacted:{kind}]\nnext"
+
+
+def test_only_the_secret_part_of_headers_and_urls_is_taken_out() -> None:
+    told = f'curl -H "Authorization: Bearer {chance(40)}" https://me:{"7" + chance(13)}@host.example/path'
+    assert PATTERNS.redact(told) == (
+        'curl -H "Authorization: Bearer [redacted:authorization]" https://me:[redacted:url-password]@host.example/path'
+    )
+
+
+def test_a_private_key_that_was_cut_off_is_taken_out_too() -> None:
+    assert PATTERNS.redact(TOKENS["private-key"][:300]) == "[redacted:private-key]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sk-test sk-1234567890 ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "AKIAIOSFODNN7EXAMPLE",
+        "Authorization: Bearer YOUR_ACCESS_TOKEN_HERE",
+        "https://user:password@host/ postgres://postgres:postgres@localhost https://$USER:${PASS}@host",
+        "da39a3ee5e6b4b0d3255bfef95601890afd80709 123e4567-e89b-12d3-a456-426614174000",
+        "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
+        base64.b64encode(random.Random(1).randbytes(20_000)).decode(),
+        "task-disk-risk-" + "a" * 48,
+    ],
+)
+def test_samples_ids_and_images_are_no_tokens(text: str) -> None:
+    assert PATTERNS.redact(text) == text
+
+
+def test_hardly_anything_in_a_large_body_of_ordinary_code_is_taken_for_a_token() -> None:
+    files = sorted(path for path in Path(sysconfig.get_path("purelib")).rglob("*.py") if path.is_file())[::25]
+    texts = [path.read_text(encoding="utf-8", errors="replace") for path in files]
+    touched = [str(path) for path, text in zip(files, texts, strict=True) if PATTERNS.redact(text) != text]
+    assert sum(map(len, texts)) > 1_000_000
+    assert len(touched) <= 1 + sum(map(len, texts)) // 5_000_000, touched
+
+
+ODD = st.text() | st.lists(
+    st.sampled_from([SECRET, *TOKENS.values(), "://a:", "@b", "-----BEGIN", "\n", " ", "sk-", "x"])
+).map("".join)
+
+
+@given(ODD)
+def test_redacting_again_changes_nothing_and_nothing_is_raised(text: str) -> None:
+    once = REDACTOR.redact(text)
+    assert REDACTOR.redact(once) == once
+    assert SECRET not in once
+    assert text == once or is_marked(once)
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=())))
+def test_halves_of_characters_are_no_trouble(text: str) -> None:
+    assert REDACTOR.redact(text) == PATTERNS.redact(text)
+
+
+def test_patterns_of_the_users_own_are_looked_for_too() -> None:
+    redactor = Redactor(patterns=(r"corp-\d{6}",))
+    assert redactor.redact("see corp-123456.") == "see [redacted:own-pattern]."
+
+
+def test_what_a_model_says_loses_known_values_and_keeps_tokens_that_it_made_up() -> None:
+    said = f"{TOKENS['github-token']} {SECRET}"
+    assert REDACTOR.hide(said) == f"{TOKENS['github-token']} {MARK}"
