@@ -56,6 +56,8 @@ def task_text(state: RunState, task: TaskState, read_blob: ReadBlob) -> Iterator
     yield f"{spec.id}  {task.status}  {strip_controls(spec.title)}"
     yield f"  {strip_controls(spec.outcome)}"
     yield from (f"  - {strip_controls(point)}" for point in spec.acceptance)
+    if spec.grants:
+        yield f"  may change tests and configuration: {strip_controls(', '.join(spec.grants))}"
     if task.reason:
         yield f"  ended: {strip_controls(task.reason)}"
     for attempt in task.attempts:
@@ -79,6 +81,7 @@ def _attempt_lines(task: TaskState, number: int) -> Iterator[str]:
         if given.number == number:
             yield f"  verdict: {given.verdict.kind}"
             yield from (f"    {strip_controls(reason)}" for reason in given.verdict.reasons)
+            yield from (f"    flagged: {strip_controls(flag)}" for flag in given.verdict.flags)
             yield from (f"    {vote.lens} ({vote.model}): {vote.decision}" for vote in given.verdict.votes)
 
 
