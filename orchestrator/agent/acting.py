@@ -80,6 +80,7 @@ class Actor:
                 ok=shown.is_ok,
                 observation=await self._ledger.keep(shown.text),
                 seconds=round(monotonic() - begun, 3),
+                stray_packets=shown.stray_packets,
             )
         if veto is None:
             await self._points.after_tool(number, index, call, shown)

@@ -28,11 +28,15 @@ Word = Annotated[str, AfterValidator(_word)]
 
 @dataclass(frozen=True)
 class ToolResult:
-    """What the model is told. A result with `final` set ends the session with that value."""
+    """What the model is told. A result with `final` set ends the session with that value.
+
+    `stray_packets` counts what a command tried to send and had no way out for.
+    """
 
     text: str
     is_ok: bool = True
     final: object = None
+    stray_packets: int = 0
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,8 @@ def shell_tool(
         )
         result = await run_command(workspace, command)
         output = await to_thread.run_sync(read_ends, result.log)
-        return ToolResult(f"{_ending(result)}\n{output}".rstrip(), is_ok=result.is_success)
+        text = f"{_ending(result)}\n{output}".rstrip()
+        return ToolResult(text, is_ok=result.is_success, stray_packets=result.stray_packets)
 
     place = "the repository and /tmp" if is_writing else "/tmp"
     return Tool(

@@ -235,7 +235,10 @@ class ToolCalled(Intent):
 
 
 class ToolReturned(Done):
-    """What the tool returned to the model; `ok` is false for refusals and failures."""
+    """What the tool returned to the model; `ok` is false for refusals and failures.
+
+    `stray_packets` counts what a command tried to send and had no way out for; old journals do not tell.
+    """
 
     kind: Literal["tool.returned"] = "tool.returned"
     v: Literal[1] = 1
@@ -246,6 +249,7 @@ class ToolReturned(Done):
     ok: bool
     observation: Text
     seconds: float
+    stray_packets: int = 0
 
 
 class SnapshotTaking(Intent):
