@@ -54,7 +54,7 @@ def evidence(state: RunState) -> str:
 
 
 def beyond_the_walls(state: RunState) -> str:
-    """How often agents tried to get past the sandbox, if any did: a reviewer may want to read their work more closely."""
+    """How often agents tried to get past the sandbox, if any did: their work may deserve a closer look."""
     counts = Counter((one.task, one.kind) for one in state.oversteps)
     lines = [f"`{task or '?'}`: {kind}, {count} times" for (task, kind), count in counts.items()]
     more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []

@@ -19,8 +19,8 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
     """The outcome of a run, or how far it has come.
 
     `exit` is the exit code; `gate.new_failures` and `gate.missing_tests` are of what landed, so both are empty unless
-    something is badly wrong; `gate.rejected_union` is what everything together would have broken. `attempted` lists what
-    agents tried beyond their walls, by their words or by what refused it.
+    something is badly wrong; `gate.rejected_union` is what everything together would have broken.
+    `attempted` lists what agents tried beyond their walls, by their words or by what refused it.
     """
     run = state.run
     return {
