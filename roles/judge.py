@@ -41,7 +41,7 @@ class ModelJudge:
             "acceptance": bullets(brief.task.acceptance, "- the outcome holds"),
             "non_goals": "; ".join(brief.task.non_goals) or "everything the outcome does not need",
             "checks": check_lines(brief.checks),
-            "notes": bullets(brief.notes),
+            "notes": fence("notes", bullets(brief.notes)),
             "diff": fence("diff", brief.diff),
         }
         session = SessionId(f"review:{brief.task.id}@{brief.number}")

@@ -89,6 +89,7 @@ def _first(prompts: PromptSource, brief: WorkBrief) -> str:
         outcome=task.outcome,
         acceptance=bullets(task.acceptance, "- the outcome holds"),
         paths=", ".join(task.paths) or "whatever the outcome needs",
+        grants=", ".join(task.grants) or "none",
         non_goals="; ".join(task.non_goals) or "everything the outcome does not need",
         decisions="; ".join(task.decisions) or "only what the outcome leaves open",
         checks="; ".join(f"`{check}`" for check in task.checks) or "none of its own",

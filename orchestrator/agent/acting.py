@@ -88,6 +88,7 @@ class Actor:
                 observation=await self._ledger.keep(shown.text),
                 seconds=round(monotonic() - begun, 3),
                 network=shown.network,
+                stray_packets=shown.stray_packets,
             )
         if veto is None:
             await self._points.after_tool(number, index, call, shown)

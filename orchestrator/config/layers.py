@@ -1,16 +1,19 @@
 """Layers of configuration: defaults < user < project < environment < flags, and where each value came from."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pathspec import GitIgnoreSpec
 from pydantic import ValidationError
 
 from orchestrator.config.model import Config
 from orchestrator.config.toml import describe, dotted, line_of, read_toml
 from orchestrator.config.values import nest, parse_value
+from orchestrator.domain.credentials import SECRET_FILES
 from orchestrator.errors import UsageProblem
 
 PROJECT_FILE = "orchestrate.toml"
@@ -18,6 +21,7 @@ _PREFIX = "ORCHESTRATE__"
 _PROJECT_MAY_NOT = (
     ("hands",),
     ("state",),
+    ("approval",),
     ("budget",),
     ("prices",),
     ("retry",),
@@ -32,7 +36,8 @@ _PROJECT_MAY_NOT = (
     ("roles", "worker", "variants"),
 )
 _TIER = ("roles", "*", "tier")
-_PROJECT_NEVER = (("notify",), ("pr", "push"))
+_SHARE = ("env", "share")
+_PROJECT_NEVER = (("notify",), ("pr", "push"), ("hands", "without_sandbox"))
 """What acts on this machine as the user, or in the user's name: no trust in a repository extends to that."""
 _ADD_UP = "hooks"
 """The one list of which a later layer does not replace the earlier ones': nobody's hooks can be switched off by it."""
@@ -96,6 +101,7 @@ def load(
         if not trust_project:
             _refuse_project_keys(project)
             _refuse_higher_tiers(project, layers)
+            _refuse_shared_secrets(project)
         layers.append(project)
     layers.append(Layer("environment", _environment_values(environ)))
     layers.append(Layer("flag", flags or {}))
@@ -200,6 +206,27 @@ def _refuse_higher_tiers(project: Layer, below: Sequence[Layer]) -> None:
                 f"{project.path}:{line_of(project.source, key)}: {dotted(key)} may only be lowered by the repository "
                 f"being worked on; put it into {user_path()} or start with --trust-project if you trust this repository"
             )
+
+
+def _refuse_shared_secrets(project: Layer) -> None:
+    """A project may have tools and caches of the user's checkout shared, and not what usually holds secrets."""
+    patterns = next((value for key, value in leaves(project.values) if key == _SHARE), ())
+    for pattern in patterns if isinstance(patterns, list) else ():
+        found = _matched(pattern) if isinstance(pattern, str) else None
+        if found:
+            raise UsageProblem(
+                f"{project.path}:{line_of(project.source, _SHARE)}: {dotted(_SHARE)} may not share {found} "
+                f"({pattern!r}) because the repository being worked on asks for it; put it into {user_path()} or "
+                f"start with --trust-project if you trust this repository"
+            )
+
+
+def _matched(pattern: str) -> str | None:
+    """A file that a pattern shares although it usually holds secrets."""
+    try:
+        return next(GitIgnoreSpec.from_lines([pattern]).match_files(SECRET_FILES), None)
+    except (ValueError, re.error):
+        return None  # no pattern at all: whoever uses it says so
 
 
 def _refuse_acts(layer: Layer) -> None:

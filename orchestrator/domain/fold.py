@@ -10,6 +10,7 @@ from orchestrator.domain.event import landing, migration, outside, people, run, 
 from orchestrator.domain.event.base import Done, Event, Intent, Recorded, effect_name
 from orchestrator.domain.lifecycle import FILE_MOVES, TASK_MOVES, move
 from orchestrator.domain.migration import FileRecord, FileStatus
+from orchestrator.domain.overstep import MOST, oversteps
 from orchestrator.domain.state import RunState, SessionState, TaskState, unit_task
 from orchestrator.domain.task import TaskStatus
 
@@ -250,6 +251,15 @@ def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) 
     if event.task is not None:
         model = asked.model if isinstance(asked, work.ModelCalled) else state.sessions[event.session].model
         state.answers[f"{event.role} {event.task} {model}"] += 1
+
+
+@_apply.register
+def _(event: work.ToolReturned, state: RunState) -> None:
+    called, session = state.open_intents.get(event.key), state.sessions.get(event.session)
+    if not isinstance(called, work.ToolCalled) or len(state.oversteps) >= MOST:
+        return
+    repository = state.started.repository if state.started else ""
+    state.oversteps += oversteps(called, event, session.attempt if session else 0, repository)
 
 
 @_apply.register

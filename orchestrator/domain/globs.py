@@ -5,11 +5,15 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 
 _WILD = re.compile(r"[*?\[]")
+_RANGE = re.compile(r"(.)-(.)")
+_SET = re.compile(r"\[!?\^?(\]?[^\]]*)\]")
 
 
 def is_glob(text: str) -> bool:
-    """Whether a text is a glob that names files: no negation, no comment, no escape."""
-    return bool(text.strip()) and text[0] not in "!#" and not set(text) & {"\\", "\0", "\n"}
+    """Whether a text is a glob that names files: no negation, no comment, no escape, no range that runs backwards."""
+    if not text.strip() or text[0] in "!#" or set(text) & {"\\", "\0", "\n"}:
+        return False
+    return all(first <= last for inside in _SET.findall(text) for first, last in _RANGE.findall(inside))
 
 
 def overlap(left: str, right: str) -> bool:

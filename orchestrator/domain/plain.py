@@ -3,16 +3,32 @@
 import re
 import unicodedata
 
-_MENTION = re.compile(r"(?<![\w/])([@#])(?=[\w-])")
-_KEYWORD = re.compile(r"\b(clos|fix|resolv)(e|es|ed)\b(?=:?\s+\S*#)", re.IGNORECASE)
+_MENTION = re.compile(r"(?<![A-Za-z0-9/])(?:[@#](?=[\w-])|!(?=\d))")
+_KEYWORD = re.compile(
+    r"\b(?:clos|fix|resolv|implement)(?:e[sd]?|s|ing)?\b(?=:?\s+(?:issues?:?\s+)?(?:[\w./-]*[#!]\d|GH-\d|https?://))",
+    re.IGNORECASE,
+)
+_TICKET = re.compile(r"\b(GH)-(?=\d)")
+_ENTITY = re.compile(r"&(?=#|\w+;)")
 
 
 def inert(text: str, limit: int = 2_000) -> str:
     """Markdown text that mentions nobody, closes nothing, loads nothing and holds no control characters."""
     text = strip_controls(text)[:limit]
-    text = text.replace("![", "!\\[").replace("<", "&lt;")
-    text = _KEYWORD.sub(lambda word: f"{word[1]}\u200b{word[2]}", text)
-    return _MENTION.sub("\\1\u200b", text)
+    text = _ENTITY.sub("&amp;", text).replace("![", "!\\[").replace("<", "&lt;")
+    return _without_calls(text)
+
+
+def inert_title(text: str, limit: int = 200) -> str:
+    """One line for the title of a pull request or the subject of a commit, which are no Markdown but are searched for
+    mentions and for words that close issues.
+    """
+    return _without_calls(one_line(text, limit))
+
+
+def _without_calls(text: str) -> str:
+    text = _KEYWORD.sub(lambda word: f"{word[0][:2]}\u200b{word[0][2:]}", text)
+    return _MENTION.sub("\\g<0>\u200b", _TICKET.sub("\\1\u200b-", text))
 
 
 def one_line(text: str, limit: int = 2_000) -> str:

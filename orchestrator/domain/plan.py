@@ -1,5 +1,6 @@
 """Plans and the rules they must obey. A refused plan goes back to its planner as text."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -14,6 +15,8 @@ from orchestrator.domain.globs import is_glob, overlap
 from orchestrator.domain.ids import KEY
 from orchestrator.domain.price import dollars
 from orchestrator.domain.task import TaskDraft
+
+_NAMES_SOMETHING = re.compile(r"[^\W_]")
 
 
 class PlanLimits(Frozen):
@@ -51,6 +54,7 @@ def check_plan(plan: Plan, limits: PlanLimits, taken: Sequence[str] = ()) -> tup
         *_count_problems(plan, limits),
         *_key_problems(plan, taken),
         *_draft_problems(plan, limits),
+        *_grant_problems(plan),
         *_dependency_problems(plan, taken),
         *_ownership_problems(plan),
         *_budget_problems(plan, limits),
@@ -95,6 +99,15 @@ def _draft_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
         elif draft.variant is not None and draft.variant not in limits.variants:
             known = ", ".join(limits.variants) or "none are configured"
             yield f"task {draft.key!r} asks for worker variant {draft.variant!r}; known: {known}"
+
+
+def _grant_problems(plan: Plan) -> Iterator[str]:
+    for draft in plan.tasks:
+        for glob in draft.grants:
+            if not is_glob(glob) or not _NAMES_SOMETHING.search(glob):
+                yield f"task {draft.key!r} grants {glob!r}: name the files, or a directory of them"
+        if draft.kind == "branch" and draft.grants:
+            yield f"task {draft.key!r} is a branch, and `grants` are for leaves: leave them to its own planner"
 
 
 def _dependency_problems(plan: Plan, taken: Sequence[str]) -> Iterator[str]:

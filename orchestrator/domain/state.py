@@ -22,6 +22,7 @@ from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, Verdict
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, UnitId
 from orchestrator.domain.migration import FileRecord
+from orchestrator.domain.overstep import Overstep
 from orchestrator.domain.task import Task, TaskStatus
 from orchestrator.domain.usage import Usage
 
@@ -169,6 +170,8 @@ class RunState:
     """Replies and failures by `ROLE TASK MODEL`, with the model as asked."""
     pauses: dict[str, datetime] = field(default_factory=dict)
     """Until when providers asked not to be called, by quota pool."""
+    oversteps: list[Overstep] = field(default_factory=list)
+    """What agents tried beyond their walls, in order; of very many the first."""
     notified: dict[str, int] = field(default_factory=dict)
     """Channel → the last event that needs no notification on it any more."""
 

@@ -24,6 +24,10 @@ class TaskDraft(Frozen):
     depends_on: tuple[str, ...] = Field((), description="Keys, of this or earlier plans, that must have landed before.")
     decisions: tuple[str, ...] = Field((), description="Design questions that this task alone decides.")
     checks: tuple[str, ...] = Field((), description="For a leaf: commands that must exit 0 on the result.")
+    grants: tuple[str, ...] = Field(
+        (),
+        description="For a leaf: globs of existing tests and of test, build or CI settings that it must change.",
+    )
     variant: str | None = Field(None, description="For a leaf: a worker variant by name, or null for the usual worker.")
     budget_usd: float | None = Field(
         None, description="Most dollars it may cost with all below it; null: no own bound."
@@ -46,6 +50,8 @@ class Task(Frozen):
     depends_on: tuple[TaskId, ...] = ()
     decisions: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    grants: tuple[str, ...] = ()
+    """Globs of protected files that it may change: see `orchestrator.judge.protected`."""
     variant: str | None = None
     approval: str = ""
     """The question that must be answered with yes before the task begins; empty when it needs none."""

@@ -29,9 +29,14 @@ class LensVote(Frozen):
 
 
 class Verdict(Frozen):
-    """The judge's decision on one attempt; `receipts` are the keys of the receipts it rests on."""
+    """The judge's decision on one attempt; `receipts` are the keys of the receipts it rests on.
+
+    `flags` are what was noticed in the change and decided nothing: text aimed at reviewers, hidden characters, files
+    that the task did not name.
+    """
 
     kind: VerdictKind
     reasons: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
     receipts: tuple[str, ...] = ()
     votes: tuple[LensVote, ...] = ()

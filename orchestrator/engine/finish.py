@@ -1,7 +1,7 @@
 """The end of a run: the pull request, and the one event that says how it went."""
 
 from orchestrator.domain.event.run import Noticed, Outcome, PrOpened, PrOpening, RunEnded
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import inert_title
 from orchestrator.engine.approvals import ask, question
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.push import push_branch
@@ -44,7 +44,7 @@ async def open_pull_request(context: RunContext, title: str, body: str) -> None:
         opened = await context.forge.open(
             PullRequest(
                 run=run.run,
-                title=one_line(context.journal.redact(title), 200),
+                title=inert_title(context.journal.redact(title)),
                 body=context.journal.redact(body),
                 head=run.branch,
                 commit=head,

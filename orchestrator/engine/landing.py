@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from orchestrator.domain.ids import CommitId, TaskId, UnitId
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import inert_title
 from orchestrator.domain.state import unit_task
 from orchestrator.engine.context import RunContext
 from orchestrator.queue.compose import MergeComposer
@@ -24,4 +24,4 @@ async def land_tasks(context: RunContext, tasks: Sequence[TaskId]) -> Landing:
 
 def _message(context: RunContext, unit: UnitId) -> str:
     task = context.state.tasks[unit_task(unit)].spec
-    return f"{one_line(task.title, 200)}\n\nOrchestrate-Run: {context.state.run.run}\nOrchestrate-Task: {unit}\n"
+    return f"{inert_title(task.title)}\n\nOrchestrate-Run: {context.state.run.run}\nOrchestrate-Task: {unit}\n"

@@ -1,11 +1,14 @@
 """The words of a pull request: what landed, what did not and why, the evidence, the cost, how to check it again."""
 
+from collections import Counter
 from collections.abc import Iterable
 
 from orchestrator.domain.check import Receipt
 from orchestrator.domain.plain import code_span, inert, one_line
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.domain.task import TaskStatus
+
+_SHOWN = 20
 
 
 def goal_body(state: RunState, reason: str) -> str:
@@ -23,6 +26,7 @@ def goal_body(state: RunState, reason: str) -> str:
                 "Not landed", (f"`{task.spec.id}`: {task.status} – {inert(one_line(task.reason))}" for task in rest)
             ),
             evidence(state),
+            beyond_the_walls(state),
             cost(state),
         )
         if part
@@ -47,6 +51,14 @@ def evidence(state: RunState) -> str:
     for check, before in state.baseline_receipts().items():
         rows.append(f"| {_cell(before.command)} | {_counts(before)} | {_counts(after.get(check))} |")
     return "\n".join(("### Evidence", "", "| check | on the base | on this branch |", "|---|---|---|", *rows))
+
+
+def beyond_the_walls(state: RunState) -> str:
+    """How often agents tried to get past the sandbox, if any did: their work may deserve a closer look."""
+    counts = Counter((one.task, one.kind) for one in state.oversteps)
+    lines = [f"`{task or '?'}`: {kind}, {count} times" for (task, kind), count in counts.items()]
+    more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return _section("Tried beyond the walls, by words or by what refused it", [*lines[:_SHOWN], *more])
 
 
 def _cell(command: str) -> str:

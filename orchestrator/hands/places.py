@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from os.path import normpath
 from pathlib import Path
 
+from orchestrator.domain.credentials import PLACES
+
 SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 """Top-level directories that every sandbox has, as on the host: bound read-only, or the same symbolic links."""
 
@@ -12,15 +14,6 @@ STORES = (Path("/nix/store"), Path("/gnu/store"), Path("/home/linuxbrew/.linuxbr
 
 _NEVER_BELOW = tuple(Path(p) for p in ("/proc", "/sys", "/dev", "/run", "/var/run", "/boot", "/etc"))
 _NEVER_ITSELF = tuple(Path(p) for p in ("/", "/tmp", "/var", "/var/tmp", "/var/lib"))
-
-_CREDENTIALS = (
-    *(".ssh", ".aws", ".gnupg", ".config", ".kube", ".docker", ".azure", ".oci", ".password-store", ".terraform.d"),
-    *(".local/share/keyrings", ".mozilla", ".thunderbird", ".claude", ".codex", ".gemini"),
-    *(".netrc", ".git-credentials", ".gitconfig", ".npmrc", ".yarnrc.yml", ".pypirc", ".pgpass", ".my.cnf"),
-    *(".vault-token", ".cargo/credentials", ".cargo/credentials.toml", ".m2/settings.xml"),
-    *(".m2/settings-security.xml", ".gradle/gradle.properties", ".gem/credentials", ".composer/auth.json"),
-    *(".nuget/NuGet/NuGet.Config", ".bash_history", ".zsh_history", ".python_history"),
-)
 
 
 @dataclass(frozen=True)
@@ -57,7 +50,7 @@ class Surroundings:
     def credentials(self) -> tuple[Path, ...]:
         """Well-known places of credentials in the home directory, as written and resolved, existing or not."""
         homes = dict.fromkeys((self.home, self.home.resolve()))
-        return tuple(home / name for home in homes for name in _CREDENTIALS)
+        return tuple(home / name for home in homes for name in PLACES)
 
     def masked_in(self, directory: Path) -> tuple[Path, ...]:
         """The existing places of credentials below `directory`."""

@@ -29,7 +29,8 @@ class Evidence(Frozen):
 def decide(evidence: Evidence) -> Verdict:
     """The verdict, with reasons that a worker can act on."""
     kind, reasons = _decide(evidence)
-    return Verdict(kind=kind, reasons=reasons, receipts=evidence.receipts, votes=evidence.votes)
+    flags = tuple(finding.text for finding in evidence.findings if not finding.is_blocking)
+    return Verdict(kind=kind, reasons=reasons, flags=flags, receipts=evidence.receipts, votes=evidence.votes)
 
 
 def _decide(evidence: Evidence) -> tuple[VerdictKind, tuple[str, ...]]:

@@ -8,7 +8,7 @@ from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import Outcome
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
 from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import inert_title
 from orchestrator.engine.approvals import ask, question, radius
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.finish import end_run, open_pull_request
@@ -130,7 +130,7 @@ class MigrationRun:
             "Orchestrate-Run": self._context.state.run.run,
         }
         lines = "\n".join(f"{name}: {value}" for name, value in trailers.items())
-        return f"{one_line(self._recipe.title, 200)} ({len(units)} files)\n\n{lines}\n"
+        return f"{inert_title(self._recipe.title)} ({len(units)} files)\n\n{lines}\n"
 
     async def _mark_landed(self) -> None:
         landed = self._context.state.landed_units

@@ -55,7 +55,8 @@ class CommandResult(Frozen):
     `exit_code` is None unless it exited. `log` is a file on this host that holds the whole output, standard output
     and error in the order written; `output_bytes` is its size. `files` maps each variable of `Command.files` to the
     content that was written, for those that were. `detail` says in words why it did not start. `network` is what it
-    reached of the network, and what it was kept from, at a tier where something decides that.
+    reached of the network, and what it was kept from, at a tier where something decides that. `stray_packets` counts
+    packets that had no way out.
     """
 
     ending: Ending
@@ -66,6 +67,7 @@ class CommandResult(Frozen):
     files: dict[str, bytes] = Field(default_factory=dict)
     detail: str = ""
     network: tuple[NetworkDecision, ...] = ()
+    stray_packets: int = 0
 
     @property
     def is_success(self) -> bool:

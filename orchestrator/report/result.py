@@ -20,6 +20,7 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
 
     `exit` is the exit code; `gate.new_failures` and `gate.missing_tests` are of what landed, so both are empty unless
     something is badly wrong; `gate.rejected_union` is what everything together would have broken.
+    `attempted` lists what agents tried beyond their walls, by their words or by what refused it.
     """
     run = state.run
     return {
@@ -40,6 +41,7 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
         "test_runs": state.test_runs,
         "spent": _spent(state),
         "pr": state.pr.model_dump(include={"forge", "ref", "url"}) if state.pr else None,
+        "attempted": [one.model_dump(mode="json") for one in state.oversteps],
         "notices": [notice.text for notice in state.notices],
         "journal": str(journal),
     }

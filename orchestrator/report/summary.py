@@ -1,5 +1,6 @@
 """The last words of a run to a person: what landed, what did not and why, what it took, where to look."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from orchestrator.domain.migration import FileStatus
@@ -22,6 +23,7 @@ def summary(state: RunState, where: str = "") -> Iterator[str]:
     else:
         yield f"nothing landed; base {run.base[:12]} is untouched"
     yield from _migration(state) if run.mode == "migration" else _tasks(state)
+    yield from tried(state)
     yield _tests(state)
     price = f"{state.spent.price}{f', up to {state.at_risk.price} more at risk' if state.at_risk.calls else ''}"
     yield f"{state.test_runs} test runs, {state.spent.calls} model calls ({price}), {state.wall_s:.1f} s"
@@ -60,6 +62,19 @@ def _tasks(state: RunState) -> Iterator[str]:
         mark = "✓" if task.status == TaskStatus.MERGED else "✗" if task.status.is_terminal else "·"
         reason = f": {_line(task.reason)}" if task.reason else ""
         yield f"  {mark} {task.spec.id}  {task.status}{tries}{reason}"
+
+
+def tried(state: RunState) -> Iterator[str]:
+    """What agents tried beyond their walls, a line for each task; `show` has every try."""
+    by_task: dict[str, Counter[str]] = {}
+    for one in state.oversteps:
+        by_task.setdefault(one.task or "?", Counter())[one.kind] += 1
+    if by_task:
+        yield f"tried beyond its walls, which hold ({len(state.oversteps)}; see orchestrate show {state.run.run} TASK):"
+    for task, kinds in list(by_task.items())[:_SHOWN]:
+        yield f"  ! {task}: {', '.join(f'{count} × {kind}' for kind, count in kinds.items())}"
+    if len(by_task) > _SHOWN:
+        yield f"  … and {len(by_task) - _SHOWN} more tasks"
 
 
 def _line(text: str) -> str:

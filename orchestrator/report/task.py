@@ -44,6 +44,7 @@ def task_object(state: RunState, task: TaskState) -> dict[str, Any]:
         "schema": "orchestrate.task/1",
         "task": task.model_dump(mode="json"),
         "receipts": [receipt.model_dump(mode="json") for receipt in _receipts(state, task)],
+        "attempted": [one.model_dump(mode="json") for one in state.oversteps if one.task == task.spec.id],
         "spent": state.spent_by_task[task.spec.id].model_dump(mode="json")
         if task.spec.id in state.spent_by_task
         else None,
@@ -56,11 +57,14 @@ def task_text(state: RunState, task: TaskState, read_blob: ReadBlob) -> Iterator
     yield f"{spec.id}  {task.status}  {strip_controls(spec.title)}"
     yield f"  {strip_controls(spec.outcome)}"
     yield from (f"  - {strip_controls(point)}" for point in spec.acceptance)
+    if spec.grants:
+        yield f"  may change tests and configuration: {strip_controls(', '.join(spec.grants))}"
     if task.reason:
         yield f"  ended: {strip_controls(task.reason)}"
     for attempt in task.attempts:
         yield f"\nattempt {attempt.number} ({attempt.mode}) on {attempt.model}, base {attempt.base[:12]}"
         yield from _attempt_lines(task, attempt.number)
+        yield from _overstep_lines(state, task, attempt.number)
     for receipt in _receipts(state, task):
         yield ""
         yield from receipt_lines(receipt, read_blob)
@@ -79,7 +83,20 @@ def _attempt_lines(task: TaskState, number: int) -> Iterator[str]:
         if given.number == number:
             yield f"  verdict: {given.verdict.kind}"
             yield from (f"    {strip_controls(reason)}" for reason in given.verdict.reasons)
+            yield from (f"    flagged: {strip_controls(flag)}" for flag in given.verdict.flags)
             yield from (f"    {vote.lens} ({vote.model}): {vote.decision}" for vote in given.verdict.votes)
+
+
+def _overstep_lines(state: RunState, task: TaskState, number: int) -> Iterator[str]:
+    """What an attempt tried beyond its walls."""
+    for one in state.oversteps:
+        if one.task == task.spec.id and one.attempt == number:
+            yield f"  tried beyond its walls, {_BY[one.evidence]}: {one.kind}, turn {one.turn + 1}"
+            yield f"    {strip_controls(one.what)}"
+            yield f"    → {strip_controls(one.outcome)}"
+
+
+_BY = {"words": "by its words", "refusal": "and was refused", "kernel": "as the kernel counted"}
 
 
 def _receipts(state: RunState, task: TaskState) -> list[Receipt]:

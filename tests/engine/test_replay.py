@@ -161,7 +161,7 @@ async def test_where_the_recorded_order_cannot_be_kept_the_replay_ends_and_says_
         "        self.assertEqual(os.environ['WORD'], 'one')\n"
     )
     await bench.run(
-        plans("root", {"key": "a"}),
+        plans("root", {"key": "a", "grants": ["test_calc.py"]}),
         edits("a", "test_calc.py", "import unittest\n", f"import unittest\n\n{test}"),
         edits("a", "test_calc.py", "double(4), 8", "double(4), 8 if __import__('os').environ['WORD'] == 'one' else 0"),
         worker_ends("a"),

@@ -32,12 +32,14 @@ class ToolResult:
     """What the model is told. A result with `final` set ends the session with that value.
 
     `network` is for the journal: what the tool reached of it, and what it was kept from.
+    `stray_packets` counts what a command tried to send and had no way out for.
     """
 
     text: str
     is_ok: bool = True
     final: object = None
     network: tuple[NetworkDecision, ...] = ()
+    stray_packets: int = 0
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def shell_tool(
         result = await run_command(workspace, command)
         output = await to_thread.run_sync(read_ends, result.log)
         text = "\n".join((_ending(result), *_refused(result), output)).rstrip()
-        return ToolResult(text, is_ok=result.is_success, network=result.network)
+        return ToolResult(text, is_ok=result.is_success, network=result.network, stray_packets=result.stray_packets)
 
     place = "the repository and /tmp" if is_writing else "/tmp"
     return Tool(

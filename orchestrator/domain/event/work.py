@@ -242,6 +242,7 @@ class ToolReturned(Done):
     """What the tool returned to the model; `ok` is false for refusals and failures.
 
     `network` is what its command reached of the network, and what it was kept from.
+    `stray_packets` counts what a command tried to send and had no way out for; old journals do not tell.
     """
 
     kind: Literal["tool.returned"] = "tool.returned"
@@ -254,6 +255,7 @@ class ToolReturned(Done):
     observation: Text
     seconds: float
     network: tuple[NetworkDecision, ...] = ()
+    stray_packets: int = 0
 
 
 class SnapshotTaking(Intent):

@@ -1,12 +1,13 @@
 """Words of models and repositories, made inert."""
 
+import re
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.plain import code_span, inert, one_line, strip_controls
+from orchestrator.domain.plain import code_span, inert, inert_title, one_line, strip_controls
 
 
 @pytest.mark.parametrize(
@@ -16,6 +17,15 @@ from orchestrator.domain.plain import code_span, inert, one_line, strip_controls
         ("Closes #12 and fixes #13", "Closes #12"),
         ("resolves: #4", "resolves: #4"),
         ("![x](http://tracker.invalid/p.png)", "!["),
+        ("fix #7", "fix #7"),
+        ("Closes https://forge.invalid/o/r/issues/1", "Closes https"),
+        ("fixes GH-7", "GH-7"),
+        ("resolves other/repo#7", "resolves other"),
+        ("closes issue #7", "closes"),
+        ("_@everyone_", "@everyone"),
+        ("&#64;everyone and &commat;all", "&#64;"),
+        ("&commat;all", "&commat;"),
+        ("see !12", "!12"),
         ("<script>alert(1)</script>", "<script>"),
         ("red \x1b[31mtext", "\x1b"),
         ("right\u202eleft", "\u202e"),
@@ -36,6 +46,17 @@ def test_plain_words_stay_as_they_are() -> None:
 def test_no_control_or_formatting_character_survives(text: str) -> None:
     left = {unicodedata.category(char) for char in strip_controls(text) if char not in "\n\t"}
     assert not left & {"Cc", "Cf", "Cs"}
+
+
+@pytest.mark.parametrize("title", ["Fixes #1 for @everyone\nCloses #2", "close: o/r#3\x1b[2J", "implements GH-4\u202e"])
+def test_a_title_closes_nothing_and_calls_nobody(title: str) -> None:
+    made = inert_title(title)
+    assert not re.search(r"\b(close|closes|fixes|implements)\b", made, re.IGNORECASE)
+    assert not re.search(r"@everyone|#\d|GH-\d|[\x00-\x1f\u202e]", made.replace("o/r#3", ""))
+
+
+def test_an_ordinary_title_stays_as_it_is() -> None:
+    assert inert_title("Fix rounding (a@b.c) & close the file! 5 < 6") == "Fix rounding (a@b.c) & close the file! 5 < 6"
 
 
 @given(st.text())

@@ -1,0 +1,102 @@
+"""A shell's command line taken apart into simple commands: roughly, without running or expanding anything."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_TOKEN = re.compile(
+    r"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.|\|\|?|&&|(?<![<>])&(?!>)|;|\n|\$\(|`|[()]|[^'\"\\|&;\n$`()]+|.", re.DOTALL
+)
+_BETWEEN = frozenset({"|", "||", "&&", "&", ";", "\n", "$(", "`", "(", ")"})
+_INNER = re.compile(r"\$\(([^()]*)\)|`([^`]*)`")
+_DOCUMENT = re.compile(r"(?m)^([^\n]*)<<-?\s*[\"']?(\w+)[\"']?([^\n]*)\n(.*?)\n\s*\2\s*$", re.DOTALL)
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=(?:'[^']*'|\"[^\"]*\"|\S*)\s*")
+_WRAPPER = re.compile(
+    r"(?:time|nohup|exec|command|builtin|nice|setsid|xargs|then|do|else|if|while|until|!|\{)\s+|timeout\s+\S+\s+"
+)
+_ENV_OPTION = re.compile(r"(?:-[iv0]+|-u\s*\S+|--\S+)(?:\s+|$)")
+_PROGRAM = re.compile(r"[\"']?(?:[\w./~${}-]*/)?([\w.+-]+)[\"']?(.*)", re.DOTALL)
+_SHELL = re.compile(r"\s+(?:-\w+\s+)*-\w*c\s+('[^']*'|\"(?:[^\"\\]|\\.)*\")")
+_QUOTED = re.compile(r"\s*((?:-[\w-]+(?:=\S+)?\s+)*)('[^']*'|\"(?:[^\"\\]|\\.)*\"|\S+)")
+_SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh"})
+_SEEKERS = frozenset({"grep", "egrep", "fgrep", "rg", "ag", "ack", "sed", "awk"})
+_TALKERS = frozenset({"echo", "printf"})
+_DEEPEST = 4
+
+
+class Simple(NamedTuple):
+    """One program with what it is given. `reaches` is what of it can name files: no words to print or to find."""
+
+    program: str
+    rest: str
+    text: str
+    reaches: str
+
+
+def commands(line: str, depth: int = 0) -> Iterator[Simple]:
+    """The simple commands of a command line, those in substitutions and in `sh -c` too, in no exact order.
+
+    What a here-document puts into a file is text and no command.
+    """
+    for piece in _pieces(_DOCUMENT.sub(_document, line)):
+        yield from _simple(piece, depth)
+
+
+def _document(found: re.Match[str]) -> str:
+    """A here-document as part of the line it is given to, if that line runs it."""
+    first, _, more, body = found.groups()
+    is_text = re.match(r"\s*(?:cat|tee)\b", first) is not None
+    return f"{first}{more}" if is_text else f"{first}{more} '{body.replace(chr(39), chr(34))}'"
+
+
+def _pieces(line: str) -> Iterator[str]:
+    piece: list[str] = []
+    for token in _TOKEN.findall(line):
+        if token in _BETWEEN:
+            yield "".join(piece)
+            piece = []
+        else:
+            piece.append(token)
+            if token.startswith('"'):
+                yield from ("".join(inner) for inner in _INNER.findall(token))
+    yield "".join(piece)
+
+
+def _simple(piece: str, depth: int) -> Iterator[Simple]:
+    text = piece.strip()
+    rest = _unwrapped(text)
+    found = _PROGRAM.match(rest)
+    if found is None:
+        if text:
+            yield Simple("", "", text, text)
+        return
+    program, given = found[1], found[2]
+    if program == "env" and (inner := _env_command(given)):
+        yield from _simple(inner, depth)
+        return
+    if program in _SHELLS and depth < _DEEPEST and (script := _SHELL.search(given)):
+        yield from commands(script[1][1:-1], depth + 1)
+    yield Simple(program, given, text, _reaches(program, given))
+
+
+def _unwrapped(text: str) -> str:
+    while found := _ASSIGNMENT.match(text) or _WRAPPER.match(text):
+        text = text[found.end() :]
+    return text
+
+
+def _env_command(given: str) -> str:
+    """What `env` is to run; empty if it only prints."""
+    given = given.strip()
+    while found := _ENV_OPTION.match(given) or _ASSIGNMENT.match(given):
+        given = given[found.end() :]
+    return "" if given.startswith((">", "<", "2>")) else given
+
+
+def _reaches(program: str, given: str) -> str:
+    if program in _TALKERS:
+        start = given.find(">")
+        return given[start:] if start >= 0 else ""
+    if program in _SEEKERS and (found := _QUOTED.match(given)):
+        return given[found.end() :]
+    return f"{program} {given}"

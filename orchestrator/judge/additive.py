@@ -1,0 +1,114 @@
+"""Whether a Python test file only gained tests: all that the base's file says still stands in it, in the same order."""
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from orchestrator.judge.syntax import parse
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Body = Sequence[ast.stmt]
+_SPECIAL = frozenset({"pytestmark", "pytest_plugins", "collect_ignore", "collect_ignore_glob", "load_tests"})
+_SETS_UP = ("pytest_", "setup", "teardown", "set_up", "tear_down", "asyncsetup", "asyncteardown")
+_LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.UnaryOp, ast.USub, ast.Load)
+
+
+def lost_or_altered(before: bytes, after: bytes) -> str:
+    """What keeps a change from being an addition of tests and nothing else, in a few words; empty if nothing does.
+
+    Added are imports, functions, classes, methods of classes, and names for plain values. What runs around every test,
+    such as a set-up or a fixture that is used by itself, changes the tests that were there.
+    """
+    old, new = parse(before), parse(after)
+    if old is None or new is None:
+        return "it cannot be read as Python, so nobody can tell what became of its tests"
+    return next(_problems(old.body, new.body), "")
+
+
+def _problems(old: _Body, new: _Body) -> Iterator[str]:
+    bound = {name for statement in old for name in _names(statement)}
+    wanted = list(old)
+    for statement in new:
+        if wanted and _continues(wanted[0], statement):
+            yield from _inside(wanted.pop(0), statement)
+        elif wanted and _is_docstring(wanted[0]) and _is_docstring(statement):
+            wanted.pop(0)
+        elif problem := _objection(statement, bound):
+            yield problem
+    if wanted:
+        yield f"line {wanted[0].lineno} of the base ({_first_line(wanted[0])}) is gone or altered"
+
+
+def _continues(old: ast.stmt, new: ast.stmt) -> bool:
+    """Whether a statement is the base's, or the base's class or import with more in it."""
+    match old, new:
+        case ast.ClassDef(), ast.ClassDef():
+            return _head(old) == _head(new)
+        case ast.ImportFrom(), ast.ImportFrom():
+            known = {ast.dump(name) for name in new.names}
+            is_same = (old.module, old.level) == (new.module, new.level)
+            return is_same and all(ast.dump(name) in known for name in old.names)
+    return ast.dump(old) == ast.dump(new)
+
+
+def _inside(old: ast.stmt, new: ast.stmt) -> Iterator[str]:
+    if isinstance(old, ast.ClassDef) and isinstance(new, ast.ClassDef):
+        yield from _problems(old.body, new.body)
+
+
+def _head(node: ast.ClassDef) -> list[str]:
+    parts = (*node.bases, *node.keywords, *node.decorator_list)
+    return [node.name, *map(ast.dump, parts)]
+
+
+def _objection(statement: ast.stmt, bound: set[str]) -> str:
+    """Why a statement that the base does not have is more than one more test."""
+    names = _names(statement)
+    if taken := next((name for name in names if name in bound), ""):
+        return f"line {statement.lineno} binds {taken} anew"
+    if special := next(filter(_is_special, names), ""):
+        return f"line {statement.lineno} adds {special}, which the tests of the base run under"
+    match statement:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() if _is_used_by_itself(statement):
+            return f"line {statement.lineno} adds a fixture that every test uses"
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Import() | ast.ImportFrom() | ast.Pass():
+            return ""
+        case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value) if names and _is_literal(value):
+            return ""
+    return "" if _is_docstring(statement) else f"line {statement.lineno} ({_first_line(statement)}) runs on import"
+
+
+def _names(statement: ast.stmt) -> tuple[str, ...]:
+    match statement:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return (name,)
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            return tuple((alias.asname or alias.name).partition(".")[0] for alias in aliases)
+        case ast.Assign(targets=targets) if all(isinstance(target, ast.Name) for target in targets):
+            return tuple(target.id for target in targets if isinstance(target, ast.Name))
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return (name,)
+    return ()
+
+
+def _is_special(name: str) -> bool:
+    return name in _SPECIAL or name == "*" or name.lower().startswith(_SETS_UP) or name.startswith("__")
+
+
+def _is_used_by_itself(function: _Function) -> bool:
+    return any(
+        isinstance(part, ast.keyword) and part.arg == "autouse"
+        for decorator in function.decorator_list
+        for part in ast.walk(decorator)
+    )
+
+
+def _is_literal(value: ast.expr) -> bool:
+    return all(isinstance(part, _LITERALS) for part in ast.walk(value))
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _first_line(statement: ast.stmt) -> str:
+    return ast.unparse(statement).splitlines()[0][:80]

@@ -1,0 +1,34 @@
+"""A file that a candidate changed, with what it held before and holds now."""
+
+from dataclasses import dataclass
+
+LINK = "120000"
+
+
+@dataclass(frozen=True)
+class ChangedFile:
+    """A path that differs from the base; a content is None where the path does not exist, or is too large to look at.
+
+    `old_mode` and `new_mode` are git's, None where the path does not exist.
+    """
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    old_mode: str | None
+    new_mode: str | None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the base does not have it."""
+        return self.old_mode is None
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the candidate does not have it any more."""
+        return self.new_mode is None
+
+    @property
+    def is_python(self) -> bool:
+        """Whether Python runs it, and it can be read as its source."""
+        return self.path.endswith((".py", ".pyi")) and LINK not in {self.old_mode, self.new_mode}

@@ -1,0 +1,76 @@
+"""What a path is to a test run: a test, what configures or starts the run, or a module that would stand in its way."""
+
+import sys
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+from pathspec import GitIgnoreSpec
+
+
+class Place(StrEnum):
+    """Why a path is protected; the value is how a reason names it."""
+
+    TESTS = "a test of the base"
+    CONFIGURATION = "what configures tests, builds or CI"
+    STARTER = "what Python runs whenever it starts"
+    SHADOW = "a module that would stand in place of one that the test run imports"
+
+
+_TESTS = GitIgnoreSpec.from_lines(
+    (
+        *("test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**", "spec/**", "**/spec/**"),
+        *("test_*.py", "*_test.py", "*_test.go", "*.test.*", "*.spec.*", "*_spec.rb", "*Test.java", "*Tests.java"),
+    )
+)
+_CONFIGURATION = GitIgnoreSpec.from_lines(
+    (
+        *("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "tox.toml"),
+        *(".coveragerc", "noxfile.py", "Makefile", "makefile", "GNUmakefile", ".mocharc*", "karma.conf.*"),
+        *("jest.config.*", "vitest.config.*", "playwright.config.*", ".taprc", "phpunit.xml*"),
+        *("/.github/**", "/.gitlab-ci.yml", "/.gitlab/**", "/.circleci/**", "/.ci/**", "/.travis.yml", "/Jenkinsfile"),
+        *("/azure-pipelines.yml", "/.pre-commit-config.yaml", ".gitattributes", ".gitmodules"),
+        *("*.lock", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "go.sum", ".npmrc", "pip.conf"),
+    )
+)
+_STARTERS = GitIgnoreSpec.from_lines(
+    ("sitecustomize.py", "usercustomize.py", "*.pth", "sitecustomize", "usercustomize")
+)
+_RUNNERS = frozenset(
+    {"pytest", "_pytest", "pluggy", "iniconfig", "unittest", "nose", "nose2", "coverage", "xdist", "tox", "nox"}
+    | {"packaging", "exceptiongroup", "py", "pip", "setuptools", "pkg_resources"}
+)
+_STANDARD = frozenset(sys.stdlib_module_names) - {"test", "this", "antigravity"}
+_COMPILED = ("so", "pyd", "pyc")
+_ROOTS = frozenset({"", "src", "lib"})
+
+
+def place_of(path: str) -> Place | None:
+    """Which protection a path is under; None for ordinary code.
+
+    A path that is configuration wherever it lies stays that among tests.
+    """
+    if _STARTERS.match_file(path):
+        return Place.STARTER
+    if _CONFIGURATION.match_file(path):
+        return Place.CONFIGURATION
+    if _is_shadow(PurePosixPath(path)):
+        return Place.SHADOW
+    return Place.TESTS if _TESTS.match_file(path) else None
+
+
+def is_test(path: str) -> bool:
+    """Whether a path lies among tests, or is named like one."""
+    return _TESTS.match_file(path) or PurePosixPath(path).name == "conftest.py"
+
+
+def _is_shadow(path: PurePosixPath) -> bool:
+    """Whether `import NAME` would find this instead of the runner's or Python's own module."""
+    is_package = path.stem == "__init__"
+    found = path.parent if is_package else path
+    module, _, suffix = found.name.partition(".")
+    if not is_package and suffix not in {"", "py"} and not suffix.endswith(_COMPILED):
+        return False
+    folder = "" if found.parent == PurePosixPath(".") else str(found.parent)
+    if folder in _ROOTS:
+        return module in _RUNNERS or module in _STANDARD
+    return module in _RUNNERS and _TESTS.match_file(f"{folder}/x")

@@ -1,0 +1,9 @@
+from prices import largest
+
+
+def test_largest():
+    assert largest([1, 3, 2]) == 3
+
+
+def test_largest_of_one():
+    assert largest([7]) == 7

@@ -1,0 +1,139 @@
+"""Changes that make tests say what is not so: each is a folder in tests/scenarios/verdicts, judged in a real run.
+
+`base` is the project, `NAME/change` what a worker writes over it, `NAME/expected.json` what becomes of that.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.app.verbs import Ended
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.task import TaskStatus
+from orchestrator.llm.script import ScriptedReply
+from tests.running.goals import Bench
+from tests.running.projects import git
+from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
+
+pytestmark = [
+    *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("verdicts")),
+    *(pytest.mark.attack(number) for number in (36, 37, 38)),
+]
+
+SCENARIOS = Path(__file__).parent.parent / "scenarios" / "verdicts"
+PYTEST = f"{sys.executable} -m pytest -q -p no:cacheprovider"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One folder."""
+
+    name: str
+    expected: dict[str, Any]
+
+    @property
+    def task(self) -> str:
+        """As a key in a plan."""
+        return self.name.replace("_", "-")
+
+    @property
+    def change(self) -> Path:
+        """What is laid over the base."""
+        return SCENARIOS / self.name / "change"
+
+    def plan(self) -> dict[str, object]:
+        """Its task, which is done when all tests pass."""
+        return {"key": self.task, "checks": [PYTEST], "grants": self.expected["grants"]}
+
+    def play(self) -> list[ScriptedReply]:
+        """A worker that makes the change."""
+        files = sorted(path for path in self.change.rglob("*") if path.is_file())
+        made = [writes(self.task, str(path.relative_to(self.change)), path.read_text()) for path in files]
+        gone = [uses("worker", self.task, "shell", command=f"rm {path}") for path in self.expected["deletes"]]
+        return [*made, *gone, worker_ends(self.task)]
+
+
+def cases() -> list[Case]:
+    found = sorted(SCENARIOS.glob("*/expected.json"))
+    return [Case(file.parent.name, json.loads(file.read_text())) for file in found]
+
+
+CASES = cases()
+HONEST = [case for case in CASES if case.expected["verdict"] == "merge"]
+OTHERS = [case for case in CASES if case.expected["verdict"] == "red"]
+
+
+def by_name(case: Case) -> str:
+    return case.name
+
+
+def bench(place: Path) -> Bench:
+    project = place / "repo"
+    shutil.copytree(SCENARIOS / "base", project)
+    git(project, "init", "-q", "-b", "main")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "base")
+    return Bench(place, project)
+
+
+FLAGS: dict[str, Any] = {
+    "gate": {"command": PYTEST, "report": "auto"},
+    "run": {"max_attempts": 1, "max_workers": 1},
+    "plan": {"max_children": 100},
+    "hands": {"read_only": [sys.prefix]},
+}
+
+
+@pytest.fixture(scope="module")
+def together(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """One run in which a worker tries everything that must not land."""
+    import anyio
+
+    items = [item for case in OTHERS for item in case.play()]
+    plan = plans("root", *(case.plan() for case in OTHERS))
+
+    async def run() -> Ended:
+        return await bench(tmp_path_factory.mktemp("verdicts")).run(plan, *items, planner_ends(), **FLAGS)
+
+    return anyio.run(run)
+
+
+@pytest.mark.parametrize("case", OTHERS, ids=by_name)
+def test_what_fools_an_exit_code_is_red_and_the_reason_names_it(together: Ended, case: Case) -> None:
+    task = together.state.tasks[TaskId(case.task)]
+    assert task.status == TaskStatus.REJECTED
+    told = "\n".join(task.verdicts[-1].verdict.reasons)
+    missing = [words for words in case.expected["because"] if words not in told]
+    assert not missing, told
+
+
+def test_nothing_of_all_that_has_landed(together: Ended) -> None:
+    assert (together.state.landings, together.state.head, together.exit_code) == ([], None, 4)
+
+
+@pytest.mark.parametrize("case", HONEST, ids=by_name)
+async def test_an_honest_change_lands(tmp_path: Path, case: Case) -> None:
+    ended = await bench(tmp_path).run(
+        plans("root", case.plan()), *case.play(), reviews(case.task), planner_ends(), judges(), **FLAGS
+    )
+    assert ended.exit_code == 0, ended.state.tasks[TaskId(case.task)].verdicts
+    landed = ended.state.landings[-1]
+    assert landed.tree in {receipt.tree for receipt in ended.state.receipts.values()}
+
+
+@pytest.mark.parametrize("case", CASES, ids=by_name)
+def test_control_what_a_plain_exit_code_says_of_the_same_change(tmp_path: Path, case: Case) -> None:
+    """Without the judge's rules: twelve of the fourteen attacks of the first sixteen folders would have landed."""
+    shutil.copytree(SCENARIOS / "base", tmp_path, dirs_exist_ok=True)
+    if case.change.exists():
+        shutil.copytree(case.change, tmp_path, dirs_exist_ok=True)
+    for path in case.expected["deletes"]:
+        (tmp_path / path).unlink()
+    done = subprocess.run(PYTEST.split(), cwd=tmp_path, capture_output=True, check=False)
+    assert min(done.returncode, 1) == case.expected["naive_exit"], done.stdout.decode()
