@@ -1,13 +1,15 @@
 """Runs one sandboxed command to its end: output into a log, a time limit, an output limit, nothing left behind."""
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
 
+from orchestrator.hands.inside import Inside
 from orchestrator.hands.output import OutputPipe
 from orchestrator.hands.started import Build, Started, start
+from orchestrator.hands.watchdog import Bounds, watch
 from orchestrator.ports.hands import Ending
 
 _DETAIL_BYTES = 4_000
@@ -15,19 +17,35 @@ _DETAIL_BYTES = 4_000
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended; `seconds` of wall time, `detail` where it did not start or the host failed it."""
+    """How a command ended; `seconds` of wall time, `detail` where it did not start, was too much or the host failed it.
+
+    `stray_packets` counts those that had no way out.
+    """
 
     ending: Ending
     exit_code: int | None
     seconds: float
     output_bytes: int
     detail: str = ""
+    stray_packets: int = 0
 
 
-async def run(
-    build: Build, log: Path, timeout_s: float, output_bytes: int, owner: int | None = None, stdin: str = ""
-) -> Ended:
-    """Run to its end, into `log`; `owner` is who must be able to reopen the output from inside.
+@dataclass(frozen=True)
+class Terms:
+    """What a command runs under, whatever it says: seconds of wall time, bytes of output, and what it may use up.
+
+    `owner` is who must be able to reopen the output from inside, `filter_file` the filter of its system calls.
+    """
+
+    timeout_s: float
+    output_bytes: int
+    bounds: Bounds
+    owner: int | None = None
+    filter_file: Path | None = None
+
+
+async def run(build: Build, log: Path, terms: Terms, stdin: str = "") -> Ended:
+    """Run to its end, into `log`.
 
     Returns only after everything is dead, also when cancelled. Must be awaited in a thread that lives as long as the
     command may.
@@ -37,25 +55,30 @@ async def run(
     """
     began = anyio.current_time()
     with contextlib.ExitStack() as stack:
-        output = OutputPipe(log, output_bytes, owner)
+        output = OutputPipe(log, terms.output_bytes, terms.owner)
         stack.callback(output.close)
         try:
-            started = start(build, output.writer, stack, stdin)
+            started = start(build, output.writer, stack, stdin, terms.filter_file)
         except OSError as error:
             return Ended(Ending.NOT_STARTED, None, 0.0, 0, f"The sandbox could not be started: {error}.")
         finally:
             output.close_writer()
         try:
-            is_late = await _watch(started, output, timeout_s)
+            offence = await _watch(started, output, terms)
         finally:
             with anyio.CancelScope(shield=True):
                 await started.end()
                 output.move()
-        return _judge(started, output, is_late, anyio.current_time() - began, log)
+        ended = _judge(started, output, offence or terms.bounds.overflowed(), anyio.current_time() - began, log)
+        return replace(ended, stray_packets=_strays(started))
 
 
-async def _watch(started: Started, output: OutputPipe, timeout_s: float) -> bool:
-    """Until the command ends, prints too much, or is late; whether it is late."""
+_LATE = "late"
+
+
+async def _watch(started: Started, output: OutputPipe, terms: Terms) -> str:
+    """Until the command ends, prints too much, is late or uses too much; the latter two in words."""
+    offence = ""
     try:
         async with anyio.create_task_group() as group:
 
@@ -64,9 +87,17 @@ async def _watch(started: Started, output: OutputPipe, timeout_s: float) -> bool
                 if output.is_over or output.failure:
                     group.cancel_scope.cancel()
 
+            async def look_after(inside: Inside) -> None:
+                nonlocal offence
+                offence = await watch(inside, terms.bounds)
+                group.cancel_scope.cancel()
+
             group.start_soon(pump)
             await started.meet()
-            with anyio.move_on_after(timeout_s) as limit:
+            with anyio.move_on_after(terms.timeout_s) as limit:
+                await started.let_go_on()
+                if started.inside:
+                    group.start_soon(look_after, started.inside)
                 await started.exited()
             group.cancel_scope.cancel()
     except ExceptionGroup as troubles:
@@ -74,22 +105,33 @@ async def _watch(started: Started, output: OutputPipe, timeout_s: float) -> bool
         if of_host is None or others is not None:
             raise
         raise OSError(f"the command could not be watched: {of_host.exceptions[0]}") from troubles
-    return limit.cancelled_caught and not output.is_over
+    return _LATE if limit.cancelled_caught and not output.is_over and not offence else offence
 
 
-def _judge(started: Started, output: OutputPipe, is_late: bool, seconds: float, log: Path) -> Ended:
+def _judge(started: Started, output: OutputPipe, offence: str, seconds: float, log: Path) -> Ended:
     code, size = started.exit_code(), output.size_bytes
     if output.failure:
         return Ended(Ending.KILLED, None, seconds, size, f"Its output could not be kept: {output.failure}.")
     if output.is_over:
         return Ended(Ending.OUTPUT_LIMIT, None, seconds, size)
-    if is_late:
+    if offence == _LATE:
         return Ended(Ending.TIMED_OUT, None, seconds, size)
+    if offence:
+        return Ended(Ending.LIMIT, None, seconds, size, offence)
     if code is not None:
         return Ended(Ending.EXITED, code, seconds, size)
     if started.was_killed:
         return Ended(Ending.KILLED, None, seconds, size)
     return Ended(Ending.NOT_STARTED, None, seconds, size, _tail(log))
+
+
+def _strays(started: Started) -> int:
+    if started.inside is None:
+        return 0
+    try:
+        return started.inside.stray_packets()
+    finally:
+        started.inside.close()
 
 
 def _tail(log: Path) -> str:

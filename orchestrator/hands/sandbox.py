@@ -1,22 +1,29 @@
 """One sandbox design for all commands of this process: turns a command in a workspace into a launch."""
 
 import os
+import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+import anyio
+from anyio import to_thread
+
 from orchestrator.domain.tier import Tier
-from orchestrator.hands import process, shadow, system_files
+from orchestrator.hands import process, seccomp, shadow, system_files
 from orchestrator.hands.backend import Order, Place
 from orchestrator.hands.bubblewrap import Launch, arguments
 from orchestrator.hands.ceilings import limited
+from orchestrator.hands.cgroup import Groups, are_needed, our_groups
 from orchestrator.hands.mounts import Mount, empty, link, read_only, writable
 from orchestrator.hands.places import SYSTEM, Surroundings, is_provided
-from orchestrator.hands.policy import Policy
-from orchestrator.hands.process import Ended
+from orchestrator.hands.policy import Limits, Policy
+from orchestrator.hands.process import Ended, Terms
 from orchestrator.hands.programs import Programs
 from orchestrator.hands.started import Build
+from orchestrator.hands.syscalls import MACHINES
 from orchestrator.hands.system_files import User
+from orchestrator.hands.watchdog import Bounds
 from orchestrator.ports.hands import Command
 
 EXCHANGE = "/run/files"
@@ -27,7 +34,8 @@ _SPARE_HOME = "/home/agent"
 class Sandbox:
     """Bubblewrap as a `Backend`, made once per process by `build_sandbox`.
 
-    `etc` names what of the host's is mounted, `fixtures` are our own files.
+    `etc` names what of the host's is mounted, `fixtures` are our own files. `filter_file` holds the filter of system
+    calls, None on machines whose calls we do not know; `groups` makes control groups where the limits need some.
     """
 
     policy: Policy
@@ -37,6 +45,8 @@ class Sandbox:
     user_name: str
     etc: tuple[str, ...]
     fixtures: Path
+    filter_file: Path | None = None
+    groups: Groups | None = None
 
     @property
     def owner(self) -> int | None:
@@ -52,13 +62,30 @@ class Sandbox:
     def described(self) -> str:
         """The program behind it, its version, and as whom commands run."""
         who = "as yourself" if self.policy.uid is None else f"as user {self.policy.uid}"
-        return f"{self.programs.version} at {self.programs.bwrap}, {who}"
+        calls = "system calls filtered" if self.filter_file else "system calls not filtered on this machine"
+        return f"{self.programs.version} at {self.programs.bwrap}, {who}, {calls}{self._held}"
+
+    @property
+    def _held(self) -> str:
+        if not are_needed(self.policy.limits):
+            return ""
+        version = self.groups.version if self.groups else 0
+        return f", limits held by cgroups v{version}" if version else ", limits watched by sampling"
 
     async def run(self, order: Order) -> Ended:
         """Run a command to its end, in a sandbox of its own."""
-        build = self.build(order.command, order.place, order.exchange)
-        stdin = order.command.stdin
-        return await process.run(build, order.log, order.timeout_s, order.output_bytes, self.owner, stdin)
+        limits, build = self.policy.limits, self.build(order.command, order.place, order.exchange)
+        folders = (order.place.root, order.place.git, *([order.exchange] if order.exchange else []))
+        group = await to_thread.run_sync(self.groups.make, limits) if self.groups else None
+        bounds = Bounds(limits, folders, ("/tmp", "/dev/shm", self.user.home), group)
+        terms = Terms(order.timeout_s, order.output_bytes, bounds, self.owner, self.filter_file)
+        if group is None:
+            return await process.run(build, order.log, terms, order.command.stdin)
+        try:
+            return await process.run(lambda passed: group.entered(build(passed)), order.log, terms, order.command.stdin)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(group.remove)
 
     async def leave(self, place: Place) -> None:
         """Nothing is kept between commands."""
@@ -72,7 +99,8 @@ class Sandbox:
             command=limited(self._shell(command), self.policy.limits, self.programs.prlimit),
             shm_bytes=self.policy.limits.tmpfs_bytes,
         )
-        return lambda info, status: arguments(launch, self.programs, self.policy.uid, info, status)
+        programs, uid = self.programs, self.policy.uid
+        return lambda fds: arguments(launch, programs, uid, fds.info, fds.status, fds.gate, fds.filter)
 
     def _system(self) -> Iterable[Mount]:
         size = self.policy.limits.tmpfs_bytes
@@ -131,11 +159,22 @@ def build_sandbox(policy: Policy, programs: Programs, around: Surroundings, fixt
     shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
     user = User(uid, gid, _home(around), shell)
     name = system_files.build(fixtures / "etc", user)
+    machine = MACHINES.get(platform.machine())
+    filter_file = fixtures / "filter" if machine else None
+    if machine and filter_file:
+        filter_file.write_bytes(seccomp.program(machine))
     for file, text in (("blank", ""), ("gitfile", f"gitdir: {shadow.INSIDE}\n")):
         (fixtures / file).write_text(text, encoding="utf-8")
         (fixtures / file).chmod(0o444)
         os.chown(fixtures / file, uid, gid)
-    return Sandbox(policy, programs, around, user, name, system_files.bound(), fixtures)
+    return Sandbox(
+        policy, programs, around, user, name, system_files.bound(), fixtures, filter_file, _groups(policy.limits)
+    )
+
+
+def _groups(limits: Limits) -> Groups | None:
+    found = our_groups()
+    return found if found and are_needed(limits) and found.work() else None
 
 
 def _home(around: Surroundings) -> str:

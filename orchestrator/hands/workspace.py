@@ -200,6 +200,7 @@ class LocalWorkspace:
             output_bytes=ended.output_bytes,
             files=found,
             detail=ended.detail,
+            stray_packets=ended.stray_packets,
         )
 
     def _turns(self) -> AbstractAsyncContextManager[object]:

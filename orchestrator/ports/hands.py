@@ -45,6 +45,7 @@ class Ending(StrEnum):
     TIMED_OUT = "timed-out"
     OUTPUT_LIMIT = "output-limit"
     KILLED = "killed"
+    LIMIT = "limit"
     NOT_STARTED = "not-started"
 
 
@@ -53,7 +54,8 @@ class CommandResult(Frozen):
 
     `exit_code` is None unless it exited. `log` is a file on this host that holds the whole output, standard output
     and error in the order written; `output_bytes` is its size. `files` maps each variable of `Command.files` to the
-    content that was written, for those that were. `detail` says in words why it did not start.
+    content that was written, for those that were. `detail` says in words why it did not start, or what it used more of
+    than it may. `stray_packets` counts packets that had no way out, as something inside tried to send them.
     """
 
     ending: Ending
@@ -63,6 +65,7 @@ class CommandResult(Frozen):
     output_bytes: int
     files: dict[str, bytes] = Field(default_factory=dict)
     detail: str = ""
+    stray_packets: int = 0
 
     @property
     def is_success(self) -> bool:
