@@ -75,7 +75,8 @@ class Groups:
         Raises:
             OSError: the host does not let us.
         """
-        group = Group(tuple(place / f"{_NAME}-{os.getpid()}-{next(_numbers)}" for place in self.places))
+        name = f"{_NAME}-{os.getpid()}-{next(_numbers)}"
+        group = Group(tuple(place / name for place in self.places))
         try:
             for folder in group.folders:
                 folder.mkdir()
