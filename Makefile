@@ -29,6 +29,7 @@ lint: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.journal
+	$(BIN)/python -m bench.hands
 
 setup: node $(STAMP)
 

@@ -41,6 +41,11 @@ class Order:
     exchange: Path | None = None
     registries: Registries | None = None
 
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The host directories that the command can write to."""
+        return (self.place.root, self.place.git, *([self.exchange] if self.exchange else []))
+
 
 class Backend(Protocol):
     """Runs commands behind walls. Made once per process and tried by the self-test before any command of a model."""

@@ -38,21 +38,31 @@ class Launch:
     shares_network: bool = False
 
 
-def arguments(launch: Launch, programs: Programs, uid: int | None, info_fd: int, status_fd: int) -> list[str]:
+def arguments(
+    launch: Launch,
+    programs: Programs,
+    uid: int | None,
+    info_fd: int,
+    status_fd: int,
+    gate_fd: int | None = None,
+    filter_fd: int | None = None,
+) -> list[str]:
     """The whole command line; `uid` is whom to drop to when started by root, None when started by a normal user.
 
-    The first process of the sandbox is told on `info_fd`, as a pid of the caller's; how the command ended on
-    `status_fd`, and only if it started.
+    The first process of the sandbox is told on `info_fd`, as a pid of the caller's; that of the inner one (the same
+    if there is but one) and how the command ended on `status_fd`, as pids of who starts it. The command starts when
+    `gate_fd` can be read, under the filter of system calls that is read from `filter_fd`.
     """
     mounts = in_order(launch.mounts)
+    reports = [*_fd("--json-status-fd", status_fd), *_fd("--block-fd", gate_fd), *_fd("--seccomp", filter_fd)]
     if uid is None:
-        return [programs.bwrap, *_fd("--info-fd", info_fd), *_sandbox(launch, mounts, programs, status_fd)]
+        return [programs.bwrap, *_fd("--info-fd", info_fd), *_sandbox(launch, mounts, programs, reports)]
     bound = [mount for mount in mounts if mount.is_bound and not _is_public(mount)]
     places = {mount.dest: f"{STAGE}/{number}" for number, mount in enumerate(bound)}
     staged = tuple(Mount(m.kind, m.dest, places.get(m.dest, m.source), m.size_bytes) for m in mounts)
     drop = (str(programs.setpriv), "--reuid", str(uid), "--regid", str(uid), "--clear-groups")
     outer = (programs.bwrap, *_fd("--info-fd", info_fd), *_staging(bound, places))
-    return [*outer, "--", *drop, programs.bwrap, *_sandbox(launch, staged, programs, status_fd)]
+    return [*outer, "--", *drop, programs.bwrap, *_sandbox(launch, staged, programs, reports)]
 
 
 def _is_public(mount: Mount) -> bool:
@@ -68,7 +78,7 @@ def _staging(bound: Iterable[Mount], places: Mapping[str, str]) -> list[str]:
     return [*host, *stage, *binds, "--chdir", "/", "--unshare-pid", "--die-with-parent"]
 
 
-def _sandbox(launch: Launch, mounts: Iterable[Mount], programs: Programs, status_fd: int) -> list[str]:
+def _sandbox(launch: Launch, mounts: Iterable[Mount], programs: Programs, reports: Iterable[str]) -> list[str]:
     walls = ["--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--die-with-parent", "--new-session"]
     if launch.shares_network:
         walls.append("--share-net")
@@ -77,7 +87,7 @@ def _sandbox(launch: Launch, mounts: Iterable[Mount], programs: Programs, status
     variables = [word for name, value in sorted(launch.env.items()) for word in ("--setenv", name, value)]
     system = [*_devices(launch, programs), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     places = [word for mount in mounts for word in _words(mount, programs)]
-    end = ["--remount-ro", "/", "--chdir", launch.cwd, *_fd("--json-status-fd", status_fd), "--", *launch.command]
+    end = ["--remount-ro", "/", "--chdir", launch.cwd, *reports, "--", *launch.command]
     return [*walls, "--hostname", HOST_NAME, "--clearenv", *variables, *system, *places, *end]
 
 
@@ -98,5 +108,5 @@ def _words(mount: Mount, programs: Programs) -> list[str]:
     return [_BIND[mount.kind], mount.source, mount.dest]
 
 
-def _fd(option: str, number: int) -> list[str]:
-    return [option, str(number)]
+def _fd(option: str, number: int | None) -> list[str]:
+    return [] if number is None else [option, str(number)]

@@ -26,10 +26,11 @@ from orchestrator.hands.layout import Layout, build_layout
 from orchestrator.hands.mounts import Kind, Mount
 from orchestrator.hands.places import Surroundings
 from orchestrator.hands.policy import Policy, Registries
-from orchestrator.hands.process import Ended, attend
+from orchestrator.hands.process import Ended, Terms, attend
 from orchestrator.hands.programs import find
 from orchestrator.hands.seccomp_profile import tightened
 from orchestrator.hands.trees import new_folder
+from orchestrator.hands.watchdog import Bounds
 from orchestrator.ports.hands import Command, Ending
 
 _PROCESSES = 32_768
@@ -117,8 +118,9 @@ class Containers:
         are_counted = "pids" in self.engine.counts
         words = limited(self.layout.shell(command), self.policy.limits, self.prlimit, are_counted=are_counted)
         told = {"words": words, "env": self.env(command), "cwd": self.layout.cwd}
+        bounds = Bounds(self.policy.limits, order.folders)
         begin = partial(container.begin, told, command.stdin)
-        ended = await attend(begin, order.log, order.timeout_s, order.output_bytes, self.owner)
+        ended = await attend(begin, order.log, Terms(order.timeout_s, order.output_bytes, bounds, self.owner))
         if order.exchange is not None:
             await to_thread.run_sync(_hand_back, container.files, order.exchange, command.files.values())
         return ended

@@ -29,7 +29,7 @@ from worktrees.errors import GitError
 from worktrees.pool import Pool
 from worktrees.repository import Repository
 
-_DESIGN = "1"
+_DESIGN = "2"
 """Raised when the sandbox itself changes in a way that may change what a command does."""
 
 

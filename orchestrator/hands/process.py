@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -10,8 +10,10 @@ from typing import Protocol
 import anyio
 
 from orchestrator.domain.network import NetworkDecision
+from orchestrator.hands.inside import Inside
 from orchestrator.hands.output import OutputPipe
 from orchestrator.hands.started import Build, start
+from orchestrator.hands.watchdog import Bounds, watch
 from orchestrator.ports.hands import Ending
 
 _DETAIL_BYTES = 4_000
@@ -19,8 +21,9 @@ _DETAIL_BYTES = 4_000
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended; `seconds` of wall time, `detail` where it did not start or the host failed it, `network`
-    what it reached of that or was kept from.
+    """How a command ended; `seconds` of wall time, `detail` where it did not start, was too much or the host failed it.
+
+    `network` is what it reached of that or was kept from, `stray_packets` counts those that had no way out.
     """
 
     ending: Ending
@@ -29,6 +32,21 @@ class Ended:
     output_bytes: int
     detail: str = ""
     network: tuple[NetworkDecision, ...] = ()
+    stray_packets: int = 0
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a command runs under, whatever it says: seconds of wall time, bytes of output, and what it may use up.
+
+    `owner` is who must be able to reopen the output from inside, `filter_file` the filter of its system calls.
+    """
+
+    timeout_s: float
+    output_bytes: int
+    bounds: Bounds
+    owner: int | None = None
+    filter_file: Path | None = None
 
 
 class Running(Protocol):
@@ -39,8 +57,17 @@ class Running(Protocol):
         """Whether something ended it from outside."""
         ...
 
+    @property
+    def inside(self) -> Inside | None:
+        """The living sandbox, from when the command was let go on; None where it cannot be looked into."""
+        ...
+
     async def meet(self) -> None:
         """Wait until it is known whether the command itself started."""
+        ...
+
+    async def let_go_on(self) -> None:
+        """Let the command begin, where it is held back until then."""
         ...
 
     async def exited(self) -> None:
@@ -60,20 +87,19 @@ Begin = Callable[[int, contextlib.ExitStack], Running]
 """Starts a command that prints to a descriptor; what has to be closed afterwards goes on the stack."""
 
 
-async def run(
-    build: Build, log: Path, timeout_s: float, output_bytes: int, owner: int | None = None, stdin: str = ""
-) -> Ended:
+async def run(build: Build, log: Path, terms: Terms, stdin: str = "") -> Ended:
     """Run a bubblewrap to its end, into `log`; see `attend`."""
-    begin = partial(_bubblewrap, build, stdin)
-    return await attend(begin, log, timeout_s, output_bytes, owner)
+    return await attend(partial(_bubblewrap, build, stdin, terms.filter_file), log, terms)
 
 
-def _bubblewrap(build: Build, stdin: str, writer: int, stack: contextlib.ExitStack) -> Running:
-    return start(build, writer, stack, stdin)
+def _bubblewrap(
+    build: Build, stdin: str, filter_file: Path | None, writer: int, stack: contextlib.ExitStack
+) -> Running:
+    return start(build, writer, stack, stdin, filter_file)
 
 
-async def attend(begin: Begin, log: Path, timeout_s: float, output_bytes: int, owner: int | None = None) -> Ended:
-    """Run to its end, into `log`; `owner` is who must be able to reopen the output from inside.
+async def attend(begin: Begin, log: Path, terms: Terms) -> Ended:
+    """Run to its end, into `log`.
 
     Returns only after everything is dead, also when cancelled. Must be awaited in a thread that lives as long as the
     command may.
@@ -83,7 +109,7 @@ async def attend(begin: Begin, log: Path, timeout_s: float, output_bytes: int, o
     """
     began = anyio.current_time()
     with contextlib.ExitStack() as stack:
-        output = OutputPipe(log, output_bytes, owner)
+        output = OutputPipe(log, terms.output_bytes, terms.owner)
         stack.callback(output.close)
         try:
             started = begin(output.writer, stack)
@@ -92,17 +118,21 @@ async def attend(begin: Begin, log: Path, timeout_s: float, output_bytes: int, o
         finally:
             output.close_writer()
         try:
-            is_late = await _watch(started, output, timeout_s)
+            offence = await _watch(started, output, terms)
         finally:
             with anyio.CancelScope(shield=True):
                 await started.end()
                 output.move()
-        return _judge(started, output, is_late, anyio.current_time() - began, log)
+        ended = _judge(started, output, offence or terms.bounds.overflowed(), anyio.current_time() - began, log)
+        return replace(ended, stray_packets=_strays(started))
 
 
-async def _watch(started: Running, output: OutputPipe, timeout_s: float) -> bool:
-    """Until the command ends, prints too much, or is late; whether it is late."""
-    limit = anyio.CancelScope()
+_LATE = "late"
+
+
+async def _watch(started: Running, output: OutputPipe, terms: Terms) -> str:
+    """Until the command ends, prints too much, is late or uses too much; the latter two in words."""
+    offence, limit = "", anyio.CancelScope()
     try:
         async with anyio.create_task_group() as group:
 
@@ -111,10 +141,17 @@ async def _watch(started: Running, output: OutputPipe, timeout_s: float) -> bool
                 if output.is_over or output.failure:
                     group.cancel_scope.cancel()
 
+            async def look_after() -> None:
+                nonlocal offence
+                offence = await watch(started.inside, terms.bounds)
+                group.cancel_scope.cancel()
+
             group.start_soon(pump)
             await started.meet()
-            limit.deadline = anyio.current_time() + timeout_s
+            limit.deadline = anyio.current_time() + terms.timeout_s
             with limit:
+                await started.let_go_on()
+                group.start_soon(look_after)
                 await started.exited()
             group.cancel_scope.cancel()
     except ExceptionGroup as troubles:
@@ -122,22 +159,33 @@ async def _watch(started: Running, output: OutputPipe, timeout_s: float) -> bool
         if of_host is None or others is not None:
             raise
         raise OSError(f"the command could not be watched: {of_host.exceptions[0]}") from troubles
-    return limit.cancelled_caught and not output.is_over
+    return _LATE if limit.cancelled_caught and not output.is_over and not offence else offence
 
 
-def _judge(started: Running, output: OutputPipe, is_late: bool, seconds: float, log: Path) -> Ended:
+def _judge(started: Running, output: OutputPipe, offence: str, seconds: float, log: Path) -> Ended:
     code, size = started.exit_code(), output.size_bytes
     if output.failure:
         return Ended(Ending.KILLED, None, seconds, size, f"Its output could not be kept: {output.failure}.")
     if output.is_over:
         return Ended(Ending.OUTPUT_LIMIT, None, seconds, size)
-    if is_late:
+    if offence == _LATE:
         return Ended(Ending.TIMED_OUT, None, seconds, size)
+    if offence:
+        return Ended(Ending.LIMIT, None, seconds, size, offence)
     if code is not None:
         return Ended(Ending.EXITED, code, seconds, size)
     if started.was_killed:
         return Ended(Ending.KILLED, None, seconds, size)
     return Ended(Ending.NOT_STARTED, None, seconds, size, _tail(log))
+
+
+def _strays(started: Running) -> int:
+    if started.inside is None:
+        return 0
+    try:
+        return started.inside.stray_packets()
+    finally:
+        started.inside.close()
 
 
 def _tail(log: Path) -> str:

@@ -1,32 +1,45 @@
 """Bubblewrap: one sandbox design for all commands of this process, built anew for each of them."""
 
+import platform
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import anyio
+from anyio import to_thread
+
 from orchestrator.domain.tier import Tier
-from orchestrator.hands import process, system_files
+from orchestrator.hands import process, seccomp, system_files
 from orchestrator.hands.backend import Order, Place
 from orchestrator.hands.bubblewrap import Launch, arguments
 from orchestrator.hands.ceilings import limited
+from orchestrator.hands.cgroup import Groups, are_needed, our_groups
 from orchestrator.hands.layout import Layout, build_layout
 from orchestrator.hands.mounts import Mount, read_only
 from orchestrator.hands.places import Surroundings
-from orchestrator.hands.policy import Policy, Registries
-from orchestrator.hands.process import Ended
+from orchestrator.hands.policy import Limits, Policy, Registries
+from orchestrator.hands.process import Ended, Terms
 from orchestrator.hands.programs import Programs
 from orchestrator.hands.registries import INSIDE
 from orchestrator.hands.started import Build
+from orchestrator.hands.syscalls import MACHINES
+from orchestrator.hands.watchdog import Bounds
 from orchestrator.hands.way_out import WayOut, variables, way_out
 from orchestrator.ports.hands import Command
 
 
 @dataclass(frozen=True)
 class Sandbox:
-    """Bubblewrap as a `Backend`, made once per process by `build_sandbox`."""
+    """Bubblewrap as a `Backend`, made once per process by `build_sandbox`.
+
+    `filter_file` holds the filter of system calls, None on machines whose calls we do not know; `groups` makes control
+    groups where the limits need some.
+    """
 
     layout: Layout
     programs: Programs
+    filter_file: Path | None = None
+    groups: Groups | None = None
 
     @property
     def name(self) -> str:
@@ -57,7 +70,15 @@ class Sandbox:
     def described(self) -> str:
         """The program behind it, its version, and as whom commands run."""
         who = "as yourself" if self.policy.uid is None else f"as user {self.policy.uid}"
-        return f"{self.programs.version} at {self.programs.bwrap}, {who}"
+        calls = "system calls filtered" if self.filter_file else "system calls not filtered on this machine"
+        return f"{self.programs.version} at {self.programs.bwrap}, {who}, {calls}{self._held}"
+
+    @property
+    def _held(self) -> str:
+        if not are_needed(self.policy.limits):
+            return ""
+        version = self.groups.version if self.groups else 0
+        return f", limits held by cgroups v{version}" if version else ", limits watched by sampling"
 
     def env(self, command: Command, registries: Registries | None = None) -> dict[str, str]:
         """Every variable the command sees when it starts."""
@@ -72,9 +93,18 @@ class Sandbox:
         return replace(ended, network=way.decisions)
 
     async def _run(self, order: Order, way: WayOut | None = None) -> Ended:
+        limits, stdin = self.policy.limits, order.command.stdin
         build = self.build(order.command, order.place, order.exchange, way)
-        stdin = order.command.stdin
-        return await process.run(build, order.log, order.timeout_s, order.output_bytes, self.owner, stdin)
+        group = await to_thread.run_sync(self.groups.make, limits) if self.groups else None
+        bounds = Bounds(limits, order.folders, ("/tmp", "/dev/shm", self.layout.user.home), group)
+        terms = Terms(order.timeout_s, order.output_bytes, bounds, self.owner, self.filter_file)
+        if group is None:
+            return await process.run(build, order.log, terms, stdin)
+        try:
+            return await process.run(lambda passed: group.entered(build(passed)), order.log, terms, stdin)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(group.remove)
 
     async def leave(self, place: Place) -> None:
         """Nothing is kept between commands."""
@@ -93,7 +123,8 @@ class Sandbox:
             shm_bytes=self.policy.limits.tmpfs_bytes,
             shares_network=command.tier == Tier.EVERYTHING,
         )
-        return lambda info, status: arguments(launch, self.programs, self.policy.uid, info, status)
+        programs, uid = self.programs, self.policy.uid
+        return lambda fds: arguments(launch, programs, uid, fds.info, fds.status, fds.gate, fds.filter)
 
 
 def build_sandbox(policy: Policy, programs: Programs, around: Surroundings, fixtures: Path) -> Sandbox:
@@ -102,7 +133,17 @@ def build_sandbox(policy: Policy, programs: Programs, around: Surroundings, fixt
     Raises:
         OSError: they cannot be written, or commands would run as root.
     """
-    return Sandbox(build_layout(policy, around, fixtures), programs)
+    layout = build_layout(policy, around, fixtures)
+    machine = MACHINES.get(platform.machine())
+    filter_file = fixtures / "filter" if machine else None
+    if machine and filter_file:
+        filter_file.write_bytes(seccomp.program(machine))
+    return Sandbox(layout, programs, filter_file, _groups(policy.limits))
+
+
+def _groups(limits: Limits) -> Groups | None:
+    found = our_groups()
+    return found if found and are_needed(limits) and found.work() else None
 
 
 def _network(tier: Tier, way: WayOut | None) -> Iterable[Mount]:

@@ -16,38 +16,67 @@ from pathlib import Path
 import anyio
 
 from orchestrator.hands.bubblewrap import ENVIRONMENT
+from orchestrator.hands.inside import Inside
 
 _DYING_S = 5.0
 _OOM_SCORE = "800"
 _RAISED = ("/bin/sh", "-c", f'echo {_OOM_SCORE} 2>/dev/null >/proc/self/oom_score_adj; exec "$@"', "sh")
 
-Build = Callable[[int, int], list[str]]
-"""Makes the command line from the two descriptors on which bubblewrap reports: info and status."""
+
+@dataclass(frozen=True)
+class Passed:
+    """The descriptors that a bubblewrap gets: where it reports, what opens the gate, and the filter to be read."""
+
+    info: int
+    status: int
+    gate: int
+    filter: int | None
+
+    def __iter__(self) -> Iterator[int]:
+        numbers = (self.info, self.status, self.gate, self.filter)
+        return (number for number in numbers if number is not None)
+
+
+Build = Callable[[Passed], list[str]]
+"""Makes the command line."""
 
 
 @dataclass
 class Started:
     """The outermost bubblewrap (`popen`, and `monitor`, its pidfd) and the first process of its sandbox (`first`).
 
-    `info` and `status` are the ends of pipes on which bubblewrap reports.
+    `info` and `status` are the ends of pipes on which bubblewrap reports, `gate` that of one which holds the command
+    back. `inside` is the sandbox once it was entered.
     """
 
     popen: subprocess.Popen[bytes]
     monitor: int
     info: int
     status: int
+    gate: int
     was_killed: bool = False
     first: int | None = None
     told: bytes = b""
+    said: bytes = b""
+    inside: Inside | None = None
 
     async def meet(self) -> None:
         """Wait until bubblewrap has told the first process of the sandbox, and hold on to it."""
         while chunk := await _read(self.info):
             self.told += chunk
-        found = re.search(rb'"child-pid": (\d+)', self.told)
-        if found:
+        found = _child(self.told)
+        if found is not None:
             with contextlib.suppress(OSError):  # it is gone already, or we have no descriptor left
-                self.first = os.pidfd_open(int(found[1]))
+                self.first = os.pidfd_open(found)
+
+    async def let_go_on(self) -> None:
+        """Wait until the sandbox stands, look into it, and let the command start."""
+        self.said += await _read(self.status)
+        outer, inner = _child(self.told), _child(self.said)
+        if self.first is not None and outer is not None and inner is not None:
+            with contextlib.suppress(OSError):  # it is gone already: there is nothing to be seen
+                self.inside = Inside(outer, inner)
+        self._open_gate()
 
     async def exited(self) -> None:
         """Wait until bubblewrap itself has exited."""
@@ -63,11 +92,17 @@ class Started:
             self.was_killed = self.popen.wait() < 0
             if self.first is not None:
                 await anyio.wait_readable(self.first)
+        self._open_gate()
         self._let_go()
 
     def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self.monitor if self.first is None else self.first, signal.SIGKILL)
+
+    def _open_gate(self) -> None:
+        if self.gate >= 0:
+            os.close(self.gate)
+            self.gate = -1
 
     def _let_go(self) -> None:
         """Reap the first process if it became ours, as it does where we are process 1 of a container."""
@@ -80,11 +115,13 @@ class Started:
 
     def exit_code(self) -> int | None:
         """The command's exit code, 128 + n after signal n; None if it never started or was killed with the sandbox."""
-        found = re.search(rb'"exit-code": (\d+)', b"".join(_available(self.status)))
+        found = re.search(rb'"exit-code": (\d+)', self.said + b"".join(_available(self.status)))
         return int(found[1]) if found else None
 
 
-def start(build: Build, writer: int, stack: contextlib.ExitStack, stdin: str = "") -> Started:
+def start(
+    build: Build, writer: int, stack: contextlib.ExitStack, stdin: str = "", filter_file: Path | None = None
+) -> Started:
     """Start a bubblewrap that reads `stdin` and prints to `writer`; its descriptors are closed with the stack.
 
     Must be called in a thread that lives as long as the command may: the kernel ties the one's life to the other's.
@@ -92,21 +129,29 @@ def start(build: Build, writer: int, stack: contextlib.ExitStack, stdin: str = "
     Raises:
         OSError: the host could not start it.
     """
-    info_source, info = _pipe(stack)
-    status_source, status = _pipe(stack)
-    try:
-        popen = _popen(build(info, status), text_source(stdin, stack), writer, (info, status))
-    finally:
-        os.close(info)
-        os.close(status)
+    with contextlib.ExitStack() as theirs:
+        info_source, info = _pipe(stack, theirs)
+        status_source, status = _pipe(stack, theirs)
+        gate_source, gate = os.pipe()
+        theirs.callback(os.close, gate_source)
+        program = None if filter_file is None else os.open(filter_file, os.O_RDONLY | os.O_CLOEXEC)
+        passed = Passed(info, status, gate_source, program)
+        if program is not None:
+            theirs.callback(os.close, program)
+        try:
+            popen = _popen(build(passed), text_source(stdin, stack), writer, tuple(passed))
+        except OSError:
+            os.close(gate)
+            raise
     try:
         monitor = os.pidfd_open(popen.pid)
     except OSError:
+        os.close(gate)
         popen.kill()
         popen.wait()
         raise
     stack.callback(os.close, monitor)
-    return Started(popen, monitor, info_source, status_source)
+    return Started(popen, monitor, info_source, status_source, gate)
 
 
 def text_source(text: str, stack: contextlib.ExitStack) -> int:
@@ -121,7 +166,7 @@ def text_source(text: str, stack: contextlib.ExitStack) -> int:
     return descriptor
 
 
-def _popen(words: list[str], source: int, writer: int, passed: tuple[int, int]) -> subprocess.Popen[bytes]:
+def _popen(words: list[str], source: int, writer: int, passed: tuple[int, ...]) -> subprocess.Popen[bytes]:
     with _expendable() as before:
         return subprocess.Popen(
             [*before, *words],
@@ -158,11 +203,17 @@ def _expendable() -> Iterator[tuple[str, ...]]:
         score.write_text(usual)
 
 
-def _pipe(stack: contextlib.ExitStack) -> tuple[int, int]:
+def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
     source, sink = os.pipe()
     os.set_blocking(source, False)
-    stack.callback(os.close, source)
+    ours.callback(os.close, source)
+    theirs.callback(os.close, sink)
     return source, sink
+
+
+def _child(report: bytes) -> int | None:
+    found = re.search(rb'"child-pid": (\d+)', report)
+    return int(found[1]) if found else None
 
 
 async def _read(source: int) -> bytes:

@@ -25,9 +25,10 @@ from orchestrator.hands.ceilings import limited
 from orchestrator.hands.interpreters import own_python
 from orchestrator.hands.places import Surroundings
 from orchestrator.hands.policy import Policy, Registries
-from orchestrator.hands.process import Ended, attend
+from orchestrator.hands.process import Ended, Terms, attend
 from orchestrator.hands.programs import find
 from orchestrator.hands.started import text_source
+from orchestrator.hands.watchdog import Bounds
 from orchestrator.ports.hands import Command
 
 WARNING = "UNSAFE: no sandbox; commands run as you, with your files and your network (--unsafe-no-sandbox)"
@@ -77,8 +78,9 @@ class Unconfined:
 
     async def run(self, order: Order) -> Ended:
         """Run a command to its end, as a child process."""
+        bounds = Bounds(self.policy.limits, order.folders)
         begin = partial(_begin, self._told(order), order.command.stdin)
-        return await attend(begin, order.log, order.timeout_s, order.output_bytes, self.owner)
+        return await attend(begin, order.log, Terms(order.timeout_s, order.output_bytes, bounds, self.owner))
 
     async def leave(self, place: Place) -> None:
         """Nothing is kept between commands."""
@@ -107,10 +109,14 @@ class _Beside:
     control: int
     status: int
     was_killed: bool = False
+    inside: None = None
     told: dict[str, Any] = field(default_factory=dict)
 
     async def meet(self) -> None:
         """There is nothing to wait for."""
+
+    async def let_go_on(self) -> None:
+        """It began at once."""
 
     async def exited(self) -> None:
         """Wait until the command has ended and what it left has been killed."""

@@ -231,6 +231,7 @@ class LocalWorkspace:
             files=found,
             detail=ended.detail,
             network=ended.network,
+            stray_packets=ended.stray_packets,
         )
 
     def _turns(self) -> AbstractAsyncContextManager[object]:

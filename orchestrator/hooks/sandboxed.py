@@ -31,11 +31,11 @@ async def run_sandboxed(command: str, told: str, workspace: Workspace, timeout_s
     )
     if result.ending == Ending.NOT_STARTED:
         raise EnvironmentProblem(f"the command {command!r} could not be started in the sandbox: {result.detail}")
-    trouble = "" if result.ending == Ending.EXITED else f"{result.ending} after {result.seconds:.1f} s"
+    trouble = "" if result.ending == Ending.EXITED else f"{result.ending} after {result.seconds:.1f} s {result.detail}"
     return Ran(
         exit_code=result.exit_code,
         stdout=result.files.get(_STDOUT, b"")[:OUTPUT_BYTES].decode("utf-8", "replace"),
         stderr=await to_thread.run_sync(read_ends, result.log),
         seconds=round(result.seconds, 3),
-        trouble=trouble,
+        trouble=trouble.rstrip(),
     )

@@ -75,7 +75,7 @@ class CheckRunner:
             seconds=round(result.seconds, 3),
             counts=counts,
             tests=None if outcomes is None else await self._ledger.keep_bytes(_dump(outcomes)),
-            problem=report.problem,
+            problem=report.problem if result.ending != Ending.LIMIT else result.detail,
             output=await self._keep_output(result),
         )
 
@@ -89,6 +89,7 @@ _STATUS = {
     Ending.TIMED_OUT: "timed-out",
     Ending.OUTPUT_LIMIT: "output-limit",
     Ending.KILLED: "killed",
+    Ending.LIMIT: "limit",
     Ending.NOT_STARTED: "not-started",
 }
 

@@ -151,6 +151,8 @@ def _broken_off(spec: CheckSpec, receipt: Receipt) -> str:
             return "printed more than [hands] output_mb allows"
         case ReceiptStatus.KILLED:
             return f"was killed after {receipt.seconds:.0f} s"
+        case ReceiptStatus.LIMIT:
+            return f"was ended after {receipt.seconds:.0f} s by a limit under [hands]: {receipt.problem.rstrip('.')}"
     return ""
 
 

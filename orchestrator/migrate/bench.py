@@ -99,7 +99,8 @@ class Bench:
                 f"step {step.id}: {_last_line(output)}. Install the tool, or bind the directory it lies in with "
                 "--read-only DIR or read_only under [env] of the recipe"
             )
-        ended = f"exited {result.exit_code}" if result.exit_code is not None else f"was ended: {result.ending}"
+        why = result.detail.rstrip(".") or result.ending
+        ended = f"exited {result.exit_code}" if result.exit_code is not None else f"was ended: {why}"
         said = _last_line(output)
         return f"step {step.id} {ended}{f': {said}' if said else ''}", signature(f"{ended}: {said}")
 

@@ -46,6 +46,7 @@ class Ending(StrEnum):
     TIMED_OUT = "timed-out"
     OUTPUT_LIMIT = "output-limit"
     KILLED = "killed"
+    LIMIT = "limit"
     NOT_STARTED = "not-started"
 
 
@@ -54,9 +55,9 @@ class CommandResult(Frozen):
 
     `exit_code` is None unless it exited. `log` is a file on this host that holds the whole output, standard output
     and error in the order written; `output_bytes` is its size. `files` maps each variable of `Command.files` to the
-    content that was written, for those that were. `detail` says in words why it did not start. `network` is what it
-    reached of the network, and what it was kept from, at a tier where something decides that. `stray_packets` counts
-    packets that had no way out.
+    content that was written, for those that were. `detail` says in words why it did not start, or what it used more of
+    than it may. `network` is what it reached of the network, and what it was kept from, at a tier where something
+    decides that. `stray_packets` counts packets that had no way out, as something inside tried to send them.
     """
 
     ending: Ending

@@ -107,8 +107,16 @@ def as_a_normal_user() -> tuple[str, ...]:
     words = ["bwrap", "--dev-bind", "/", "/"]
     for closed in sorted({closed for closed in needed.values() if closed}):
         words += ["--tmpfs", str(closed), "--chmod", "0755", str(closed)]
-    words += [word for place, closed in needed.items() if closed for word in ("--ro-bind", str(place), str(place))]
+    for place, closed in needed.items():
+        if closed:
+            words += [word for folder in between(closed, place) for word in ("--perms", "0755", "--dir", str(folder))]
+            words += ["--ro-bind", str(place), str(place)]
     return (*words, "--chdir", str(SOURCE), "--", "setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+
+
+def between(closed: Path, place: Path) -> list[Path]:
+    """The directories on the way from one to the other, the outermost first."""
+    return [folder for folder in reversed(place.parents) if folder != closed and folder.is_relative_to(closed)]
 
 
 def closed_above(place: Path) -> Path | None:

@@ -1,0 +1,92 @@
+"""A filter of system calls around every command, written as a program for the kernel's packet filter machine.
+
+It adds what namespaces leave open: kinds of sockets that no network namespace holds back (vsock reaches the host of a
+virtual machine), keyrings, calls in which bugs of the kernel were found, typing into a terminal, and user namespaces
+where bubblewrap cannot forbid them. The rest of the walls stands without it.
+"""
+
+import errno
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from orchestrator.hands.syscalls import ABSENT, KERNEL, Machine
+
+_LOAD, _SAME_AS, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF_LD|W|ABS, BPF_JMP|…|K, BPF_RET|K
+_NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
+_ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
+
+_NAMESPACES = 0x7E020080  # every CLONE_NEW* flag that unshare knows
+_NEW_USER = 0x10000000
+_TYPING = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
+_SOCKETS = (0, 1, 2, 10, 16)  # unspecified, unix, IPv4, IPv6, netlink; of packet and vsock no test knows
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A system call by its name, and the error it is refused with.
+
+    With `argument` that one decides, by its lower 32 bits, which are all that the kernel looks at in these calls: it is
+    refused if it is one of `values`, or, where `is_allowed`, if it is none of them; or if it has one of `bits`.
+    """
+
+    call: str
+    error: int
+    argument: int | None = None
+    values: tuple[int, ...] = ()
+    bits: int = 0
+    is_allowed: bool = False
+
+
+RULES: tuple[Rule, ...] = (
+    Rule("ioctl", errno.EPERM, 1, _TYPING),
+    Rule("socket", errno.EAFNOSUPPORT, 0, _SOCKETS, is_allowed=True),
+    Rule("socketpair", errno.EAFNOSUPPORT, 0, _SOCKETS, is_allowed=True),
+    Rule("clone", errno.EPERM, 0, bits=_NEW_USER),
+    Rule("unshare", errno.EPERM, 0, bits=_NAMESPACES),
+    *(Rule(call, errno.ENOSYS) for call in ABSENT),
+    *(Rule(call, errno.EPERM) for call in KERNEL),
+)
+
+
+def program(machine: Machine, rules: Sequence[Rule] = RULES) -> bytes:
+    """The filter as bubblewrap's --seccomp takes it: 8 bytes for each instruction, in this machine's byte order.
+
+    Calls of another machine or convention are refused as unknown, those that the machine lacks have no rule.
+    """
+    return b"".join(struct.pack("=HBBI", *step) for step in _steps(machine, rules))
+
+
+Step = tuple[int, int, int, int]
+"""An instruction: code, how many to skip if true and if false, operand."""
+
+
+def _steps(machine: Machine, rules: Sequence[Rule]) -> Iterator[Step]:
+    unknown = _refuse(errno.ENOSYS)
+    yield from ((_LOAD, 0, 0, _MACHINE), (_SAME_AS, 1, 0, machine.audit), unknown)
+    yield (_LOAD, 0, 0, _NUMBER)
+    if machine.foreign_from:
+        yield from ((_AT_LEAST, 0, 1, machine.foreign_from), unknown)
+    for rule in rules:
+        if rule.call in machine.numbers:
+            body = tuple(_body(rule))
+            yield (_SAME_AS, 0, len(body), machine.numbers[rule.call])
+            yield from body
+    yield (_RETURN, 0, 0, _ALLOW)
+
+
+def _body(rule: Rule) -> Iterator[Step]:
+    """What happens to the call itself; always returns."""
+    if rule.argument is None:
+        yield _refuse(rule.error)
+        return
+    yield (_LOAD, 0, 0, _ARGUMENTS + 8 * rule.argument)  # both machines keep the lower half first
+    tests = [(_SAME_AS, value) for value in rule.values] + ([(_ANY_BIT, rule.bits)] if rule.bits else [])
+    for left, (code, operand) in zip(range(len(tests), 0, -1), tests, strict=True):
+        yield (code, left, 0, operand)
+    allow, refuse = (_RETURN, 0, 0, _ALLOW), _refuse(rule.error)
+    yield from (refuse, allow) if rule.is_allowed else (allow, refuse)  # where no test held, and where one did
+
+
+def _refuse(error: int) -> Step:
+    return (_RETURN, 0, 0, _REFUSE | error)

@@ -1,0 +1,96 @@
+"""Looks after a command with everything it started, a few times a second, and tells when it uses more than it may.
+
+What the kernel can hold by itself it holds: processes and open files by resource limits, memory and CPU time by
+control groups where there are some. The first look comes after a moment, so that a short command pays nothing.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+from anyio import from_thread, to_thread
+
+from orchestrator.hands.ceilings import counts_processes
+from orchestrator.hands.cgroup import Group
+from orchestrator.hands.disk import Disk
+from orchestrator.hands.inside import Inside, Usage
+from orchestrator.hands.policy import Limits
+
+_PAUSE_S = 0.1
+_REST = 20
+"""Rest this many times as long as a look took: five percent of a core at most."""
+_MIB = 1024**2
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a command may use up. `folders` are the host directories it can write to, `in_memory` those in memory."""
+
+    limits: Limits
+    folders: tuple[Path, ...]
+    in_memory: tuple[str, ...] = ()
+    group: Group | None = None
+
+    def overflowed(self) -> str:
+        """In words, what the kernel has ended the command or a part of it for; empty if nothing."""
+        return _memory(self.limits) if self.group and self.group.has_overflowed() else ""
+
+
+async def watch(inside: Inside | None, bounds: Bounds) -> str:
+    """Wait until the command uses more than it may; says what, in words. Without `inside` only disk is looked at."""
+    disk = Disk(bounds.folders, bounds.limits.disk_bytes, bounds.limits.files, from_thread.check_cancelled)
+    pause = _PAUSE_S
+    while True:
+        await anyio.sleep(pause)
+        began = time.monotonic()
+        if words := await to_thread.run_sync(_look, inside, bounds, disk):
+            return words
+        pause = max(_PAUSE_S, _REST * (time.monotonic() - began))
+
+
+def _look(inside: Inside | None, bounds: Bounds, disk: Disk) -> str:
+    return next((words for words in _offences(inside, bounds, disk) if words), "")
+
+
+def _offences(inside: Inside | None, bounds: Bounds, disk: Disk) -> Iterator[str]:
+    """What is over its limit, the cheapest to find first; empty where all is well."""
+    limits = bounds.limits
+    yield bounds.overflowed()
+    if inside is not None:
+        yield from _offences_inside(inside, bounds)
+    held = disk.look()
+    if held is not None and limits.disk_bytes is not None and held.size_bytes > limits.disk_bytes:
+        yield f"It filled its workspace with more than {limits.disk_bytes / _MIB:,.0f} MiB."
+    if held is not None and held.files > limits.files:
+        yield f"It has more than {limits.files:,} files in its workspace."
+
+
+def _offences_inside(inside: Inside, bounds: Bounds) -> Iterator[str]:
+    usage, files = inside.usage(), bounds.limits.files
+    if usage is not None:
+        yield _used(inside, usage, bounds)
+    if sum(inside.in_memory(place)[1] for place in bounds.in_memory) > files:
+        yield f"It made more than {files:,} files in memory."
+
+
+def _used(inside: Inside, usage: Usage, bounds: Bounds) -> str:
+    limits, group = bounds.limits, bounds.group
+    cpu_s = group.cpu_s() if group else usage.cpu_s
+    if limits.cpu_s is not None and cpu_s > limits.cpu_s:
+        return f"It used more than {limits.cpu_s} s of CPU time."
+    if limits.processes < usage.tasks and not counts_processes():
+        return f"It started more than {limits.processes} processes."
+    if limits.memory_bytes is not None and group is None and _is_over(limits.memory_bytes, inside, usage, bounds):
+        return _memory(limits)
+    return ""
+
+
+def _is_over(limit: int, inside: Inside, usage: Usage, bounds: Bounds) -> bool:
+    files = sum(inside.in_memory(place)[0] for place in bounds.in_memory)
+    return usage.resident_bytes + files > limit and inside.memory_bytes() + files > limit
+
+
+def _memory(limits: Limits) -> str:
+    return f"It used more than {(limits.memory_bytes or 0) / _MIB:,.0f} MiB of memory."

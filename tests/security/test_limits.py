@@ -1,0 +1,320 @@
+"""Attacks on what a host has to give: processes, memory, disk, output, the terminal, and the kernel itself.
+
+Everything here bounds itself: what would go on without limits stops at a size that no host minds.
+"""
+
+import os
+import platform
+import resource
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.hands import sandbox
+from orchestrator.hands.policy import Grant, Limits
+from orchestrator.hands.reading import read_ends
+from orchestrator.hands.run import run_command
+from orchestrator.hands.syscalls import MACHINES
+from orchestrator.hands.workspace import LocalWorkspace
+from orchestrator.ports.hands import Command, Ending
+
+pytestmark = pytest.mark.sandbox
+
+MIB = 1024**2
+
+
+def script(body: str) -> str:
+    """A command line that runs a Python program, in which no single quote may stand."""
+    return f"python3 -c '{body}'"
+
+
+BOMB = script("""
+import os, sys, time
+n = 0
+while n < 150:
+    try:
+        if os.fork() == 0:
+            time.sleep(15)
+            os._exit(0)
+        n += 1
+    except OSError:
+        break
+print("started", n, flush=True)
+time.sleep(15 if len(sys.argv) < 2 else 0)
+""")
+
+
+@pytest.mark.attack(15)
+async def test_a_fork_bomb_is_stopped_while_another_workers_command_finishes(
+    yard: Any, shell_in: Any, outside: Callable[..., str]
+) -> None:
+    grant = Grant(limits=Limits(processes=40))
+    async with yard.hands(grant, slots=2) as hands:
+        head = yard.git("rev-parse", "HEAD")
+        mine, theirs = await hands.open(head, "bomb"), await hands.open(head, "other")
+        await mine.start("bomb", Command(line=BOMB, timeout_s=60))
+        while "started" not in (told := printed(yard, mine.name)):
+            assert await mine.wait("bomb", 0.02) is None
+        ran = await shell_in(theirs, "for i in 1 2 3; do sh -c 'echo alive'; done")
+        assert (ran.output, ran.exit_code) == ("alive\n" * 3, 0)
+        await mine.kill("bomb")
+        assert (await mine.wait("bomb")).ending == Ending.KILLED
+    assert 10 < int(told.split()[1]) < 40
+    # the control: without limits it gets all it wants; its children have nobody to wait for them and are told to end
+    told = outside(f"({BOMB} end & wait; exec 2>&-; kill 0) 2>/dev/null", start_new_session=True)
+    assert "started 150" in told
+
+
+def printed(yard: Any, name: str) -> str:
+    return "".join(log.read_text() for log in (yard.state / "logs").glob(f"*/{name}/*.log"))
+
+
+HUNGRY = script("""
+kept = []
+for _ in range(%d):
+    kept.append(bytearray(b"x") * (8 * 1024 * 1024))
+print("HAD ALL", flush=True)
+""")
+
+
+@pytest.fixture(params=["as the host lets us", "without control groups"])
+def _groups(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways in which a limit can be held: with groups, where there are any, and by the watchdog alone."""
+    if request.param == "without control groups":
+        monkeypatch.setattr(sandbox, "our_groups", lambda: None)
+
+
+@pytest.mark.attack(16)
+@pytest.mark.usefixtures("_groups")
+async def test_memory_is_limited_for_a_command_with_all_its_processes(
+    yard: Any, shell_in: Any, outside: Callable[..., str]
+) -> None:
+    """Four processes of 480 MB and a wait: each alone would stay below many a limit of one process."""
+    attack = f"for i in 1 2 3 4; do {HUNGRY % 60} & done; wait; sleep 5"
+    async with yard.hands(Grant(limits=Limits(memory_bytes=96 * MIB)), slots=2) as hands:
+        head = yard.git("rev-parse", "HEAD")
+        one, other = await hands.open(head, "one"), await hands.open(head, "other")
+        ran = await shell_in(one, attack)
+        assert (ran.result.ending, ran.result.detail) == (Ending.LIMIT, "It used more than 96 MiB of memory.")
+        assert "HAD ALL" not in ran.output.splitlines()
+        assert (await shell_in(other, "echo fine")).output == "fine\n"
+        assert (await shell_in(one, HUNGRY % 4)).output == "HAD ALL\n"
+    assert outside(HUNGRY % 20) == "HAD ALL\n"
+
+
+@pytest.mark.attack(16)
+async def test_tmp_cannot_be_filled_beyond_its_size(
+    yard: Any, shell_in: Any, outside: Callable[..., str], tmp_path: Path
+) -> None:
+    attack = f"head -c 24M /dev/zero > {{0}}/big-{os.getpid()}; wc -c < {{0}}/big-{os.getpid()}"
+    async with yard.hands(Grant(limits=Limits(tmpfs_bytes=8 * MIB))) as hands:
+        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        ran = await shell_in(workspace, attack.format("/tmp"))
+        assert "No space left on device" in ran.output
+        assert ran.output.endswith(f"{8 * MIB}\n")
+        assert not exists(f"/tmp/big-{os.getpid()}")
+        assert (await shell_in(workspace, "echo x > /tmp/new && cat /tmp/new")).output == "x\n"
+    assert outside(attack.format(tmp_path)).strip() == str(24 * MIB)
+
+
+def exists(path: str) -> bool:
+    """Whether something is there on the host."""
+    return os.path.lexists(path)
+
+
+FILLERS = {
+    "one file": "head -c 300M /dev/zero > big",
+    "many files": "for i in 1 2 3 4 5 6 7 8; do head -c 40M /dev/zero > big$i; done",
+    "git's own directory": "head -c 300M /dev/zero > /run/git/big",
+}
+
+
+@pytest.mark.attack(16)
+@pytest.mark.parametrize("filler", FILLERS.values(), ids=FILLERS)
+async def test_a_workspace_cannot_fill_the_disk(
+    yard: Any, shell_in: Any, outside: Callable[..., str], filler: str
+) -> None:
+    async with yard.hands(Grant(limits=Limits(disk_bytes=48 * MIB))) as hands:
+        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        ran = await shell_in(workspace, f"{filler}; sleep 20")
+        assert ran.result.ending == Ending.LIMIT
+        assert ran.result.detail == "It filled its workspace with more than 48 MiB."
+        small = await shell_in(workspace, "rm -f big* /run/git/big; head -c 20M /dev/zero > big; sleep 0.4; echo ok")
+        assert (small.result.ending, small.output) == (Ending.EXITED, "ok\n")
+    control = filler.replace("/run/git/", "").replace("300M", "60M").replace("40M", "10M")
+    outside(control)
+    assert sum(file.stat().st_size for file in yard.repo.glob("big*")) >= 60 * MIB
+
+
+@pytest.mark.attack(16)
+@pytest.mark.parametrize("place", [".", "/tmp"])
+async def test_a_workspace_and_tmp_cannot_hold_files_without_number(
+    yard: Any, shell_in: Any, outside: Callable[..., str], place: str
+) -> None:
+    attack = script('import os\nfor n in range(%d): os.close(os.open(f"%s/{n}", os.O_CREAT))')
+    async with yard.hands(Grant(limits=Limits(files=2_000))) as hands:
+        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        ran = await shell_in(workspace, f"{attack % (6_000, place)}; sleep 20")
+        assert ran.result.ending == Ending.LIMIT
+        assert "more than 2,000 files" in ran.result.detail
+    outside(attack % (2_100, "."))
+    assert len(list(yard.repo.iterdir())) > 2_100
+
+
+@pytest.mark.usefixtures("_groups")
+async def test_cpu_time_is_limited_for_a_command_with_all_its_processes(yard: Any, shell_in: Any) -> None:
+    """Short-lived processes that spend little each, one after the other."""
+    attack = "while :; do sh -c 'i=0; while [ $i -lt 9000 ]; do i=$((i+1)); done'; done"
+    async with yard.hands(Grant(limits=Limits(cpu_s=1))) as hands:
+        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        ran = await shell_in(workspace, attack, timeout_s=50)
+        assert (ran.result.ending, ran.result.detail) == (Ending.LIMIT, "It used more than 1 s of CPU time.")
+        assert ran.result.seconds >= 1 / len(os.sched_getaffinity(0))
+        assert (await shell_in(workspace, "sleep 1.2; echo fine")).output == "fine\n"
+
+
+FLOODS = {
+    "yes forever": "yes",
+    "one line of 100 MB": "head -c 100000000 /dev/zero | tr '\\0' x",
+    "nothing but NULs": "cat /dev/zero",
+    "invalid UTF-8": "tr '\\0' '\\377' < /dev/zero",
+}
+
+
+@pytest.mark.attack(17)
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS)
+async def test_a_flood_of_output_is_cut_and_shown_as_its_ends(
+    workspace: LocalWorkspace, outside: Callable[..., str], flood: str
+) -> None:
+    most = 8 * MIB
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    ran = await run_command(workspace, Command(line=f"{flood}; sleep 20", timeout_s=30, output_bytes=most))
+    shown = read_ends(ran.log)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert (ran.ending, ran.log.stat().st_size) == (Ending.OUTPUT_LIMIT, most)
+    assert 1_000 < len(shown) < 40_000
+    shown.encode()
+    assert (after - before) * 1024 < 24 * MIB
+    assert outside(f"({flood}) | head -c {most + MIB} | wc -c").split()[-1] == str(most + MIB)
+
+
+TYPE = """
+import ctypes, errno, os, pty, sys
+pid, master = pty.fork()
+if pid == 0:
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        for command in (0x5412, 0x1_0000_5412):
+            done = libc.ioctl(0, ctypes.c_ulong(command), b"x")
+            print("typed" if done == 0 else errno.errorcode[ctypes.get_errno()])
+    finally:
+        sys.stdout.flush()
+        os._exit(0)
+os.waitpid(pid, 0)
+print(os.read(master, 1000).decode())
+"""
+
+
+@pytest.mark.attack(10)
+async def test_nothing_is_typed_into_a_terminal(shell: Any, outside: Callable[..., str]) -> None:
+    """Even into one of its own, which a command may open; neither with bits that the kernel ignores in the request."""
+    assert (await shell(script(TYPE))).output.split() == ["EPERM", "EPERM"]
+    assert "EPERM" not in outside(script(TYPE))  # the kernel may have switched typing off by itself, as EIO
+
+
+CALLS = """
+import ctypes, errno, platform, socket
+libc = ctypes.CDLL(None, use_errno=True)
+arm = platform.machine() == "aarch64"
+def call(name, x86, generic, *arguments):
+    words = [ctypes.c_long(one) for one in (generic if arm else x86, *arguments)]
+    ctypes.set_errno(0)
+    done = libc.syscall(*words)
+    print(name, "done" if done >= 0 else errno.errorcode[ctypes.get_errno()])
+call("keyctl", 250, 219, 0, -3, 1)
+call("perf_event_open", 298, 241, 0, 0, 0, 0, -1)
+call("userfaultfd", 323, 282, -1)
+call("io_uring_setup", 425, 425, 0, 0)
+call("clone3", 435, 435, 0, 0)
+call("setns", 308, 268, -1, 0)
+call("kexec_load", 246, 104, 0, 0, 0, -1)
+call("unshare", 272, 97, 0x10000000 | 0x1)
+for name, family, kind in (("packet", 17, 3), ("vsock", 40, 1), ("unix", 1, 1), ("inet6", 10, 1), ("netlink", 16, 3)):
+    try:
+        socket.socket(family, kind).close()
+        print(name, "done")
+    except OSError as error:
+        print(name, errno.errorcode[error.errno])
+"""
+
+REFUSED = {
+    **dict.fromkeys(("keyctl", "perf_event_open", "userfaultfd", "setns", "kexec_load", "unshare"), "EPERM"),
+    **dict.fromkeys(("io_uring_setup", "clone3"), "ENOSYS"),
+    **dict.fromkeys(("packet", "vsock"), "EAFNOSUPPORT"),
+    **dict.fromkeys(("unix", "inet6", "netlink"), "done"),
+}
+NEEDS_A_FILTER = pytest.mark.skipif(
+    platform.machine() not in MACHINES, reason="the numbers of this machine's system calls are not known to us"
+)
+NEED_ROOT = {"perf_event_open", "kexec_load", "keyctl", "userfaultfd", "unshare", "packet"}
+"""Calls that the kernel itself, or a container, may refuse a normal user in the same words."""
+
+
+@NEEDS_A_FILTER
+async def test_calls_that_reach_past_the_walls_are_refused(shell: Any, outside: Callable[..., str]) -> None:
+    """Above all vsock: it reaches the host of a virtual machine, and no network namespace holds it back."""
+    found = dict(line.split() for line in (await shell(script(CALLS))).output.splitlines())
+    assert found == REFUSED
+    without = dict(line.split() for line in outside(script(CALLS)).splitlines())
+    compared = REFUSED.keys() - {"unix", "inet6", "netlink"} - (NEED_ROOT if os.geteuid() else set())
+    same = {name for name in compared if without[name] == REFUSED[name]}
+    assert same <= {"vsock", "io_uring_setup"}  # as on a host whose kernel was built without them
+
+
+FOREIGN = """
+import ctypes, mmap, os
+code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code.write(bytes.fromhex("b814000000cd80c3"))  # getpid, as a program of 32 bits asks for it
+function = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
+print("pid" if function() == os.getpid() else "refused")
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="only this machine also speaks to 32-bit programs here")
+async def test_calls_in_the_manner_of_another_machine_are_refused(shell: Any, outside: Callable[..., str]) -> None:
+    if "pid" not in outside(script(FOREIGN)):
+        pytest.skip("this kernel serves no 32-bit programs, so there is nothing to be refused")
+    assert (await shell(script(FOREIGN))).output == "refused\n"
+
+
+TOOLS = {
+    "python3": "import subprocess, threading, concurrent.futures as f, multiprocessing as m, socket\n"
+    "t = threading.Thread(target=print, args=(1,)); t.start(); t.join()\n"
+    "p = m.Process(target=print, args=(2,)); p.start(); p.join()\n"
+    "print(subprocess.check_output(['echo', '3'], text=True), socket.socketpair())\n"
+    "with f.ProcessPoolExecutor(1) as pool: print(pool.submit(int, '4').result())\n",
+    "node": "const { Worker } = require('worker_threads');\n"
+    'new Worker(\'require("fs").readFile("README.md", e => { if (e) throw e })\', { eval: true });\n'
+    "require('child_process').execSync('true'); require('http').createServer().listen(0, function () { this.close() })",
+    "gcc": "#include <pthread.h>\n#include <unistd.h>\nvoid *f(void *x) { return x; }\n"
+    "int main(void) { pthread_t t; if (fork() == 0) return 0; return pthread_create(&t, 0, f, 0); }\n",
+    "make": "all:\n\t@(echo 1) & (echo 2); wait\n",
+}
+RUN = {
+    "python3": "python3 source",
+    "node": "node source",
+    "gcc": "gcc -pthread -x c source -o built && ./built",
+    "make": "make -j2 -f source",
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+async def test_common_tools_do_not_notice_the_filter(shell: Any, workspace: LocalWorkspace, tool: str) -> None:
+    if not shutil.which(tool, path="/usr/bin:/bin"):
+        pytest.skip(f"{tool} is not installed")
+    (workspace.root / "source").write_text(TOOLS[tool])
+    ran = await shell(RUN[tool])
+    assert ran.exit_code == 0, ran.output

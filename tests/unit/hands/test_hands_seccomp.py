@@ -1,0 +1,84 @@
+"""The filter as a program, run by a small packet filter machine of ours for kinds of machines that we are not."""
+
+import errno
+import struct
+
+import pytest
+
+from orchestrator.hands.seccomp import RULES, Rule, program
+from orchestrator.hands.syscalls import AARCH64, X86_64, Machine
+
+ALLOWED = 0
+MACHINES = [X86_64, AARCH64]
+
+
+def verdict(code: bytes, audit: int, number: int, *arguments: int) -> int:
+    """The error a call is refused with, 0 if it is allowed."""
+    data = struct.pack("=IIQ6Q", number, audit, 0, *arguments, *[0] * (6 - len(arguments)))
+    held, place = 0, 0
+    while True:
+        kind, if_true, if_false, operand = struct.unpack_from("=HBBI", code, 8 * place)
+        place += 1
+        if kind == 0x20:
+            (held,) = struct.unpack_from("=I", data, operand)
+        elif kind == 0x06:
+            return ALLOWED if operand == 0x7FFF0000 else operand & 0xFFFF
+        else:
+            holds = {0x15: held == operand, 0x35: held >= operand, 0x45: bool(held & operand)}[kind]
+            place += if_true if holds else if_false
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_every_rule_holds_on_every_machine_that_has_the_call(machine: Machine) -> None:
+    code = program(machine)
+    for rule in (rule for rule in RULES if rule.argument is None and rule.call in machine.numbers):
+        assert verdict(code, machine.audit, machine.numbers[rule.call]) == rule.error
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_calls_that_no_rule_names_are_allowed(machine: Machine) -> None:
+    code = program(machine)
+    named = {machine.numbers[rule.call] for rule in RULES if rule.call in machine.numbers}
+    assert {verdict(code, machine.audit, number) for number in range(470) if number not in named} == {ALLOWED}
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    ("call", "arguments", "expected"),
+    [
+        ("ioctl", (0, 0x5401), ALLOWED),
+        ("ioctl", (0, 0x5412), errno.EPERM),
+        ("ioctl", (0, 0x541C), errno.EPERM),
+        ("ioctl", (0, 0xFFFF_0000_0000_5412 & (1 << 64) - 1), errno.EPERM),
+        ("socket", (1, 1), ALLOWED),
+        ("socket", (2, 1), ALLOWED),
+        ("socket", (10, 2), ALLOWED),
+        ("socket", (16, 3), ALLOWED),
+        ("socket", (17, 3), errno.EAFNOSUPPORT),
+        ("socket", (38, 5), errno.EAFNOSUPPORT),
+        ("socket", (40, 1), errno.EAFNOSUPPORT),
+        ("socketpair", (1, 1), ALLOWED),
+        ("socketpair", (40, 1), errno.EAFNOSUPPORT),
+        ("clone", (0x3D0F00,), ALLOWED),
+        ("clone", (0x10000000 | 17,), errno.EPERM),
+        ("unshare", (0x400,), ALLOWED),
+        ("unshare", (0x20000,), errno.EPERM),
+        ("unshare", (0x80,), errno.EPERM),
+    ],
+)
+def test_arguments_decide(machine: Machine, call: str, arguments: tuple[int, ...], expected: int) -> None:
+    assert verdict(program(machine), machine.audit, machine.numbers[call], *arguments) == expected
+
+
+def test_calls_of_another_machine_or_convention_are_unknown() -> None:
+    code = program(X86_64)
+    i386, getpid = 0x40000003, 39
+    assert verdict(code, X86_64.audit, getpid) == ALLOWED
+    assert verdict(code, i386, getpid) == errno.ENOSYS
+    assert verdict(code, X86_64.audit, 0x40000000 + getpid) == errno.ENOSYS
+    assert verdict(program(AARCH64), X86_64.audit, getpid) == errno.ENOSYS
+
+
+def test_a_call_that_a_machine_lacks_needs_no_rule() -> None:
+    assert len(program(AARCH64, [Rule("iopl", errno.EPERM)])) == len(program(AARCH64, []))
+    assert len(program(X86_64)) // 8 < 4096  # the kernel's own limit
