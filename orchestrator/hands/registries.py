@@ -145,6 +145,7 @@ def _pip_conf(pip: PipSettings, certificates: Iterable[str]) -> str:
         "trusted-host": list(pip.trusted_hosts),
         "timeout": [pip.timeout] if pip.timeout else [],
         "cert": [f"{INSIDE}/{PIP_CA}"] if PIP_CA in certificates else [],
+        "disable-pip-version-check": ["true"],
         "no-input": ["true"],
     }
     lines = (f"{key} = " + "\n    ".join(given) for key, given in values.items() if given)

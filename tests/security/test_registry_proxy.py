@@ -16,6 +16,7 @@ from typing import Any
 import anyio
 import pytest
 
+from orchestrator.agent.tools.shell import shell_tool
 from orchestrator.domain.network import NetworkDecision
 from orchestrator.domain.tier import Tier
 from orchestrator.errors import ToolRefused
@@ -186,7 +187,7 @@ async def test_a_command_that_asks_without_end_is_told_of_in_sum(server: Loopbac
     assert again.times == 130
 
 
-# from here on in the sandbox
+# From here on in the sandbox.
 
 
 def opened(yard: Yard, server: Loopback, **grant: Any) -> AbstractAsyncContextManager[LocalHands]:
@@ -243,6 +244,16 @@ async def test_33_a_command_is_refused_every_other_host_and_the_refusal_is_kept(
             host="localhost", port=other.port, allowed=False, reason="it is not one of the package registries"
         ),
     )
+
+
+@pytest.mark.sandbox
+async def test_a_model_is_told_what_its_command_was_kept_from(yard: Yard, server: Loopback) -> None:
+    async with opened(yard, server) as hands:
+        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        shell = shell_tool(workspace, 20.0, 1_000_000, lambda: Tier.REGISTRIES)
+        result = await shell(json.dumps({"command": FETCH.format(url="http://evil.test/") + "; true"}))
+    assert "[the network refused evil.test:80: it is not one of the package registries]" in result.text
+    assert [decision.host for decision in result.network] == ["evil.test"]
 
 
 @pytest.mark.attack(34)
