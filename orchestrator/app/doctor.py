@@ -12,6 +12,7 @@ from anyio import to_thread
 
 from orchestrator.app.options import Options, Surroundings, grant, look_around, provider_rules
 from orchestrator.config.model import ModelSettings
+from orchestrator.domain.unsafe import UNSAFE
 from orchestrator.errors import OrchestrateError
 from orchestrator.hands.local import local_hands
 from orchestrator.llm.router import ModelRouter
@@ -76,6 +77,8 @@ async def _hands(around: Surroundings) -> list[Finding]:
     try:
         async with local_hands(around.repository, around.state.path, grant(around.config)) as hands:
             first = Finding("sandbox", hands.refusal is None, hands.refusal or "the escape self-test passed")
+            if around.config.hands.without_sandbox:
+                first = Finding("sandbox", False, UNSAFE, is_warning=True)
             others = [(name, text) for name, text in hands.described.items() if name not in {"commands", "self-test"}]
             return [first, *(Finding(f"sandbox {name}", True, text) for name, text in others)]
     except OrchestrateError as error:

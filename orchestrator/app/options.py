@@ -1,5 +1,6 @@
 """What a caller asks for, and the configuration that makes of it."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from orchestrator.config.model import Config
 from orchestrator.domain.price import Price
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.policy import Choice, GivenDir, Grant, Limits, RegistryWish
+from orchestrator.hands.unconfined import refuse_in_ci
 from orchestrator.journal.runs import StateDirectory
 from orchestrator.llm.limits import ProviderRules
 from orchestrator.llm.retry import RetryPolicy
@@ -58,6 +60,8 @@ def look_around(options: Options) -> Surroundings:
         flags["hands"] = hands | {"read_only": [str(Path(d).expanduser().absolute()) for d in options.read_only]}
     loaded = load(repository.root, flags, trust_project=options.trust_project)
     config = with_absolute_scripts(loaded.config)
+    if config.hands.without_sandbox:
+        refuse_in_ci(os.environ)
     state = state_directory(repository, config.state.dir)
     return Surroundings(repository, Loaded(config, loaded.origins, loaded.layers), state)
 

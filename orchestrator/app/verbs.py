@@ -50,6 +50,7 @@ from orchestrator.errors import (
     as_ours,
 )
 from orchestrator.hands.local import local_hands
+from orchestrator.hands.unconfined import refuse_in_ci
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.lock import holder
 from orchestrator.journal.runs import RunDirectory
@@ -163,6 +164,8 @@ def to_be_resumed(options: Options, wanted: str | None) -> tuple[Place, RunState
         RunLocked: an engine works on it, which has been told of the settings.
     """
     place, state = find_run(options, wanted)
+    if state.is_unsafe and state.ended is None:
+        refuse_in_ci(os.environ)
     settings = {key: value for key, value in options.flags.items() if key != "state"}
     after = foreseen(place, state)
     if settings and (working := holder(place.directory.path)) is not None:
@@ -210,6 +213,8 @@ def _sound(state: RunState, settings: dict[str, Any]) -> dict[str, Any]:
     except ValidationError as error:
         first = error.errors()[0]
         raise UsageProblem(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    if config.hands.without_sandbox and not state.is_unsafe:
+        raise UsageProblem("hands.without_sandbox: a run that began with a sandbox goes on with one; begin another run")
     if state.run.recipe is None and not config.gate.checks():
         raise UsageProblem("gate.command: a run without a gate could not be judged: name another command")
     if "roles" in settings:

@@ -9,9 +9,10 @@ import click
 from orchestrator.app.doctor import Finding, examine
 from orchestrator.app.options import Options
 from orchestrator.cli.options import as_json, configured, in_repository, settings_of
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.output import alarm, print_lines, print_object
 from orchestrator.cli.running import exit_with
 from orchestrator.config.values import nest
+from orchestrator.domain.unsafe import UNSAFE
 
 
 @click.command("doctor")
@@ -50,5 +51,9 @@ async def _examine(options: Options, is_silent: bool) -> list[Finding]:
         findings.append(finding)
         if not is_silent:
             mark = "ok  " if finding.is_ok else "warn" if finding.is_warning else "FAIL"
-            print_lines([f"{mark}  {finding.name:18} {finding.detail}"])
+            text = f"{mark}  {finding.name:18} {finding.detail}"
+            if finding.detail == UNSAFE:
+                alarm(text, err=False)
+            else:
+                print_lines([text])
     return findings

@@ -3,15 +3,18 @@
 import json
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import click
 
 from orchestrator.cli.finding import is_live, state_directory
 from orchestrator.cli.options import as_json, in_repository
-from orchestrator.cli.output import as_text, say
+from orchestrator.cli.output import alarm, as_text, say
 from orchestrator.cli.reading import opened
 from orchestrator.domain.event import Recorded, to_body
+from orchestrator.domain.event.run import RunStarted
+from orchestrator.domain.unsafe import UNSAFE
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.store import Store
@@ -59,6 +62,7 @@ def command(
         return
     is_known = task is None
     with opened(directory) as store:
+        _warn(store, as_json)
         for recorded in _events(store, directory, follow):
             if task is not None and not _concerns(recorded, task):
                 continue
@@ -69,6 +73,13 @@ def command(
                 click.echo(line(recorded))
     if not is_known:
         raise UsageProblem(f"nothing that happened in run {directory.run} is about {task!r}: see orchestrate status")
+
+
+def _warn(store: Store, as_json: bool) -> None:
+    """Of a run without a sandbox that is the first thing to know."""
+    for first in islice(store.read(), 0 if as_json else 1):
+        if isinstance(first.event, RunStarted) and first.event.settings.get("hands", {}).get("without_sandbox"):
+            alarm(UNSAFE, err=False)
 
 
 def _search(directory: RunDirectory, task: str | None, query: str, limit: int, as_json: bool) -> None:

@@ -12,11 +12,21 @@ from orchestrator.app.options import Options
 from orchestrator.app.verbs import begin_migration
 from orchestrator.app.wiring import Place
 from orchestrator.cli import resume, status
-from orchestrator.cli.options import as_json, configured, detached, in_repository, running, settings_of
+from orchestrator.cli.options import (
+    as_json,
+    configured,
+    detached,
+    in_repository,
+    running,
+    settings_of,
+    unsafe,
+    without_sandbox,
+)
 from orchestrator.cli.output import print_lines, print_object
 from orchestrator.cli.running import carry_out, exit_with, whereabouts
 from orchestrator.config.values import nest
 from orchestrator.domain.state import RunState
+from orchestrator.journal.states import read_state
 from orchestrator.migrate.recipe import load_recipe
 
 _RECIPE = click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
@@ -37,6 +47,7 @@ def command() -> None:
 @in_repository
 @detached
 @running
+@unsafe
 @configured
 @as_json
 def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
@@ -55,7 +66,8 @@ def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
 
 
 def _begin(options: Options, recipe: Path) -> tuple[Place, RunState]:
-    return anyio.run(begin_migration, options, load_recipe(recipe)), RunState()
+    place = anyio.run(begin_migration, options, load_recipe(recipe))
+    return place, read_state(place.directory.journal)
 
 
 @command.command("plan")
@@ -88,6 +100,7 @@ def _options(given: dict[str, Any]) -> Options:
         nest(flags, ("state", "dir"), given["state"])
     if given.get("time_limit"):
         nest(flags, ("run", "time_limit_s"), given["time_limit"])
+    without_sandbox(flags, given.get("unsafe_no_sandbox", False))
     return Options(
         repository=given["repo"],
         flags=flags,

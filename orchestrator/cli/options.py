@@ -53,6 +53,11 @@ configured = _together(
     click.option("--trust-project", is_flag=True, help="Let orchestrate.toml set models, budgets and [hands]."),
 )
 detached = click.option("--detach", is_flag=True, help="Only start it; print the run's id and leave it to itself.")
+unsafe = click.option(
+    "--unsafe-no-sandbox",
+    is_flag=True,
+    help="Run commands with no sandbox: as you, with your files and your network. For this run only; refused in CI.",
+)
 running = _together(
     click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox."),
     click.option("--time-limit", type=Duration(), metavar="5h30m", help="Stop resumably after this time."),
@@ -69,6 +74,12 @@ def settings_of(pairs: tuple[str, ...]) -> dict[str, Any]:
         path = [quoted or plain for quoted, plain in _PART.findall(key)]
         nest(values, path or [key], parse_value(text))
     return values
+
+
+def without_sandbox(into: dict[str, Any], wish: bool) -> None:
+    """`--unsafe-no-sandbox`."""
+    if wish:
+        nest(into, ("hands", "without_sandbox"), True)
 
 
 def models_of(pairs: tuple[str, ...], into: dict[str, Any]) -> None:

@@ -64,6 +64,11 @@ def _redactor() -> "Redactor":
     return Redactor(secrets_of(os.environ, Path.home()))
 
 
+def alarm(text: str, *, err: bool = True) -> None:
+    """A line that nobody may miss: in red, where that can be shown."""
+    click.secho(strip_controls(text), fg="red", bold=True, err=err)
+
+
 def told(error: Exception) -> OrchestrateError | None:
     """An error as the user is to see it; None for one that nobody foresaw."""
     ours = as_ours(error)

@@ -10,11 +10,22 @@ import click
 from orchestrator.app.options import Options
 from orchestrator.app.verbs import begin_goal
 from orchestrator.app.wiring import Place
-from orchestrator.cli.options import as_json, configured, detached, in_repository, models_of, running, settings_of
+from orchestrator.cli.options import (
+    as_json,
+    configured,
+    detached,
+    in_repository,
+    models_of,
+    running,
+    settings_of,
+    unsafe,
+    without_sandbox,
+)
 from orchestrator.cli.plan import print_plan
 from orchestrator.cli.running import carry_out, exit_with, whereabouts
 from orchestrator.config.values import nest
 from orchestrator.domain.state import RunState
+from orchestrator.journal.states import read_state
 
 
 class GoalOrWord(click.Command):
@@ -50,6 +61,7 @@ class GoalOrWord(click.Command):
 @click.option("--dry-run", is_flag=True, help="Let the planner plan, print the plan, change nothing.")
 @detached
 @running
+@unsafe
 @configured
 @as_json
 def command(goal: str, **given: Any) -> None:  # noqa: ANN401
@@ -86,7 +98,8 @@ def command(goal: str, **given: Any) -> None:  # noqa: ANN401
 
 
 def _begin(options: Options, goal: str) -> tuple[Place, RunState]:
-    return anyio.run(begin_goal, options, goal), RunState()
+    place = anyio.run(begin_goal, options, goal)
+    return place, read_state(place.directory.journal)
 
 
 def _options(given: dict[str, Any]) -> Options:
@@ -95,6 +108,7 @@ def _options(given: dict[str, Any]) -> Options:
     for key, path in _FLAGS.items():
         if given[key] not in (None, ""):
             nest(flags, path, given[key])
+    without_sandbox(flags, given["unsafe_no_sandbox"])
     return Options(
         repository=given["repo"],
         flags=flags,

@@ -9,8 +9,9 @@ import click
 from orchestrator.app.verbs import is_due
 from orchestrator.app.wiring import Place
 from orchestrator.cli.attach import Detached, start_in_background, work_on
-from orchestrator.cli.output import print_object, say, told
+from orchestrator.cli.output import alarm, print_object, say, told
 from orchestrator.domain.state import RunState
+from orchestrator.domain.unsafe import UNSAFE
 from orchestrator.errors import OrchestrateError
 from orchestrator.report.result import failure_object, run_result
 from orchestrator.report.summary import summary
@@ -28,6 +29,7 @@ def carry_out(begin: Begin, as_json: bool, where: str, detach: bool = False) -> 
     """
     try:
         place, state = begin()
+        _warn(state)
         if is_due(place, state):
             if detach:
                 return _in_background(place, as_json, where)
@@ -42,12 +44,18 @@ def carry_out(begin: Begin, as_json: bool, where: str, detach: bool = False) -> 
             print_object(failure_object(str(problem), problem.exit_code))
         raise
     say("")
+    _warn(state)
     for text in summary(state, where):
         say(text)
     if as_json:
         print_object(run_result(state, place.directory.journal))
     end = state.ended or state.paused
     return end.exit if end else 1
+
+
+def _warn(state: RunState) -> None:
+    if state.is_unsafe:
+        alarm(UNSAFE)
 
 
 def _in_background(place: Place, as_json: bool, where: str) -> int:

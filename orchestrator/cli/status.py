@@ -10,7 +10,8 @@ import click
 
 from orchestrator.cli.finding import is_live, state_directory
 from orchestrator.cli.options import as_json, in_repository
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.output import alarm, print_lines, print_object
+from orchestrator.domain.unsafe import UNSAFE
 from orchestrator.journal.disk import disk_use
 from orchestrator.journal.projection import read_projection
 from orchestrator.journal.runs import RunDirectory
@@ -35,6 +36,8 @@ def command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
             return
         from orchestrator.report.status_text import status_text
 
+        if status.get("unsafe"):
+            alarm(UNSAFE, err=False)
         print_lines(status_text(status))
 
 

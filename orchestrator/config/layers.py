@@ -39,6 +39,8 @@ _TIER = ("roles", "*", "tier")
 _SHARE = ("env", "share")
 _PROJECT_NEVER = (("notify",), ("pr", "push"), ("hands", "without_sandbox"))
 """What acts on this machine as the user, or in the user's name: no trust in a repository extends to that."""
+_FLAG_ONLY = ("hands", "without_sandbox")
+"""What holds for one run only, and is said each time."""
 _ADD_UP = "hooks"
 """The one list of which a later layer does not replace the earlier ones': nobody's hooks can be switched off by it."""
 
@@ -104,6 +106,8 @@ def load(
             _refuse_shared_secrets(project)
         layers.append(project)
     layers.append(Layer("environment", _environment_values(environ)))
+    for layer in layers:
+        _refuse_lasting(layer)
     layers.append(Layer("flag", flags or {}))
     return _resolve(tuple(layers))
 
@@ -238,6 +242,18 @@ def _refuse_acts(layer: Layer) -> None:
     for number, hook in enumerate(hooks if isinstance(hooks, list) else ()):
         if isinstance(hook, Mapping) and hook.get("trusted"):
             _refuse_act(layer, (_ADD_UP, number, "trusted"), "a trusted hook")
+
+
+def _refuse_lasting(layer: Layer) -> None:
+    """What no file and no variable may switch on for all runs."""
+    for key, value in leaves(layer.values):
+        if key == _FLAG_ONLY and value:
+            line = line_of(layer.source, key) if layer.path else None
+            place = f"{layer.path}:{line}" if line else f"<{layer.name}>"
+            raise UsageProblem(
+                f"{place}: {dotted(key)} is per run: no file and no variable may set it; give --unsafe-no-sandbox "
+                "to the run that is to go without a sandbox"
+            )
 
 
 def _refuse_act(layer: Layer, key: tuple[str | int, ...], what: str) -> None:

@@ -183,6 +183,12 @@ class RunState:
         return self.started
 
     @property
+    def is_unsafe(self) -> bool:
+        """Whether commands of this run have, or at some time had, no sandbox around them."""
+        settings = (self.started.settings if self.started else {}, *self.overrides)
+        return any(one.get("hands", {}).get("without_sandbox") for one in settings)
+
+    @property
     def head(self) -> CommitId | None:
         """The last commit that landed, None while the PR branch does not exist."""
         return self.landings[-1].new if self.landings else None

@@ -7,6 +7,7 @@ from orchestrator.domain.check import Receipt
 from orchestrator.domain.plain import code_span, inert, one_line
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.unsafe import UNSAFE
 
 _SHOWN = 20
 
@@ -19,6 +20,7 @@ def goal_body(state: RunState, reason: str) -> str:
     return "\n\n".join(
         part
         for part in (
+            unsafe(state),
             inert(state.run.goal),
             inert(reason),
             _section("Landed", (_landed(task) for task in landed)),
@@ -31,6 +33,11 @@ def goal_body(state: RunState, reason: str) -> str:
         )
         if part
     )
+
+
+def unsafe(state: RunState) -> str:
+    """What a reviewer has to know of a run whose commands had no sandbox; empty for all others."""
+    return f"> **{UNSAFE}** Look at this machine, too, not only at the change." if state.is_unsafe else ""
 
 
 def _landed(task: TaskState) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.domain.tier import Tier
+from orchestrator.domain.unsafe import UNSAFE
 from orchestrator.hands import toolchain
 from orchestrator.hands.advice import advice, remedy
 from orchestrator.hands.backend import Backend
@@ -17,7 +18,7 @@ from orchestrator.hands.places import Surroundings
 from orchestrator.hands.policy import Choice, Grant, Policy
 from orchestrator.hands.programs import ProgramMissing
 from orchestrator.hands.share import borrowed, find_shared
-from orchestrator.hands.unconfined import WARNING, build_unconfined
+from orchestrator.hands.unconfined import build_unconfined
 from worktrees.repository import Repository
 
 
@@ -82,7 +83,7 @@ def _unconfined(policy: Policy, around: Surroundings, environ: Mapping[str, str]
         backend = build_unconfined(policy, around, session, environ)
     except ProgramMissing as error:
         return Tried(None, str(error), {})
-    return Tried(backend, None, {"backend": WARNING})
+    return Tried(backend, None, {"backend": UNSAFE})
 
 
 def _chosen(candidate: Candidate, failed: Sequence[Candidate]) -> Mapping[str, str]:

@@ -70,14 +70,17 @@ async def read_origin(repository: Repository) -> Origin:
     )
 
 
-def make(directory: Path, origin: Origin, commit: str, index: Path, owner: int | None) -> None:
-    """Create the git directory: HEAD detached at `commit`, a copy of the checkout's `index` with its file times."""
+def make(directory: Path, origin: Origin, commit: str, index: Path, owner: int | None, objects: str = OBJECTS) -> None:
+    """Create the git directory: HEAD detached at `commit`, a copy of the checkout's `index` with its file times.
+
+    `objects` is where the repository's objects stand for a command.
+    """
     for folder in ("refs/heads", "refs/tags", "objects/info", "objects/pack", "info"):
         (directory / folder).mkdir(parents=True)
     texts = {
         "HEAD": f"{commit}\n",
         "config": origin.config,
-        "objects/info/alternates": f"{OBJECTS}\n",
+        "objects/info/alternates": f"{objects}\n",
         "packed-refs": origin.tags,
         "info/exclude": origin.exclude,
         "shallow": origin.shallow,

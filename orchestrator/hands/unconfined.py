@@ -19,6 +19,7 @@ from typing import Any
 import anyio
 
 from orchestrator.domain.tier import Tier
+from orchestrator.domain.unsafe import UNSAFE
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.backend import Order, Place
 from orchestrator.hands.ceilings import limited
@@ -31,7 +32,6 @@ from orchestrator.hands.started import text_source
 from orchestrator.hands.watchdog import Bounds
 from orchestrator.ports.hands import Command
 
-WARNING = "UNSAFE: no sandbox; commands run as you, with your files and your network (--unsafe-no-sandbox)"
 _DYING_S = 5.0
 
 
@@ -61,7 +61,7 @@ class Unconfined:
     @property
     def described(self) -> str:
         """That there is none."""
-        return WARNING
+        return UNSAFE
 
     def env(self, command: Command, registries: Registries | None = None) -> dict[str, str]:
         """Every variable the command sees when it starts, but for those that name places of its workspace."""
@@ -90,11 +90,10 @@ class Unconfined:
         shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
         words = limited((shell, "-c", command.line), self.policy.limits, self.prlimit, are_counted=True)
         git = {"GIT_DIR": str(place.git), "GIT_WORK_TREE": str(place.root)}
-        borrowed = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": ":".join(map(str, place.objects))} if place.objects else {}
         files = {variable: f"{order.exchange}/{name}" for variable, name in command.files.items()}
         return {
             "words": words,
-            "env": self.env(command) | git | borrowed | files,
+            "env": self.env(command) | git | files,
             "cwd": str(place.root / command.cwd),
             "user": self.owner,
         }
@@ -171,16 +170,21 @@ def build_unconfined(policy: Policy, around: Surroundings, session: Path, enviro
         UsageProblem: this is CI, or commands would run as root, or as a user who cannot reach the worktrees.
         ProgramMissing: prlimit is not installed.
     """
-    if environ.get("CI"):
-        raise UsageProblem(
-            "--unsafe-no-sandbox is refused in CI (the variable CI is set): nobody watches there, and the credentials "
-            "of the whole job would lie open; make a sandbox work instead, see docs/sandbox.md"
-        )
+    refuse_in_ci(environ)
     if os.geteuid() == 0 and policy.uid is None:
         raise UsageProblem("--unsafe-no-sandbox is refused to root: start as a normal user, or set uid under [hands]")
     if policy.uid is not None:
         _let_through(session, around.state)
     return Unconfined(policy, around, find("prlimit", environ, (around.repository, around.state), "util-linux"))
+
+
+def refuse_in_ci(environ: Mapping[str, str]) -> None:
+    """Raise UsageProblem where the variable CI says that nobody watches."""
+    if environ.get("CI", "").lower() not in ("", "0", "false"):
+        raise UsageProblem(
+            "--unsafe-no-sandbox is refused in CI (the variable CI is set): nobody watches there, and the credentials "
+            "of the whole job would lie open; make a sandbox work instead, see docs/sandbox.md"
+        )
 
 
 def _let_through(session: Path, state: Path) -> None:

@@ -248,7 +248,8 @@ class LocalWorkspace:
         host = self._host
         if not self._git.exists():
             index = self._worktree.admin / "index"
-            shadow.make(self._git, host.origin, self._worktree.commit, index, host.owner)
+            objects = shadow.OBJECTS if host.policy.is_confined else str(host.origin.objects)
+            shadow.make(self._git, host.origin, self._worktree.commit, index, host.owner, objects)
         if call.command.files:
             new_folder(call.exchange, host.owner)
         return self._place(mountpoints.prepare(self.root, host.shared, host.owner))

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.plain import code_span, inert, one_line
 from orchestrator.domain.state import RunState
-from orchestrator.engine.pr_text import cost, evidence
+from orchestrator.engine.pr_text import cost, evidence, unsafe
 from orchestrator.migrate.recipe import Recipe
 
 _SHOWN = 200
@@ -19,6 +19,7 @@ def migration_body(state: RunState, recipe: Recipe, reason: str) -> str:
     steps = "\n".join(f"- `{step.id}`: {code_span(step.run)} (per {step.per})" for step in recipe.step)
     unchanged = [file for file in state.files.values() if file.status == FileStatus.UNCHANGED]
     parts = [
+        unsafe(state),
         inert(recipe.migration.description),
         f"{inert(reason)}. Every file that landed did so in a union that passed the checks below.",
         f"### Steps\n\n{steps}",

@@ -27,6 +27,7 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
         "schema": SCHEMA,
         "run": run.run,
         "mode": run.mode,
+        "unsafe": state.is_unsafe,
         "goal": run.goal,
         "outcome": _outcome(state),
         "reason": _reason(state),
