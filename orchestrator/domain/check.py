@@ -96,7 +96,6 @@ class ReceiptStatus(StrEnum):
     TIMED_OUT = "timed-out"
     OUTPUT_LIMIT = "output-limit"
     KILLED = "killed"
-    LIMIT = "limit"
     NOT_STARTED = "not-started"
 
 
@@ -104,7 +103,7 @@ class Receipt(Frozen):
     """What the harness saw when it ran one check on one tree.
 
     `tests` is the sha of a blob that holds test id → outcome as JSON, or None where the check reports only an
-    exit code; `problem` says what is wrong with the report itself, or what the command used more of than it may.
+    exit code; `problem` says what is wrong with the report itself, or what the command was killed for.
     `environment` hashes what besides the tree decides the outcome. `seconds` is wall time.
     """
 

@@ -22,9 +22,15 @@ def describe(policy: Policy, program: str, commands: str) -> Mapping[str, str]:
 def _limits(limits: Limits) -> str:
     return (
         f"{limits.processes} processes, {limits.open_files} open files, {_mib(limits.file_bytes)} a file, "
-        f"{_mib(limits.output_bytes)} of output, {_mib(limits.address_space_bytes)} of memory a process, "
+        f"{_mib(limits.output_bytes)} of output, {_mib(limits.address_space_bytes)} of memory a process and "
+        f"{_mib(limits.memory_bytes)} together, {_seconds(limits.cpu_s)} of CPU time, "
+        f"{_mib(limits.disk_bytes)} and {limits.files:,} files in the workspace, "
         f"{_mib(limits.tmpfs_bytes)} in each of home, /tmp and /dev/shm"
     )
+
+
+def _seconds(limit: int | None) -> str:
+    return "no limit" if limit is None else f"{limit:,} s"
 
 
 def _mib(size: int | None) -> str:

@@ -219,7 +219,7 @@ class LocalWorkspace:
             )
             ended = await backend.run(order)
             await to_thread.run_sync(scrub, call.log, self._host.redactor)
-            found = await to_thread.run_sync(self._collect, call)
+            found = await to_thread.run_sync(self._collect, call) if command.files else {}
         except OSError as error:
             return call.not_started(f"The host could not prepare the command: {error}.")
         return CommandResult(
@@ -259,8 +259,6 @@ class LocalWorkspace:
         return Place(self.root, self._git, (origin.objects, *origin.alternates), shared or {})
 
     def _collect(self, call: Call) -> dict[str, bytes]:
-        if not call.command.files:
-            return {}
         found = collect(call.exchange, call.command.files)
         remove_tree(call.exchange)
         return found

@@ -89,7 +89,7 @@ _STATUS = {
     Ending.TIMED_OUT: "timed-out",
     Ending.OUTPUT_LIMIT: "output-limit",
     Ending.KILLED: "killed",
-    Ending.LIMIT: "limit",
+    Ending.LIMIT: "killed",
     Ending.NOT_STARTED: "not-started",
 }
 

@@ -150,9 +150,8 @@ def _broken_off(spec: CheckSpec, receipt: Receipt) -> str:
         case ReceiptStatus.OUTPUT_LIMIT:
             return "printed more than [hands] output_mb allows"
         case ReceiptStatus.KILLED:
-            return f"was killed after {receipt.seconds:.0f} s"
-        case ReceiptStatus.LIMIT:
-            return f"was ended after {receipt.seconds:.0f} s by a limit under [hands]: {receipt.problem.rstrip('.')}"
+            why = f" by a limit under [hands] ({receipt.problem.rstrip('.')})" if receipt.problem else ""
+            return f"was killed after {receipt.seconds:.0f} s{why}"
     return ""
 
 

@@ -29,12 +29,16 @@ async def test_without_a_gate_nothing_is_started(bench: Bench) -> None:
         ({"command": "python3 -m unittest -v nothing_here", "report": "unittest"}, "ran no test"),
         ({"command": "sleep 30", "report": "auto", "timeout_s": 0.5}, "did not end within"),
         ({"command": "yes", "report": "auto"}, "printed more than [hands] output_mb allows"),
+        (
+            {"command": "head -c 300M /dev/zero > /dev/shm/big; sleep 9", "report": "auto"},
+            "by a limit under [hands] (It used more than 200 MiB of memory)",
+        ),
     ],
 )
 async def test_a_gate_that_cannot_judge_stops_the_run_before_any_model_is_asked(
     bench: Bench, gate: dict[str, Any], said: str
 ) -> None:
-    ended = await bench.run(plans("root", {"key": "a"}), gate=gate, hands={"output_mb": 1})
+    ended = await bench.run(plans("root", {"key": "a"}), gate=gate, hands={"output_mb": 1, "total_memory_mb": 200})
     assert isinstance(ended.error, EnvironmentProblem)
     assert said in str(ended.error)
     assert (ended.exit_code, ended.state.spent.calls) == (7, 0)

@@ -113,9 +113,11 @@ class RecordingWorkspace(InMemoryWorkspace):
         return self._result
 
 
-def ended(log: Path, ending: Ending, exit_code: int | None, printed: str = "") -> CommandResult:
+def ended(log: Path, ending: Ending, exit_code: int | None, printed: str = "", detail: str = "") -> CommandResult:
     log.write_text(printed)
-    return CommandResult(ending=ending, exit_code=exit_code, seconds=1.5, log=log, output_bytes=len(printed))
+    return CommandResult(
+        ending=ending, exit_code=exit_code, seconds=1.5, log=log, output_bytes=len(printed), detail=detail
+    )
 
 
 @pytest.mark.parametrize(
@@ -131,6 +133,13 @@ async def test_a_command_tells_how_it_ended(
 ) -> None:
     workspace = RecordingWorkspace(ended(tmp_path / "log", ending, exit_code, "hello\n"))
     assert await shell_tool(workspace, 60, 1024)(written(command="x")) == ToolResult(shown, is_ok=is_ok)
+
+
+async def test_a_command_that_used_too_much_tells_of_what(tmp_path: Path) -> None:
+    told = "It used more than 512 MiB of memory."
+    workspace = RecordingWorkspace(ended(tmp_path / "log", Ending.LIMIT, None, "hello\n", told))
+    result = await shell_tool(workspace, 60, 1024)(written(command="x"))
+    assert result == ToolResult(f"[limit after 1.5 s] {told}\nhello", is_ok=False)
 
 
 async def test_a_command_gets_no_more_time_and_output_than_the_configuration_allows(tmp_path: Path) -> None:
