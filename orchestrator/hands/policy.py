@@ -21,8 +21,8 @@ class Limits(Frozen):
 
     `wall_s` and `output_bytes` cap what a `Command` may ask for. `address_space_bytes`, `file_bytes` and `open_files`
     count per process; `processes` counts the whole sandbox, on kernels that count per user namespace (5.14 and
-    later). `memory_bytes` and `cpu_s` count the command with everything it starts, `disk_bytes` what its workspace holds.
-    `tmpfs_bytes` is the size of the home directory, of /tmp and of /dev/shm, each.
+    later). `memory_bytes` and `cpu_s` count the command with everything it starts, `disk_bytes` what its workspace
+    holds. `tmpfs_bytes` is the size of the home directory, of /tmp and of /dev/shm, each.
     """
 
     wall_s: float = Field(default=24 * 3600.0, gt=0)
