@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from orchestrator.config.model import Config, ModelSettings
 from orchestrator.domain.event import Event
@@ -25,15 +26,23 @@ def require_no_secret(event: Event, redactor: Redactor) -> None:
     Raises:
         UsageProblem: they hold the value of a known one.
     """
-    if not isinstance(event, RunStarted):
-        return
-    for what, values in (("configuration", event.settings), ("recipe", event.recipe)):
-        held = redactor.holds(json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-        if held:
-            raise UsageProblem(
-                f"the {what} holds the value of {', '.join(held)}, and would be recorded: name the variable there, "
-                "or let a command read it, in place of the value"
-            )
+    if isinstance(event, RunStarted):
+        require_clean("configuration", event.settings, redactor)
+        require_clean("recipe", event.recipe, redactor)
+
+
+def require_clean(what: str, values: Mapping[str, Any] | None, redactor: Redactor) -> None:
+    """Make sure that values which are recorded to the letter hold no secret; `what` they are, for the message.
+
+    Raises:
+        UsageProblem: they hold the value of a known one.
+    """
+    held = redactor.holds(json.dumps(values, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    if held:
+        raise UsageProblem(
+            f"the {what} holds the value of {', '.join(held)}, and would be recorded: name the variable there, "
+            "or let a command read it, in place of the value"
+        )
 
 
 def _key_variables(config: Config) -> Iterator[str]:

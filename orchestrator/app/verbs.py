@@ -21,7 +21,7 @@ from orchestrator.app.options import (
     with_absolute_scripts,
 )
 from orchestrator.app.outlets import owes
-from orchestrator.app.secrets import redactor_for, require_no_secret
+from orchestrator.app.secrets import redactor_for, require_clean, require_no_secret
 from orchestrator.app.wiring import Place, Watcher, open_run, require_push
 from orchestrator.config.effective import effective
 from orchestrator.config.layers import load
@@ -215,6 +215,7 @@ def _sound(state: RunState, settings: dict[str, Any]) -> dict[str, Any]:
         raise UsageProblem(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     if config.hands.without_sandbox and not state.is_unsafe:
         raise UsageProblem("hands.without_sandbox: a run that began with a sandbox goes on with one; begin another run")
+    require_clean("configuration", settings, redactor_for(config))
     if state.run.recipe is None and not config.gate.checks():
         raise UsageProblem("gate.command: a run without a gate could not be judged: name another command")
     if "roles" in settings:

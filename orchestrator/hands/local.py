@@ -21,7 +21,7 @@ from orchestrator.hands.policy import Grant, Policy
 from orchestrator.hands.prepare import Tried, resolve_policy, try_backends
 from orchestrator.hands.registries import RegistrySource
 from orchestrator.hands.session import drop_old_logs, open_session
-from orchestrator.hands.shadow import read_origin
+from orchestrator.hands.shadow import Origin, read_origin
 from orchestrator.hands.workspace import Host, LocalWorkspace
 from orchestrator.ports.hands import Command
 from orchestrator.redact.redactor import PATTERNS, Redactor
@@ -107,8 +107,7 @@ async def local_hands(
     """Hands on this host while the block lasts; everything they started is dead afterwards.
 
     `state` is a directory of our own, outside the repository. `slots` bounds the commands that run at the same time
-    (default: one per core). What `redactor` knows is taken out of every log before anybody can read it. The kernel
-    ties what is started to the thread that runs this block.
+    (default: one per core). `redactor` cleans every log. The kernel ties what is started to this block's thread.
 
     Raises:
         UsageProblem: the grant names a directory that is missing or may not be bound.
@@ -118,9 +117,7 @@ async def local_hands(
     with ExitStack() as stack:
         session = await _session(state, stack)
         around = Surroundings(repository.root, home or Path.home(), state)
-        with _trouble(f"The repository {repository.root} cannot be read"):
-            policy = await resolve_policy(repository, grant, around, environ)
-            origin = await read_origin(repository)
+        policy, origin = await _understood(repository, grant, around, environ)
         tried = await try_backends(policy, around, environ, session, grant.backend)
         host = Host(
             pool=worktree_pool(repository, state, policy.uid),
@@ -138,6 +135,13 @@ async def local_hands(
         )
         async with _alive(LocalHands(host, policy, tried), host.tasks) as hands:
             yield hands
+
+
+async def _understood(
+    repository: Repository, grant: Grant, around: Surroundings, environ: Mapping[str, str]
+) -> tuple[Policy, Origin]:
+    with _trouble(f"The repository {repository.root} cannot be read"):
+        return await resolve_policy(repository, grant, around, environ), await read_origin(repository)
 
 
 async def _session(state: Path, stack: ExitStack) -> Path:

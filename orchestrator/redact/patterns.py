@@ -7,6 +7,7 @@ from functools import cached_property
 
 MARK = re.compile(r"\[redacted:[A-Za-z0-9_.-]{1,80}\]")
 """What stands for something that was taken out."""
+_UNUSUAL = re.compile(r"[^A-Za-z0-9_.-]")
 _BODY = r"(?:(?!-----)[\s\S]){0,16384}?"
 _KEY_ENDS = r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z|(?=\[\.\.\. ))"
 _PLACEHOLDER = re.compile(
@@ -16,7 +17,7 @@ _PLACEHOLDER = re.compile(
 
 def mark(kind: str) -> str:
     """What stands for a secret of a kind."""
-    return f"[redacted:{kind}]"
+    return f"[redacted:{_UNUSUAL.sub('-', kind)[:80]}]"
 
 
 def is_marked(text: str) -> bool:

@@ -248,3 +248,16 @@ async def test_settings_that_hold_a_secret_are_refused_before_they_are_recorded(
         await begin_goal(bench.options([], **TRIVIAL, hooks=hooks), "make it better")
     state = (path.read_bytes() for path in (tmp_path / "state").rglob("*") if path.is_file())
     assert SECRET.encode() not in b"".join(state)
+
+
+@pytest.mark.attack(43)
+async def test_settings_given_to_a_run_that_stopped_are_refused_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(tmp_path, calculator(tmp_path / "repo"))
+    await begin_goal(bench.options([], **TRIVIAL), "make it better")
+    monkeypatch.setenv(NAME, SECRET)
+    with pytest.raises(UsageProblem, match=f"holds the value of {NAME}"):
+        await bench.resume(gate={"command": f"curl -u {SECRET} http://localhost"})
+    kept = (path.read_bytes() for path in (tmp_path / "state").rglob("*") if path.is_file())
+    assert SECRET.encode() not in b"".join(kept)
