@@ -12,12 +12,16 @@ DETAIL |= {"hook.started", "notification.sending", "notification.sent", "push.st
 DETAIL |= {"snapshot.taking", "snapshot.taken", "ref.setting", "ref.set"}
 """Events that only `logs --all` shows."""
 
+_SHOWN = 400
+_LOOKED_AT = 4_000
+"""Characters of an event's words that are looked at for one line: an agent may say megabytes."""
+
 
 def line(recorded: Recorded) -> str:
     """`10:17:05  parser  attempt 1 (fresh) on openai/gpt-5`, without control characters."""
     who = f"{recorded.event.task:20}  " if recorded.event.task else ""
-    text = strip_controls(say(recorded.event)).replace("\n", " ⏎ ")
-    return f"{recorded.at.astimezone():%H:%M:%S}  {who}{text[:400]}"
+    text = strip_controls(say(recorded.event)[:_LOOKED_AT]).replace("\n", " ⏎ ")
+    return f"{recorded.at.astimezone():%H:%M:%S}  {who}{text[:_SHOWN]}"
 
 
 def hit_line(hit: Hit) -> str:
