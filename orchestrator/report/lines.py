@@ -123,7 +123,8 @@ def _(event: run.RunEnded) -> str:
 @say.register
 def _(event: work.TaskCreated) -> str:
     after = f" after {', '.join(event.spec.depends_on)}" if event.spec.depends_on else ""
-    return f"{event.spec.kind} task: {event.spec.title}{after}"
+    granted = f", may change {', '.join(event.spec.grants)}" if event.spec.grants else ""
+    return f"{event.spec.kind} task: {event.spec.title}{after}{granted}"
 
 
 @say.register
@@ -205,7 +206,8 @@ def _(event: work.ToolCalled) -> str:
 
 @say.register
 def _(event: work.ToolReturned) -> str:
-    return f"{event.name} {'ok' if event.ok else 'refused'}: {event.observation.head[:200]}"
+    stray = f", {event.stray_packets} packets without a way out" if event.stray_packets else ""
+    return f"{event.name} {'ok' if event.ok else 'refused'}{stray}: {event.observation.head[:200]}"
 
 
 @say.register
