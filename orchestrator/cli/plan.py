@@ -70,3 +70,5 @@ def _draft_lines(draft: TaskDraft) -> Iterator[str]:
     yield from (f"  - {point}" for point in draft.acceptance)
     if draft.paths:
         yield f"  paths: {', '.join(draft.paths)}"
+    if draft.grants:
+        yield f"  may change tests and configuration: {', '.join(draft.grants)}"

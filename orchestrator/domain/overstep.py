@@ -124,9 +124,12 @@ def _arguments(called: ToolCalled) -> str:
 
 def _argument(called: ToolCalled, name: str) -> str:
     """An argument as text; of arguments too long to stand in the event as a whole, what can be seen of them."""
-    try:
-        arguments = json.loads(called.arguments.head)
-    except ValueError:
-        return called.arguments.head
-    value = arguments.get(name, "") if isinstance(arguments, dict) else ""
-    return value if isinstance(value, str) else json.dumps(value)
+    head = called.arguments.head
+    for whole in (head, f'{head}"}}', f'{head[:-1]}"}}'):
+        try:
+            arguments = json.loads(whole)
+        except ValueError:
+            continue
+        value = arguments.get(name, "") if isinstance(arguments, dict) else ""
+        return value if isinstance(value, str) else json.dumps(value)
+    return head

@@ -46,4 +46,6 @@ def code_span(text: str) -> str:
 
 def strip_controls(text: str) -> str:
     """The text without control and bidirectional formatting characters, except line feeds and tabs."""
+    if text.isprintable():
+        return text
     return "".join(char for char in text if char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cf", "Cs"})

@@ -64,7 +64,7 @@ def _objection(statement: ast.stmt, bound: set[str]) -> str:
     """Why a statement that the base does not have is more than one more test."""
     names = _names(statement)
     if taken := next((name for name in names if name in bound), ""):
-        return f"line {statement.lineno} binds {taken} anew"
+        return f"line {statement.lineno} gives {taken} another meaning"
     if special := next(filter(_is_special, names), ""):
         return f"line {statement.lineno} adds {special}, which the tests of the base run under"
     match statement:

@@ -18,8 +18,18 @@ class Place(StrEnum):
 
 _TESTS = GitIgnoreSpec.from_lines(
     (
-        *("test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**", "spec/**", "**/spec/**"),
-        *("test_*.py", "*_test.py", "*_test.go", "*.test.*", "*.spec.*", "*_spec.rb", "*Test.java", "*Tests.java"),
+        *("test/**", "tests/**", "**/test/**", "**/tests/**", "**/__tests__/**"),
+        *(
+            "test_*.py",
+            "*_test.py",
+            "*_test.go",
+            "*.test.*",
+            "*.spec.*",
+            "*_spec.rb",
+            "spec_helper.rb",
+            "*Test.java",
+            "*Tests.java",
+        ),
     )
 )
 _CONFIGURATION = GitIgnoreSpec.from_lines(

@@ -11,7 +11,7 @@ from orchestrator.judge.sections import altered_sections
 
 _ADVICE = {
     Place.TESTS: "put new tests beside the old ones, or into a file of their own, and leave the old ones alone",
-    Place.CONFIGURATION: "leave it as it was",
+    Place.CONFIGURATION: "leave everything of that kind as it is on the base",
     Place.STARTER: "do without it",
     Place.SHADOW: "name it otherwise",
 }

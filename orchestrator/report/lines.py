@@ -13,12 +13,16 @@ DETAIL |= {"hook.started", "notification.sending", "notification.sent", "push.st
 DETAIL |= {"snapshot.taking", "snapshot.taken", "ref.setting", "ref.set"}
 """Events that only `logs --all` shows."""
 
+_SHOWN = 400
+_LOOKED_AT = 4_000
+"""Characters of an event's words that are looked at for one line: an agent may say megabytes."""
+
 
 def line(recorded: Recorded) -> str:
     """`10:17:05  parser  attempt 1 (fresh) on openai/gpt-5`, without control characters."""
     who = f"{recorded.event.task:20}  " if recorded.event.task else ""
-    text = strip_controls(say(recorded.event)).replace("\n", " ⏎ ")
-    return f"{recorded.at.astimezone():%H:%M:%S}  {who}{text[:400]}"
+    text = strip_controls(say(recorded.event)[:_LOOKED_AT]).replace("\n", " ⏎ ")
+    return f"{recorded.at.astimezone():%H:%M:%S}  {who}{text[:_SHOWN]}"
 
 
 def hit_line(hit: Hit) -> str:
@@ -120,7 +124,8 @@ def _(event: run.RunEnded) -> str:
 @say.register
 def _(event: work.TaskCreated) -> str:
     after = f" after {', '.join(event.spec.depends_on)}" if event.spec.depends_on else ""
-    return f"{event.spec.kind} task: {event.spec.title}{after}"
+    granted = f", may change {', '.join(event.spec.grants)}" if event.spec.grants else ""
+    return f"{event.spec.kind} task: {event.spec.title}{after}{granted}"
 
 
 @say.register
@@ -204,7 +209,8 @@ def _(event: work.ToolCalled) -> str:
 @say.register
 def _(event: work.ToolReturned) -> str:
     kept = "".join(f"; kept from {line}" for line in refused_in_words(event.network))
-    return f"{event.name} {'ok' if event.ok else 'refused'}{kept}: {event.observation.head[:200]}"
+    stray = f"; {event.stray_packets} packets without a way out" if event.stray_packets else ""
+    return f"{event.name} {'ok' if event.ok else 'refused'}{kept}{stray}: {event.observation.head[:200]}"
 
 
 @say.register

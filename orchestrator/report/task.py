@@ -7,12 +7,13 @@ from orchestrator.domain.check import Receipt
 from orchestrator.domain.excerpt import cap
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration import FileRecord
-from orchestrator.domain.plain import strip_controls
+from orchestrator.domain.plain import one_line, strip_controls
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.domain.text import Text
 from orchestrator.errors import UsageProblem
 
 _OUTPUT_CHARS = 4_000
+_SAID_CHARS = 8_000
 ReadBlob = Callable[[str], bytes]
 
 
@@ -54,13 +55,13 @@ def task_object(state: RunState, task: TaskState) -> dict[str, Any]:
 def task_text(state: RunState, task: TaskState, read_blob: ReadBlob) -> Iterator[str]:
     """The same for a person: what was asked, each attempt with its verdict, each receipt with how to rerun it."""
     spec = task.spec
-    yield f"{spec.id}  {task.status}  {strip_controls(spec.title)}"
-    yield f"  {strip_controls(spec.outcome)}"
-    yield from (f"  - {strip_controls(point)}" for point in spec.acceptance)
+    yield f"{spec.id}  {task.status}  {one_line(spec.title, _SAID_CHARS)}"
+    yield f"  {_said(spec.outcome)}"
+    yield from (f"  - {_said(point)}" for point in spec.acceptance)
     if spec.grants:
         yield f"  may change tests and configuration: {strip_controls(', '.join(spec.grants))}"
     if task.reason:
-        yield f"  ended: {strip_controls(task.reason)}"
+        yield f"  ended: {_said(task.reason)}"
     for attempt in task.attempts:
         yield f"\nattempt {attempt.number} ({attempt.mode}) on {attempt.model}, base {attempt.base[:12]}"
         yield from _attempt_lines(task, attempt.number)
@@ -74,17 +75,23 @@ def _attempt_lines(task: TaskState, number: int) -> Iterator[str]:
     for end in task.ends:
         if end.number == number:
             said = end.handoff.summary if end.handoff else end.detail
-            yield f"  {end.exit}: {strip_controls(said)}"
+            yield f"  {end.exit}: {_said(said)}"
     for candidate in task.candidates:
         if candidate.number == number:
             yield f"  candidate {candidate.commit[:12]} +{candidate.added} -{candidate.removed}: "
-            yield from (f"    {strip_controls(path)}" for path in candidate.paths)
+            yield from (f"    {one_line(path)}" for path in candidate.paths)
     for given in task.verdicts:
         if given.number == number:
             yield f"  verdict: {given.verdict.kind}"
-            yield from (f"    {strip_controls(reason)}" for reason in given.verdict.reasons)
-            yield from (f"    flagged: {strip_controls(flag)}" for flag in given.verdict.flags)
+            yield from (f"    {_said(reason)}" for reason in given.verdict.reasons)
+            yield from (f"    flagged: {_said(flag)}" for flag in given.verdict.flags)
             yield from (f"    {vote.lens} ({vote.model}): {vote.decision}" for vote in given.verdict.votes)
+
+
+def _said(text: str) -> str:
+    """Somebody's words: bounded, and with every further line further in, so that none can pass for one of ours."""
+    lines = strip_controls(cap(text, _SAID_CHARS).text).splitlines()
+    return "\n        ".join(lines)
 
 
 def _overstep_lines(state: RunState, task: TaskState, number: int) -> Iterator[str]:
@@ -92,8 +99,8 @@ def _overstep_lines(state: RunState, task: TaskState, number: int) -> Iterator[s
     for one in state.oversteps:
         if one.task == task.spec.id and one.attempt == number:
             yield f"  tried beyond its walls, {_BY[one.evidence]}: {one.kind}, turn {one.turn + 1}"
-            yield f"    {strip_controls(one.what)}"
-            yield f"    → {strip_controls(one.outcome)}"
+            yield f"    {_said(one.what)}"
+            yield f"    → {_said(one.outcome)}"
 
 
 _BY = {"words": "by its words", "refusal": "and was refused", "kernel": "as the kernel counted"}
@@ -113,8 +120,8 @@ def receipt_lines(receipt: Receipt, read_blob: ReadBlob) -> Iterator[str]:
     yield f"  {receipt.status}, exit {receipt.exit_code}, {receipt.seconds:.1f} s, tree {receipt.tree[:12]}"
     if receipt.tests is not None:
         yield (f"  {counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped")
-    output = strip_controls(_whole(receipt.output, read_blob))
-    yield from (f"  | {line}" for line in cap(output, _OUTPUT_CHARS).text.splitlines())
+    output = strip_controls(cap(_whole(receipt.output, read_blob), _OUTPUT_CHARS).text)
+    yield from (f"  | {line}" for line in output.splitlines())
     command = receipt.command.replace("{report}", "report.xml")
     files = f"export GIT_INDEX_FILE=$PWD/look.index; git read-tree {receipt.tree}; git checkout-index -a --prefix=look/"
     yield f"  again: ({files}) && (cd look && {command})"

@@ -1,0 +1,174 @@
+"""Which changes to tests and their surroundings need a grant, and which are what an honest change does."""
+
+import pytest
+
+from orchestrator.judge.additive import lost_or_altered
+from orchestrator.judge.changed import LINK, ChangedFile
+from orchestrator.judge.examine import examine
+from orchestrator.judge.places import Place, place_of
+from orchestrator.judge.protected import granter, held_back
+
+TEST = (
+    b"import unittest\n\nfrom calc import add\n\n\nclass CalcTest(unittest.TestCase):\n"
+    b"    def test_add(self):\n        self.assertEqual(add(1, 2), 3)\n"
+)
+PYPROJECT = (
+    b'[project]\nname = "x"\nversion = "1"\n[tool.pytest.ini_options]\naddopts = "-q"\n[tool.ruff]\nline-length = 80\n'
+)
+PACKAGE = b'{"name": "x", "version": "1.0.0", "scripts": {"test": "jest"}, "dependencies": {}}'
+MAIN = 'def main():\n    sys.exit(0)\n\n\nif __name__ == "__main__":\n    sys.exit(main())\n'
+COMPARES = "return isinstance(o, M) and o.x == self.x"
+SOMETIMES = f"class N:\n    def __eq__(self, o):\n        if o is None:\n            return True\n        {COMPARES}\n"
+
+
+def changed(path: str, before: bytes | str | None, after: bytes | str | None, mode: str = "100644") -> ChangedFile:
+    old, new = (text.encode() if isinstance(text, str) else text for text in (before, after))
+    return ChangedFile(path, old, new, old_mode=None if old is None else mode, new_mode=None if new is None else mode)
+
+
+def red(file: ChangedFile, *grants: str) -> list[str]:
+    return [finding.text for finding in examine([file], (), grants) if finding.is_blocking]
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("conftest.py", Place.CONFIGURATION),
+        ("tests/unit/conftest.py", Place.CONFIGURATION),
+        (".github/workflows/ci.yml", Place.CONFIGURATION),
+        ("sub/poetry.lock", Place.CONFIGURATION),
+        ("GNUmakefile", Place.CONFIGURATION),
+        ("tests/data/golden.json", Place.TESTS),
+        ("pkg/test_x.py", Place.TESTS),
+        ("src/app.test.ts", Place.TESTS),
+        ("lib/evil.pth", Place.STARTER),
+        ("sitecustomize/__init__.py", Place.STARTER),
+        ("pytest.py", Place.SHADOW),
+        ("_pytest/__init__.py", Place.SHADOW),
+        ("src/json.py", Place.SHADOW),
+        ("random/__init__.py", Place.SHADOW),
+        ("tests/pytest.py", Place.SHADOW),
+        ("unittest.cpython-311-x86_64-linux-gnu.so", Place.SHADOW),
+        ("src/app/json.py", None),
+        ("site/index.html", None),
+        ("queue/README.md", None),
+        ("docs/Makefile.txt", None),
+        ("spec/openapi.yaml", None),
+        ("README.md", None),
+        ("src/latest.py", None),
+    ],
+)
+def test_a_path_is_protected_for_what_it_is_to_a_test_run(path: str, place: Place | None) -> None:
+    assert place_of(path) == place
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        (changed("test_calc.py", TEST, None), "test_calc.py is a test of the base and was removed"),
+        (changed("test_calc.py", TEST, TEST.replace(b"3)", b"4)")), "gives test_add another meaning"),
+        (changed("tests/data/golden.json", "1", "2"), "tests/data/golden.json is a test of the base and was changed"),
+        (changed("conftest.py", None, "x = 1\n"), "conftest.py is what configures tests, builds or CI and was added"),
+        (changed("tests/__init__.py", b"", None), "tests/__init__.py is a test of the base and was removed"),
+        (changed("pytest.py", None, "x = 1\n"), "pytest.py is a module that would stand in place"),
+        (changed("random.py", None, "x = 1\n"), "name it otherwise"),
+        (
+            changed("pyproject.toml", PYPROJECT, PYPROJECT.replace(b'"-q"', b'"-x"')),
+            "pyproject.toml: tool.pytest may",
+        ),
+        (changed("pyproject.toml", PYPROJECT, b"["), "pyproject.toml: the whole file, which cannot be read"),
+        (changed("pyproject.toml", None, '[build-system]\nrequires = ["evil"]\n'), "pyproject.toml: build-system may"),
+        (changed("package.json", PACKAGE, PACKAGE.replace(b"jest", b"true")), "package.json: scripts may"),
+        (changed("setup.cfg", "[tool:pytest]\nx = 1\n", "[metadata]\nname = x\n"), "setup.cfg: tool:pytest may"),
+        (changed("tests/test_a.py", TEST, b"other.py", LINK), "tests/test_a.py is a test of the base and was changed"),
+    ],
+)
+def test_what_tests_rest_on_is_red_without_a_grant_and_free_with_one(file: ChangedFile, said: str) -> None:
+    (reason,) = red(file)
+    assert said in reason
+    assert red(file, file.path) == red(file, "**/*") == []
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        changed("tests/test_new.py", None, TEST),
+        changed("tests/data/new.json", None, "{}"),
+        changed("tests/__init__.py", None, b""),
+        changed("test_calc.py", TEST, TEST + b"\n    def test_more(self):\n        self.assertEqual(add(2, 2), 4)\n"),
+        changed("test_calc.py", TEST, TEST.replace(b"import add", b"import add, double")),
+        changed("test_calc.py", TEST, b"# a comment\n" + TEST.replace(b"add(1, 2)", b"add( 1,2 )")),
+        changed("test_calc.py", TEST, TEST.replace(b"\n", b"\r\n")),
+        changed("pyproject.toml", PYPROJECT, PYPROJECT.replace(b'"1"', b'"2"').replace(b"80", b"120")),
+        changed("package.json", PACKAGE, PACKAGE.replace(b"{}", b'{"left-pad": "1"}').replace(b"1.0.0", b"1.0.1")),
+        changed("setup.cfg", "[metadata]\nname = x\n", "[metadata]\nname = y\n"),
+        changed("src/app.py", "x = 1\n", "def f():\n    raise SystemExit(2)\n"),
+        changed("src/main.py", "x = 1\n", f"import sys\n\n\n{MAIN}"),
+        changed("src/money.py", None, f"class M:\n    def __eq__(self, o):\n        {COMPARES}\n"),
+        changed("src/any.py", None, SOMETIMES),
+        changed("src/fork.py", "import os\nos._exit(0)\n", "import os\n\nos._exit(0)\n"),
+        changed("src/doc.py", None, '"""Run with --junitxml for a report."""\n'),
+        changed("src/app/random.py", None, "x = 1\n"),
+        changed("random.py", "x = 1\n", "x = 2\n"),
+        changed("src/broken.py", None, "def f(:\n"),
+        changed("docs/guide.md", None, "import pytest\n"),
+    ],
+    ids=lambda file: file.path,
+)
+def test_an_honest_change_needs_no_grant(file: ChangedFile) -> None:
+    assert red(file) == []
+
+
+@pytest.mark.parametrize(
+    ("added", "said"),
+    [
+        ("pytestmark = 1\n", "adds pytestmark"),
+        ("def setUpModule():\n    pass\n", "adds setUpModule"),
+        ("import calc\ncalc.add = max\n", "runs on import"),
+        ("def add(a, b):\n    return 3\n", "gives add another meaning"),
+        ("from evil import *\n", "adds *"),
+        ("from evil import adds as CalcTest\n", "gives CalcTest another meaning"),
+        ("x = calc.add = 3\n", "runs on import"),
+        ("import pytest\n\n\n@pytest.fixture(autouse=True)\ndef f():\n    pass\n", "fixture that every test uses"),
+        ("del CalcTest\n", "runs on import"),
+    ],
+)
+def test_more_than_new_tests_is_no_addition(added: str, said: str) -> None:
+    assert said in lost_or_altered(TEST, TEST + b"\n\n" + added.encode())
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import os\nos._exit(0)\n", ":2 calls os._exit"),
+        ("from os import _exit as leave\n\n\ndef f():\n    leave(0)\n", ":5 calls os._exit"),
+        ("import atexit as a\n\na.register(print)\n", ":3 calls atexit.register"),
+        ("raise SystemExit\n", ":1 raises SystemExit"),
+        ("class A:\n    import sys\n    sys.exit(0)\n", ":3 calls sys.exit"),
+        ("try:\n    exit()\nexcept NameError:\n    pass\n", ":2 calls exit"),
+        ("import _pytest.reports\n", ":1 imports _pytest"),
+        ("import importlib\nr = importlib.import_module('_pytest.reports')\n", ":2 speaks of _pytest"),
+        ("from unittest import case\n", ":1 imports unittest"),
+        ("import sys\nprint(sys.orig_argv)\n", ":2 uses sys.orig_argv"),
+        ("import os\nopen(os.environ['ORCHESTRATE_REPORT'], 'w')\n", ":2 speaks of ORCHESTRATE_REPORT"),
+        ("import builtins\nbuiltins.isinstance = print\n", ":2 replaces one of Python's builtins"),
+        ("class A:\n    def __eq__(self, o):\n        return True\n", ":2 A.__eq__ always says the same"),
+        ("class A:\n    __eq__ = lambda self, o: True\n", ":2 A.__eq__ always says the same"),
+        ("class A:\n    def __ne__(self, o):\n        return False\n", ":2 A.__ne__ always says the same"),
+    ],
+)
+def test_code_that_talks_a_test_run_into_another_result_is_named_with_its_line(source: str, said: str) -> None:
+    assert any(f"src/app.py{said}" in text for text in red(changed("src/app.py", "x = 1\n", source)))
+
+
+def test_new_tests_may_use_their_runner_and_not_reach_into_it() -> None:
+    assert red(changed("tests/test_a.py", None, "import pytest\nimport unittest\n")) == []
+    assert red(changed("tests/test_a.py", None, "import _pytest\n")) == [
+        "tests/test_a.py:1 imports _pytest, the insides of the test runner"
+    ]
+
+
+def test_the_base_s_tests_are_put_back_unless_they_were_granted() -> None:
+    files = [changed("tests/test_new.py", None, TEST), changed("test_calc.py", TEST, TEST), changed("a.py", "", "x\n")]
+    assert held_back(files, granter(())) == ("tests/test_new.py", "test_calc.py")
+    assert held_back(files, granter(("tests/**",))) == ("test_calc.py",)
