@@ -26,7 +26,7 @@ IDENTIFIERS = frozenset(
 """Keys of names that the program goes by."""
 TO_THE_LETTER = frozenset(
     {
-        *("command", "checks", "arguments", "path", "paths", "conflict", "purpose"),
+        *("command", "checks", "arguments", "path", "paths", "grants", "conflict", "purpose"),
         *("fixed", "missing_tests", "new_failures", "newly_skipped"),
     }
 )

@@ -92,7 +92,20 @@ def test_every_name_in_an_event_is_known_for_a_name_or_for_words() -> None:
     assert fields >= IDENTIFIERS - {"kind", "v", "error", "mode"}, "no longer a field of anything"
     assert fields - IDENTIFIERS - TO_THE_LETTER == {
         *("acceptance", "approval", "believed", "by", "claim", "concerns", "decisions", "detail", "deviations", "done"),
-        *("dropped", "evidence", "feedback", "goal", "head", "non_goals", "note", "nudge", "outcome", "problem"),
+        *(
+            "dropped",
+            "evidence",
+            "feedback",
+            "flagged",
+            "flags",
+            "goal",
+            "head",
+            "non_goals",
+            "note",
+            "nudge",
+            "outcome",
+            "problem",
+        ),
         *("problems", "rationale", "reason", "reasons", "refused", "remaining", "summary", "text", "title", "url"),
     }
 
