@@ -66,7 +66,7 @@ async def _bubblewrap(trial: Trial) -> Candidate:
 
 async def _containers(trial: Trial) -> AsyncIterator[Candidate]:
     try:
-        engines = await to_thread.run_sync(find_engines, trial.environ, trial.untrusted)
+        engines = await to_thread.run_sync(find_engines, trial.environ, trial.untrusted, trial.around.home)
     except ProgramMissing as error:
         yield Candidate("container", trouble=str(error))
         return

@@ -13,7 +13,7 @@ import anyio
 
 from orchestrator.hands.programs import ProgramMissing, ask, find
 
-_PASSED_ON = ("HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "DOCKER_CONTEXT")
+_PASSED_ON = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "DOCKER_CONTEXT")
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
 _PATIENCE_S = 60.0
 _RUNTIMES = ("crun", "runc")
@@ -65,25 +65,24 @@ class Engine:
         return done.stdout.decode(errors="replace")
 
 
-def find_engines(environ: Mapping[str, str], untrusted: Iterable[Path]) -> tuple[Engine, ...]:
+def find_engines(environ: Mapping[str, str], untrusted: Iterable[Path], home: Path) -> tuple[Engine, ...]:
     """Every way to start a container here, the likeliest first: podman with its own runtime and others, then docker.
+
+    `home` is where they keep what is the user's.
 
     Raises:
         ProgramMissing: neither is installed, or none starts; says what to install.
     """
     shunned, troubles, found = tuple(untrusted), [], list[Engine]()
+    env = {"PATH": _PATH, "HOME": str(home), **{name: environ[name] for name in _PASSED_ON if name in environ}}
     for kind, look in (("podman", _podman), ("docker", _docker)):
         try:
-            found.extend(look(find(kind, environ, shunned, kind), _env(environ), environ, shunned))
+            found.extend(look(find(kind, environ, shunned, kind), env, environ, shunned))
         except ProgramMissing as error:
             troubles.append(str(error))
     if not found:
         raise ProgramMissing(" ".join(troubles))
     return tuple(found)
-
-
-def _env(environ: Mapping[str, str]) -> dict[str, str]:
-    return {"PATH": _PATH, **{name: environ[name] for name in _PASSED_ON if name in environ}}
 
 
 def _podman(program: str, env: dict[str, str], environ: Mapping[str, str], shunned: Iterable[Path]) -> Iterable[Engine]:

@@ -252,9 +252,9 @@ async def _remove_all(containers: Iterable[Container]) -> None:
 
 async def sweep(engine: Engine, state: Path) -> None:
     """Remove the containers of sessions below `state` that are no more. Raises OSError if the engine fails."""
-    form = f'{{{{.Names}}}}\t{{{{.Label "{SESSION_LABEL}"}}}}'
-    listed = await engine.tell("ps", "--all", "--filter", f"label={STATE_LABEL}={state}", "--format", form)
-    for line in listed.splitlines():
-        name, _, session = line.partition("\t")
-        if session and not await to_thread.run_sync(Path(session).exists):
-            await engine.tell("rm", "--force", name)
+    known = await engine.tell("ps", "--all", "--quiet", "--filter", f"label={STATE_LABEL}={state}")
+    for number in known.split():
+        form = f'{{{{index .Config.Labels "{SESSION_LABEL}"}}}}'
+        session = (await engine.tell("container", "inspect", "--format", form, number)).strip()
+        if not await to_thread.run_sync(Path(session).exists):
+            await engine.tell("rm", "--force", number)
