@@ -6,9 +6,9 @@ from pathlib import Path
 
 import anyio
 
-from orchestrator.hands.inside import Inside
 from orchestrator.hands.output import OutputPipe
 from orchestrator.hands.started import Build, Started, start
+from orchestrator.hands.view import View
 from orchestrator.hands.watchdog import Bounds, watch
 from orchestrator.ports.hands import Ending
 
@@ -58,7 +58,9 @@ async def run(build: Build, log: Path, terms: Terms, stdin: str = "") -> Ended:
         output = OutputPipe(log, terms.output_bytes, terms.owner)
         stack.callback(output.close)
         try:
-            started = start(build, output.writer, stack, stdin, terms.filter_file)
+            started = start(
+                lambda passed: terms.bounds.entered(build(passed)), output.writer, stack, stdin, terms.filter_file
+            )
         except OSError as error:
             return Ended(Ending.NOT_STARTED, None, 0.0, 0, f"The sandbox could not be started: {error}.")
         finally:
@@ -87,17 +89,16 @@ async def _watch(started: Started, output: OutputPipe, terms: Terms) -> str:
                 if output.is_over or output.failure:
                     group.cancel_scope.cancel()
 
-            async def look_after(inside: Inside) -> None:
+            async def look_after(view: View) -> None:
                 nonlocal offence
-                offence = await watch(inside, terms.bounds)
+                offence = await watch(view, terms.bounds)
                 group.cancel_scope.cancel()
 
             group.start_soon(pump)
             await started.meet()
+            if started.view:
+                group.start_soon(look_after, started.view)
             with anyio.move_on_after(terms.timeout_s) as limit:
-                await started.let_go_on()
-                if started.inside:
-                    group.start_soon(look_after, started.inside)
                 await started.exited()
             group.cancel_scope.cancel()
     except ExceptionGroup as troubles:
@@ -126,12 +127,12 @@ def _judge(started: Started, output: OutputPipe, offence: str, seconds: float, l
 
 
 def _strays(started: Started) -> int:
-    if started.inside is None:
+    if started.view is None:
         return 0
     try:
-        return started.inside.stray_packets()
+        return started.view.stray_packets()
     finally:
-        started.inside.close()
+        started.view.close()
 
 
 def _tail(log: Path) -> str:

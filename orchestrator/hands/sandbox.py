@@ -1,8 +1,8 @@
 """One sandbox design for all commands of this process: turns a command in a workspace into a launch."""
 
 import os
-import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -14,14 +14,13 @@ from orchestrator.hands import process, seccomp, shadow, system_files
 from orchestrator.hands.backend import Order, Place
 from orchestrator.hands.bubblewrap import Launch, arguments
 from orchestrator.hands.ceilings import limited
-from orchestrator.hands.cgroup import Groups, are_needed, our_groups
+from orchestrator.hands.cgroup import Group, Groups, are_needed, usable_groups
 from orchestrator.hands.mounts import Mount, empty, link, read_only, writable
 from orchestrator.hands.places import SYSTEM, Surroundings, is_provided
-from orchestrator.hands.policy import Limits, Policy
+from orchestrator.hands.policy import Policy
 from orchestrator.hands.process import Ended, Terms
 from orchestrator.hands.programs import Programs
 from orchestrator.hands.started import Build
-from orchestrator.hands.syscalls import MACHINES
 from orchestrator.hands.system_files import User
 from orchestrator.hands.watchdog import Bounds
 from orchestrator.ports.hands import Command
@@ -74,15 +73,23 @@ class Sandbox:
 
     async def run(self, order: Order) -> Ended:
         """Run a command to its end, in a sandbox of its own."""
-        limits, build = self.policy.limits, self.build(order.command, order.place, order.exchange)
+        build = self.build(order.command, order.place, order.exchange)
         folders = (order.place.root, order.place.git, *([order.exchange] if order.exchange else []))
-        group = await to_thread.run_sync(self.groups.make, limits) if self.groups else None
-        bounds = Bounds(limits, folders, ("/tmp", "/dev/shm", self.user.home), group)
-        terms = Terms(order.timeout_s, order.output_bytes, bounds, self.owner, self.filter_file)
-        if group is None:
+        async with self._group() as group:
+            bounds = Bounds(self.policy.limits, folders, ("/tmp", "/dev/shm", self.user.home), group)
+            terms = Terms(order.timeout_s, order.output_bytes, bounds, self.owner, self.filter_file)
             return await process.run(build, order.log, terms, order.command.stdin)
+
+    @asynccontextmanager
+    async def _group(self) -> AsyncIterator[Group | None]:
+        """A control group of the command's own, where the limits need one and there can be one."""
+        if self.groups is None:
+            yield None
+            return
+        with anyio.CancelScope(shield=True):
+            group = await to_thread.run_sync(self.groups.make, self.policy.limits)
         try:
-            return await process.run(lambda passed: group.entered(build(passed)), order.log, terms, order.command.stdin)
+            yield group
         finally:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(group.remove)
@@ -159,22 +166,13 @@ def build_sandbox(policy: Policy, programs: Programs, around: Surroundings, fixt
     shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
     user = User(uid, gid, _home(around), shell)
     name = system_files.build(fixtures / "etc", user)
-    machine = MACHINES.get(platform.machine())
-    filter_file = fixtures / "filter" if machine else None
-    if machine and filter_file:
-        filter_file.write_bytes(seccomp.program(machine))
     for file, text in (("blank", ""), ("gitfile", f"gitdir: {shadow.INSIDE}\n")):
         (fixtures / file).write_text(text, encoding="utf-8")
         (fixtures / file).chmod(0o444)
         os.chown(fixtures / file, uid, gid)
-    return Sandbox(
-        policy, programs, around, user, name, system_files.bound(), fixtures, filter_file, _groups(policy.limits)
-    )
-
-
-def _groups(limits: Limits) -> Groups | None:
-    found = our_groups()
-    return found if found and are_needed(limits) and found.work() else None
+    filter_file = seccomp.write_filter(fixtures / "filter")
+    groups = usable_groups(policy.limits)
+    return Sandbox(policy, programs, around, user, name, system_files.bound(), fixtures, filter_file, groups)
 
 
 def _home(around: Surroundings) -> str:
