@@ -132,6 +132,12 @@ def our_groups() -> Groups | None:
     return found
 
 
+def usable_groups(limits: Limits) -> Groups | None:
+    """Where groups for such limits can be made, tried for real; None where there is none or it takes none. Blocks."""
+    found = our_groups()
+    return found if found and are_needed(limits) and found.work() else None
+
+
 _CONTROLLERS = ("memory", "pids", "cpuacct")
 
 

@@ -93,7 +93,7 @@ class Underway:
 
     container: Container
     was_killed: bool = False
-    inside: None = None
+    view: None = None
     is_done: bool = False
     told: dict[str, Any] = field(default_factory=dict)
 
@@ -101,9 +101,6 @@ class Underway:
         """Wait until process 1 has started the command, or says that it could not."""
         await self._listen("started")
         self.is_done = self.told.get("started") is False
-
-    async def let_go_on(self) -> None:
-        """It began at once."""
 
     async def exited(self) -> None:
         """Wait until the command has ended, and everything it left behind in the container."""

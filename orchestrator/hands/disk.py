@@ -1,10 +1,13 @@
 """What the writable directories of a command hold, looked at only when the file system has shrunk by a notable part."""
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+
+from orchestrator.hands.beneath import open_beneath
 
 _BLOCK_BYTES = 512
 _NOTABLE = 1 / 8
@@ -16,10 +19,11 @@ _LONGEST_S = 15.0
 
 @dataclass(frozen=True)
 class Held:
-    """Bytes as allocated on disk, and files and directories."""
+    """Bytes as allocated on disk, and files and directories; `is_all` unless something could not be looked into."""
 
     size_bytes: int
     files: int
+    is_all: bool = True
 
 
 @dataclass
@@ -33,12 +37,13 @@ class Disk:
     limit_bytes: int | None
     limit_files: int
     check: Callable[[], None]
+    _first: tuple[int, int] = field(init=False)
     _free: tuple[int, int] = field(init=False)
     _walked: float = field(init=False, default_factory=time.monotonic)
     _took_s: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
-        self._free = self._room()
+        self._first = self._free = self._room()
 
     def look(self) -> Held | None:
         """What they hold, or None where nothing suggests that it is worth a walk. Blocks."""
@@ -49,7 +54,12 @@ class Disk:
         held = hold(self.folders, self.check)
         self._free, self._walked = self._room(), time.monotonic()
         self._took_s = self._walked - began
-        return held
+        return held if held.is_all else self._at_worst(held)
+
+    def _at_worst(self, held: Held) -> Held:
+        """Everything that the file system lost meanwhile may lie where we cannot look."""
+        size, files = (then - now for then, now in zip(self._first, self._free, strict=True))
+        return Held(max(held.size_bytes, size), max(held.files, files))
 
     def _has_shrunk(self) -> bool:
         size, files = self._room()
@@ -63,25 +73,43 @@ class Disk:
 
 def hold(folders: tuple[Path, ...], check: Callable[[], None]) -> Held:
     """Count everything below, a file of several names once, without following links."""
-    size, files, seen = 0, 0, set()
+    size, files, is_all = 0, 0, True
+    seen: set[int] = set()
     for found in (stat for folder in folders for stat in _walk(folder, check)):
-        if found.st_nlink > 1 and found.st_ino in seen:
-            continue
-        if found.st_nlink > 1:
-            seen.add(found.st_ino)
-        size, files = size + found.st_blocks * _BLOCK_BYTES, files + 1
-    return Held(size, files)
+        if found is None:
+            is_all = False
+        elif found.st_nlink == 1 or found.st_ino not in seen:
+            seen.update([found.st_ino] if found.st_nlink > 1 else ())
+            size, files = size + found.st_blocks * _BLOCK_BYTES, files + 1
+    return Held(size, files, is_all)
 
 
-def _walk(folder: Path, check: Callable[[], None]) -> Iterator[os.stat_result]:
-    todo = [str(folder)]
-    while todo:
-        check()
-        try:
-            with os.scandir(todo.pop()) as entries:
-                for entry in entries:
+def _walk(folder: Path, check: Callable[[], None]) -> Iterator[os.stat_result | None]:
+    """Everything below, None for a directory that is closed to us or too far down. It may change all the while."""
+    base = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    todo = [PurePosixPath(".")]
+    try:
+        while todo:
+            check()
+            here = todo.pop()
+            try:
+                for entry in _entries(base, here):
                     if entry.is_dir(follow_symlinks=False):
-                        todo.append(entry.path)
-                    yield entry.stat(follow_symlinks=False)
-        except OSError:
-            continue  # it went away, or was made unreadable for us: only a normal user meets that, in what is theirs
+                        todo.append(here / entry.name)
+                    with contextlib.suppress(FileNotFoundError):  # it went meanwhile
+                        yield entry.stat(follow_symlinks=False)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError:
+                yield None
+    finally:
+        os.close(base)
+
+
+def _entries(base: int, here: PurePosixPath) -> Iterator[os.DirEntry[str]]:
+    place = open_beneath(base, here, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with os.scandir(place) as entries:
+            yield from entries
+    finally:
+        os.close(place)

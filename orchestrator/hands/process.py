@@ -10,9 +10,9 @@ from typing import Protocol
 import anyio
 
 from orchestrator.domain.network import NetworkDecision
-from orchestrator.hands.inside import Inside
 from orchestrator.hands.output import OutputPipe
 from orchestrator.hands.started import Build, start
+from orchestrator.hands.view import View
 from orchestrator.hands.watchdog import Bounds, watch
 from orchestrator.ports.hands import Ending
 
@@ -58,16 +58,12 @@ class Running(Protocol):
         ...
 
     @property
-    def inside(self) -> Inside | None:
-        """The living sandbox, from when the command was let go on; None where it cannot be looked into."""
+    def view(self) -> View | None:
+        """What can be seen of the sandbox, from when the command started; None where it cannot be looked into."""
         ...
 
     async def meet(self) -> None:
         """Wait until it is known whether the command itself started."""
-        ...
-
-    async def let_go_on(self) -> None:
-        """Let the command begin, where it is held back until then."""
         ...
 
     async def exited(self) -> None:
@@ -89,7 +85,9 @@ Begin = Callable[[int, contextlib.ExitStack], Running]
 
 async def run(build: Build, log: Path, terms: Terms, stdin: str = "") -> Ended:
     """Run a bubblewrap to its end, into `log`; see `attend`."""
-    return await attend(partial(_bubblewrap, build, stdin, terms.filter_file), log, terms)
+    return await attend(
+        partial(_bubblewrap, lambda passed: terms.bounds.entered(build(passed)), stdin, terms.filter_file), log, terms
+    )
 
 
 def _bubblewrap(
@@ -143,15 +141,14 @@ async def _watch(started: Running, output: OutputPipe, terms: Terms) -> str:
 
             async def look_after() -> None:
                 nonlocal offence
-                offence = await watch(started.inside, terms.bounds)
+                offence = await watch(started.view, terms.bounds)
                 group.cancel_scope.cancel()
 
             group.start_soon(pump)
             await started.meet()
+            group.start_soon(look_after)
             limit.deadline = anyio.current_time() + terms.timeout_s
             with limit:
-                await started.let_go_on()
-                group.start_soon(look_after)
                 await started.exited()
             group.cancel_scope.cancel()
     except ExceptionGroup as troubles:
@@ -180,12 +177,12 @@ def _judge(started: Running, output: OutputPipe, offence: str, seconds: float, l
 
 
 def _strays(started: Running) -> int:
-    if started.inside is None:
+    if started.view is None:
         return 0
     try:
-        return started.inside.stray_packets()
+        return started.view.stray_packets()
     finally:
-        started.inside.close()
+        started.view.close()
 
 
 def _tail(log: Path) -> str:

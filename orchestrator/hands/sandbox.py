@@ -1,7 +1,7 @@
 """Bubblewrap: one sandbox design for all commands of this process, built anew for each of them."""
 
-import platform
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,16 +13,15 @@ from orchestrator.hands import process, seccomp, system_files
 from orchestrator.hands.backend import Order, Place
 from orchestrator.hands.bubblewrap import Launch, arguments
 from orchestrator.hands.ceilings import limited
-from orchestrator.hands.cgroup import Groups, are_needed, our_groups
+from orchestrator.hands.cgroup import Group, Groups, are_needed, usable_groups
 from orchestrator.hands.layout import Layout, build_layout
 from orchestrator.hands.mounts import Mount, read_only
 from orchestrator.hands.places import Surroundings
-from orchestrator.hands.policy import Limits, Policy, Registries
+from orchestrator.hands.policy import Policy, Registries
 from orchestrator.hands.process import Ended, Terms
 from orchestrator.hands.programs import Programs
 from orchestrator.hands.registries import INSIDE
 from orchestrator.hands.started import Build
-from orchestrator.hands.syscalls import MACHINES
 from orchestrator.hands.watchdog import Bounds
 from orchestrator.hands.way_out import WayOut, variables, way_out
 from orchestrator.ports.hands import Command
@@ -93,15 +92,22 @@ class Sandbox:
         return replace(ended, network=way.decisions)
 
     async def _run(self, order: Order, way: WayOut | None = None) -> Ended:
-        limits, stdin = self.policy.limits, order.command.stdin
         build = self.build(order.command, order.place, order.exchange, way)
-        group = await to_thread.run_sync(self.groups.make, limits) if self.groups else None
-        bounds = Bounds(limits, order.folders, ("/tmp", "/dev/shm", self.layout.user.home), group)
-        terms = Terms(order.timeout_s, order.output_bytes, bounds, self.owner, self.filter_file)
-        if group is None:
-            return await process.run(build, order.log, terms, stdin)
+        async with self._group() as group:
+            bounds = Bounds(self.policy.limits, order.folders, ("/tmp", "/dev/shm", self.layout.user.home), group)
+            terms = Terms(order.timeout_s, order.output_bytes, bounds, self.owner, self.filter_file)
+            return await process.run(build, order.log, terms, order.command.stdin)
+
+    @asynccontextmanager
+    async def _group(self) -> AsyncIterator[Group | None]:
+        """A control group of the command's own, where the limits need one and there can be one."""
+        if self.groups is None:
+            yield None
+            return
+        with anyio.CancelScope(shield=True):
+            group = await to_thread.run_sync(self.groups.make, self.policy.limits)
         try:
-            return await process.run(lambda passed: group.entered(build(passed)), order.log, terms, stdin)
+            yield group
         finally:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(group.remove)
@@ -134,16 +140,8 @@ def build_sandbox(policy: Policy, programs: Programs, around: Surroundings, fixt
         OSError: they cannot be written, or commands would run as root.
     """
     layout = build_layout(policy, around, fixtures)
-    machine = MACHINES.get(platform.machine())
-    filter_file = fixtures / "filter" if machine else None
-    if machine and filter_file:
-        filter_file.write_bytes(seccomp.program(machine))
-    return Sandbox(layout, programs, filter_file, _groups(policy.limits))
-
-
-def _groups(limits: Limits) -> Groups | None:
-    found = our_groups()
-    return found if found and are_needed(limits) and found.work() else None
+    filter_file = seccomp.write_filter(fixtures / "filter")
+    return Sandbox(layout, programs, filter_file, usable_groups(policy.limits))
 
 
 def _network(tier: Tier, way: WayOut | None) -> Iterable[Mount]:

@@ -6,11 +6,13 @@ where bubblewrap cannot forbid them. The rest of the walls stands without it.
 """
 
 import errno
+import platform
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from orchestrator.hands.syscalls import ABSENT, KERNEL, Machine
+from orchestrator.hands.syscalls import ABSENT, KERNEL, MACHINES, Machine
 
 _LOAD, _SAME_AS, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF_LD|W|ABS, BPF_JMP|…|K, BPF_RET|K
 _NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
@@ -55,6 +57,15 @@ def program(machine: Machine, rules: Sequence[Rule] = RULES) -> bytes:
     Calls of another machine or convention are refused as unknown, those that the machine lacks have no rule.
     """
     return b"".join(struct.pack("=HBBI", *step) for step in _steps(machine, rules))
+
+
+def write_filter(file: Path) -> Path | None:
+    """Write this machine's filter to a new file; None where we do not know its calls."""
+    machine = MACHINES.get(platform.machine())
+    if machine is None:
+        return None
+    file.write_bytes(program(machine))
+    return file
 
 
 Step = tuple[int, int, int, int]

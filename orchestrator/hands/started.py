@@ -16,7 +16,7 @@ from pathlib import Path
 import anyio
 
 from orchestrator.hands.bubblewrap import ENVIRONMENT
-from orchestrator.hands.inside import Inside
+from orchestrator.hands.view import View
 
 _DYING_S = 5.0
 _OOM_SCORE = "800"
@@ -46,7 +46,7 @@ class Started:
     """The outermost bubblewrap (`popen`, and `monitor`, its pidfd) and the first process of its sandbox (`first`).
 
     `info` and `status` are the ends of pipes on which bubblewrap reports, `gate` that of one which holds the command
-    back. `inside` is the sandbox once it was entered.
+    back. `view` is what can be seen of the sandbox from outside, once it stands.
     """
 
     popen: subprocess.Popen[bytes]
@@ -58,9 +58,19 @@ class Started:
     first: int | None = None
     told: bytes = b""
     said: bytes = b""
-    inside: Inside | None = None
+    view: View | None = None
 
     async def meet(self) -> None:
+        """Wait until the sandbox stands, hold on to it, look into it, and let the command start."""
+        await self._find_first()
+        self.said += await _read(self.status)
+        outer, inner = _child(self.told), _child(self.said)
+        if self.first is not None and outer is not None and inner is not None:
+            with contextlib.suppress(OSError):  # it is gone already: there is nothing to be seen
+                self.view = View(outer, inner)
+        self._open_gate()
+
+    async def _find_first(self) -> None:
         """Wait until bubblewrap has told the first process of the sandbox, and hold on to it."""
         while chunk := await _read(self.info):
             self.told += chunk
@@ -68,15 +78,6 @@ class Started:
         if found is not None:
             with contextlib.suppress(OSError):  # it is gone already, or we have no descriptor left
                 self.first = os.pidfd_open(found)
-
-    async def let_go_on(self) -> None:
-        """Wait until the sandbox stands, look into it, and let the command start."""
-        self.said += await _read(self.status)
-        outer, inner = _child(self.told), _child(self.said)
-        if self.first is not None and outer is not None and inner is not None:
-            with contextlib.suppress(OSError):  # it is gone already: there is nothing to be seen
-                self.inside = Inside(outer, inner)
-        self._open_gate()
 
     async def exited(self) -> None:
         """Wait until bubblewrap itself has exited."""
@@ -86,7 +87,7 @@ class Started:
         """Kill what still lives and wait until all of it is dead; a process stuck in the kernel is waited for 5 s."""
         with anyio.move_on_after(_DYING_S):
             if self.first is None:
-                await self.meet()
+                await self._find_first()
             self._kill()
             await self.exited()
             self.was_killed = self.popen.wait() < 0

@@ -108,14 +108,11 @@ class _Beside:
     control: int
     status: int
     was_killed: bool = False
-    inside: None = None
+    view: None = None
     told: dict[str, Any] = field(default_factory=dict)
 
     async def meet(self) -> None:
         """There is nothing to wait for."""
-
-    async def let_go_on(self) -> None:
-        """It began at once."""
 
     async def exited(self) -> None:
         """Wait until the command has ended and what it left has been killed."""

@@ -15,8 +15,8 @@ from anyio import from_thread, to_thread
 from orchestrator.hands.ceilings import counts_processes
 from orchestrator.hands.cgroup import Group
 from orchestrator.hands.disk import Disk
-from orchestrator.hands.inside import Inside, Usage
 from orchestrator.hands.policy import Limits
+from orchestrator.hands.view import Usage, View
 
 _PAUSE_S = 0.1
 _REST = 20
@@ -33,33 +33,37 @@ class Bounds:
     in_memory: tuple[str, ...] = ()
     group: Group | None = None
 
+    def entered(self, words: list[str]) -> list[str]:
+        """The command line, in its group if it has one."""
+        return self.group.entered(words) if self.group else words
+
     def overflowed(self) -> str:
         """In words, what the kernel has ended the command or a part of it for; empty if nothing."""
         return _memory(self.limits) if self.group and self.group.has_overflowed() else ""
 
 
-async def watch(inside: Inside | None, bounds: Bounds) -> str:
-    """Wait until the command uses more than it may; says what, in words. Without `inside` only disk is looked at."""
+async def watch(view: View | None, bounds: Bounds) -> str:
+    """Wait until the command uses more than it may; says what, in words. Without a `view` only disk is looked at."""
     disk = Disk(bounds.folders, bounds.limits.disk_bytes, bounds.limits.files, from_thread.check_cancelled)
     pause = _PAUSE_S
     while True:
         await anyio.sleep(pause)
         began = time.monotonic()
-        if words := await to_thread.run_sync(_look, inside, bounds, disk):
+        if words := await to_thread.run_sync(_look, view, bounds, disk):
             return words
         pause = max(_PAUSE_S, _REST * (time.monotonic() - began))
 
 
-def _look(inside: Inside | None, bounds: Bounds, disk: Disk) -> str:
-    return next((words for words in _offences(inside, bounds, disk) if words), "")
+def _look(view: View | None, bounds: Bounds, disk: Disk) -> str:
+    return next((words for words in _offences(view, bounds, disk) if words), "")
 
 
-def _offences(inside: Inside | None, bounds: Bounds, disk: Disk) -> Iterator[str]:
+def _offences(view: View | None, bounds: Bounds, disk: Disk) -> Iterator[str]:
     """What is over its limit, the cheapest to find first; empty where all is well."""
     limits = bounds.limits
     yield bounds.overflowed()
-    if inside is not None:
-        yield from _offences_inside(inside, bounds)
+    if view is not None:
+        yield from _offences_inside(view, bounds)
     held = disk.look()
     if held is not None and limits.disk_bytes is not None and held.size_bytes > limits.disk_bytes:
         yield f"It filled its workspace with more than {limits.disk_bytes / _MIB:,.0f} MiB."
@@ -67,29 +71,29 @@ def _offences(inside: Inside | None, bounds: Bounds, disk: Disk) -> Iterator[str
         yield f"It has more than {limits.files:,} files in its workspace."
 
 
-def _offences_inside(inside: Inside, bounds: Bounds) -> Iterator[str]:
-    usage, files = inside.usage(), bounds.limits.files
+def _offences_inside(view: View, bounds: Bounds) -> Iterator[str]:
+    usage, files = view.usage(), bounds.limits.files
     if usage is not None:
-        yield _used(inside, usage, bounds)
-    if sum(inside.in_memory(place)[1] for place in bounds.in_memory) > files:
+        yield _used(view, usage, bounds)
+    if sum(view.in_memory(place)[1] for place in bounds.in_memory) > files:
         yield f"It made more than {files:,} files in memory."
 
 
-def _used(inside: Inside, usage: Usage, bounds: Bounds) -> str:
+def _used(view: View, usage: Usage, bounds: Bounds) -> str:
     limits, group = bounds.limits, bounds.group
     cpu_s = group.cpu_s() if group else usage.cpu_s
     if limits.cpu_s is not None and cpu_s > limits.cpu_s:
         return f"It used more than {limits.cpu_s} s of CPU time."
     if limits.processes < usage.tasks and not counts_processes():
         return f"It started more than {limits.processes} processes."
-    if limits.memory_bytes is not None and group is None and _is_over(limits.memory_bytes, inside, usage, bounds):
+    if limits.memory_bytes is not None and group is None and _is_over(limits.memory_bytes, view, usage, bounds):
         return _memory(limits)
     return ""
 
 
-def _is_over(limit: int, inside: Inside, usage: Usage, bounds: Bounds) -> bool:
-    files = sum(inside.in_memory(place)[0] for place in bounds.in_memory)
-    return usage.resident_bytes + files > limit and inside.memory_bytes() + files > limit
+def _is_over(limit: int, view: View, usage: Usage, bounds: Bounds) -> bool:
+    files = sum(view.in_memory(place)[0] for place in bounds.in_memory)
+    return usage.resident_bytes + files > limit and view.memory_bytes() + files > limit
 
 
 def _memory(limits: Limits) -> str:

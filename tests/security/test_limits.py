@@ -84,7 +84,7 @@ print("HAD ALL", flush=True)
 def _groups(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways in which a limit can be held: with groups, where there are any, and by the watchdog alone."""
     if request.param == "without control groups":
-        monkeypatch.setattr(sandbox, "our_groups", lambda: None)
+        monkeypatch.setattr(sandbox, "usable_groups", lambda limits: None)
 
 
 @pytest.mark.attack(16)
@@ -128,6 +128,7 @@ def exists(path: str) -> bool:
 FILLERS = {
     "one file": "head -c 300M /dev/zero > big",
     "many files": "for i in 1 2 3 4 5 6 7 8; do head -c 40M /dev/zero > big$i; done",
+    "a closed directory": "mkdir bigger; head -c 300M /dev/zero > bigger/f; chmod 0 bigger",
     "git's own directory": "head -c 300M /dev/zero > /run/git/big",
 }
 
@@ -142,11 +143,14 @@ async def test_a_workspace_cannot_fill_the_disk(
         ran = await shell_in(workspace, f"{filler}; sleep 20")
         assert ran.result.ending == Ending.LIMIT
         assert ran.result.detail == "It filled its workspace with more than 48 MiB."
-        small = await shell_in(workspace, "rm -f big* /run/git/big; head -c 20M /dev/zero > big; sleep 0.4; echo ok")
+        small = await shell_in(
+            workspace, "chmod -f 700 bigger; rm -rf big* /run/git/big; head -c 20M /dev/zero > big; sleep 0.4; echo ok"
+        )
         assert (small.result.ending, small.output) == (Ending.EXITED, "ok\n")
     control = filler.replace("/run/git/", "").replace("300M", "60M").replace("40M", "10M")
     outside(control)
-    assert sum(file.stat().st_size for file in yard.repo.glob("big*")) >= 60 * MIB
+    (yard.repo / "bigger").exists() and (yard.repo / "bigger").chmod(0o700)
+    assert sum(file.stat().st_size for file in yard.repo.rglob("*") if file.is_file()) >= 60 * MIB
 
 
 @pytest.mark.attack(16)

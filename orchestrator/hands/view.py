@@ -26,7 +26,7 @@ class Usage:
     resident_bytes: int
 
 
-class Inside:
+class View:
     """A living sandbox, by descriptors: nothing read here can be of another process that got the same number.
 
     `first` is its outermost process of its own, `inner` the first one of the inner sandbox, as numbered by whom
