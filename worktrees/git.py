@@ -15,10 +15,14 @@ from anyio.abc import ByteReceiveStream, Process
 
 from worktrees.environment import Setting, environment, user_environment
 from worktrees.errors import GitError
+from worktrees.pipes import watch_for_pipes
 
 _IN_PLACE = frozenset({"grep", "hash-object", "cat-file"})
 """They search or look for attributes where they stand; with GIT_DIR given that is all they do there."""
 _LONG = frozenset({"read-tree", "checkout-index", "update-index", "grep"})
+_READS_RULES = frozenset({"ls-files"})
+"""They take whole ignore files into memory, of any size a worker may have left."""
+_RULES_BYTES = 1024**3
 _WITHOUT_PROGRAMS = frozenset({"diff", "diff-tree", "diff-index", "diff-files", "log", "show", "format-patch"})
 _PAUSES_S = (0.02, 0.05, 0.15, 0.4)
 _CHUNK = 1024 * 1024
@@ -88,7 +92,8 @@ class Git:
         variables = {**self._environment(), **(env or {})}
         for pause_s in (*_PAUSES_S, None):
             try:
-                output, errors = await _finish(self._spawn(args, variables, bool(stdin)), stdin, limit_bytes)
+                spawning = self._spawn(args, variables, bool(stdin))
+                output, errors = await _finish(spawning, stdin, limit_bytes, self.work_tree)
             except OSError as error:
                 raise self._not_started(args, error) from error
             if output.exit_code in ok or output.is_cut:
@@ -151,7 +156,8 @@ class Git:
         verb, *rest = args
         if verb in _WITHOUT_PROGRAMS:
             rest = ["--no-ext-diff", "--no-textconv", *rest]
-        return [*(_tied_to_us() if verb in _LONG else ()), program(), verb, *rest]
+        bounds = _bounded() if verb in _READS_RULES else ()
+        return [*(_tied_to_us() if verb in _LONG else ()), *bounds, program(), verb, *rest]
 
     def _environment(self) -> dict[str, str]:
         if self.is_user:
@@ -188,21 +194,35 @@ def version() -> tuple[int, ...]:
 @cache
 def _tied_to_us() -> tuple[str, ...]:
     """A prefix that has the kernel kill the command when we die; empty where there is no such tool."""
-    tool = shutil.which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin")
-    prefix = (tool, "--pdeathsig", "KILL", "--") if tool else ()
+    return _working("setpriv", "--pdeathsig", "KILL", "--")
+
+
+@cache
+def _bounded() -> tuple[str, ...]:
+    """A prefix that bounds what the command may keep in memory, not counting files it only maps."""
+    return _working("prlimit", f"--data={_RULES_BYTES}", "--")
+
+
+def _working(name: str, *options: str) -> tuple[str, ...]:
+    tool = shutil.which(name, path="/usr/bin:/bin:/usr/sbin:/sbin")
+    prefix = (tool, *options) if tool else ()
     works = prefix and not subprocess.run([*prefix, "/bin/true"], capture_output=True, check=False).returncode
     return prefix if works else ()
 
 
 async def _finish(
-    spawning: Awaitable[Process], stdin: bytes | None, limit_bytes: int | None
+    spawning: Awaitable[Process], stdin: bytes | None, limit_bytes: int | None, work_tree: Path | None
 ) -> tuple[GitOutput, bytes]:
     out, errors = BytesIO(), BytesIO()
     with CancelScope(shield=True):  # what has been started must not be forgotten
         process = await spawning
     async with process:
         try:
-            is_cut = await _talk(process, stdin, out, errors, limit_bytes)
+            async with create_task_group() as watch:
+                if work_tree is not None:
+                    watch.start_soon(watch_for_pipes, work_tree)
+                is_cut = await _talk(process, stdin, out, errors, limit_bytes)
+                watch.cancel_scope.cancel()
         except BaseException:
             _kill(process)  # cancelled: nothing it started may go on writing
             raise

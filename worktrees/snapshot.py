@@ -6,7 +6,7 @@ from anyio import to_thread
 
 from worktrees.checkout import changed_files, index_tree, private_index
 from worktrees.errors import GitError, TooManyFiles
-from worktrees.git import Git
+from worktrees.git import Git, GitOutput
 from worktrees.merge import EPOCH, commit_tree
 from worktrees.refs import set_ref
 from worktrees.screen import Changes, Limits, Screened, named, screen
@@ -100,7 +100,7 @@ def _weigh(worktree: Worktree, screened: Screened, limits: Limits) -> None:
 
 async def _changes(git: Git) -> Changes:
     tracked = await changed_files(git, _LISTING_BYTES)
-    others = await git.run("ls-files", "--others", "--exclude-standard", "-z", limit_bytes=_LISTING_BYTES)
+    others = await _untracked(git)
     if others.is_cut:
         raise TooManyFiles(f"the names of the new files in {git.work_tree} take more than {_LISTING_BYTES} bytes")
     present = [(meta, path) for meta, path in tracked if not meta.endswith("D")]
@@ -110,6 +110,15 @@ async def _changes(git: Git) -> Changes:
         untracked=tuple(path for path in others.text.split("\0") if path),
         submodules=tuple(path for meta, path in present if _is_submodule(meta)),
     )
+
+
+async def _untracked(git: Git) -> GitOutput:
+    try:
+        return await git.run("ls-files", "--others", "--exclude-standard", "-z", limit_bytes=_LISTING_BYTES)
+    except GitError as error:
+        if "Out of memory" in error.stderr:
+            raise TooManyFiles(f"the ignore files in {git.work_tree} are too large to be read") from error
+        raise
 
 
 def _is_submodule(meta: str) -> bool:

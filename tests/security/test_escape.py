@@ -60,6 +60,8 @@ async def test_no_variable_of_any_process_outside_is_readable(
     ran = await shell(attack)
     assert "HOME=" in ran.output
     assert SECRET not in ran.output
+    first = await shell("tr '\\0' '\\n' < /proc/1/environ | cut -d= -f1 | sort")
+    assert first.output.split() == ["PATH", "PWD"]  # bubblewrap's own, which it keeps whatever it gives the command
 
 
 @pytest.mark.conformance
@@ -72,16 +74,33 @@ async def test_kernel_settings_cannot_be_opened_for_writing(shell: Any, outside:
     ran = await shell(attack)
     assert "Error" in ran.output
     assert "OPEN\n" not in ran.output
+    mounted = "python3 -c \"import os; print(os.statvfs('/proc/sys').f_flag & os.ST_RDONLY)\""
+    assert outside(mounted) == "0\n"
+    assert (await shell(mounted)).output == "1\n"
 
 
 @pytest.mark.conformance
 @pytest.mark.attack(5)
 async def test_mounts_cannot_be_changed_and_no_user_namespace_made(shell: Any, outside: Callable[..., str]) -> None:
-    assert "MADE" in outside("unshare -Ur true && echo MADE")
-    attack = "mount -o remount,rw,bind /usr && echo MADE; umount /tmp && echo MADE; unshare -Ur true && echo MADE; true"
-    ran = await shell(attack)
+    own = "unshare -Urm sh -c 'mount -t tmpfs none /tmp' && echo MADE"
+    assert "MADE" in outside(own)
+    attack = "mount -o remount,rw,bind /usr && echo MADE; umount /tmp && echo MADE; unshare -Ur true && echo MADE"
+    ran = await shell(f"{own}; {attack}; grep -E '^(Cap|NoNewPrivs)' /proc/self/status")
     assert "MADE" not in ran.output
     assert ran.output.count("\n") >= 3
+    assert ran.output.count("\t0000000000000000\n") == 5  # of five kinds of capabilities
+    assert "NoNewPrivs:\t1" in ran.output
+
+
+@pytest.mark.attack(1)
+@pytest.mark.attack(5)
+async def test_only_the_workspace_and_empty_places_are_mounted_writable(
+    shell: Any, yard: Any, outside: Callable[..., str]
+) -> None:
+    attack = "awk '$6 ~ /^rw/ && $5 !~ \"^/(dev/[^s]|proc$)\" {print $5}' /proc/self/mountinfo"
+    assert "/\n" in outside(attack)
+    mounted = sorted((await shell(attack)).output.split())
+    assert mounted == sorted(["/dev/shm", "/run/git", "/tmp", str(yard.home), str(yard.repo)])
 
 
 @pytest.mark.conformance
@@ -89,19 +108,38 @@ async def test_mounts_cannot_be_changed_and_no_user_namespace_made(shell: Any, o
 async def test_no_socket_of_the_network_is_reachable(shell: Any, outside: Callable[..., str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
         udp.bind(("127.0.0.1", 0))
-        udp.settimeout(0.2)
+        for listener in (tcp, udp):
+            listener.settimeout(0.2)
         ports = tcp.getsockname()[1], udp.getsockname()[1]
-        attack = (
-            f"(echo > /dev/tcp/127.0.0.1/{ports[0]}) && echo CONNECTED; echo x > /dev/udp/127.0.0.1/{ports[1]}; "
-            "timeout 2 getent ahosts example.com && echo RESOLVED; true"
-        )
+        attack = f"(echo > /dev/tcp/127.0.0.1/{ports[0]}) && echo CONNECTED; echo x > /dev/udp/127.0.0.1/{ports[1]}; "
         assert "CONNECTED" in outside(attack)
+        tcp.accept()[0].close()
         assert udp.recv(10) == b"x\n"
-        ran = await shell(attack)
+        ran = await shell(f"{attack} timeout 2 getent ahosts example.com && echo RESOLVED; true")
         with pytest.raises(TimeoutError):
             udp.recv(10)
+        with pytest.raises(TimeoutError):
+            tcp.accept()
     assert "CONNECTED" not in ran.output
     assert "RESOLVED" not in ran.output
+
+
+@pytest.mark.attack(6)
+async def test_there_is_no_way_out_over_ipv6_or_any_other_interface(shell: Any, outside: Callable[..., str]) -> None:
+    interfaces = "ls /sys/class/net 2>/dev/null; tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '"
+    assert (await shell(interfaces)).output.split() == ["lo"]
+    try:
+        listener = socket.create_server(("::1", 0), family=socket.AF_INET6)
+    except OSError:
+        pytest.skip("this host has no IPv6 on loopback")
+    with listener:
+        listener.settimeout(0.2)
+        attack = f"(echo > /dev/tcp/::1/{listener.getsockname()[1]}) && echo CONNECTED"
+        assert "CONNECTED" in outside(attack)
+        listener.accept()[0].close()
+        assert "CONNECTED" not in (await shell(attack)).output
+        with pytest.raises(TimeoutError):
+            listener.accept()
 
 
 @pytest.fixture
@@ -140,6 +178,22 @@ async def test_processes_outside_are_neither_seen_nor_killed(shell: Any, outside
         assert "987.9" not in ran.output
         assert victim.returncode is None
         victim.kill()
+
+
+TRACED = "import ctypes, time; ctypes.CDLL(None).prctl(0x59616D61, -1); print('up', flush=True); time.sleep(99)"
+TRACER = "import ctypes, sys; print('ATTACHED' if ctypes.CDLL(None).ptrace(16, int(sys.argv[1]), 0, 0) == 0 else 'no')"
+
+
+@pytest.mark.attack(9)
+async def test_processes_outside_are_not_traced(shell: Any, outside: Callable[..., str]) -> None:
+    async with await anyio.open_process(["python3", "-c", TRACED]) as victim:
+        assert victim.stdout is not None
+        assert (await victim.stdout.receive()).strip() == b"up"
+        attack = f'python3 -c "{TRACER}" {victim.pid}'
+        assert "ATTACHED" in outside(attack)
+        ran = await shell(attack)
+        victim.kill()
+    assert ran.output == "no\n"
 
 
 @pytest.mark.conformance
@@ -248,4 +302,11 @@ async def test_one_workspace_sees_nothing_of_another(
     ran = await shell_in(mine, f"echo BOOTED; {attack}")
     assert SECRET not in ran.output.partition("BOOTED")[2].replace(attack, "")
     assert (theirs.root / "README.md").read_text() == "hello\n"
-    assert outside(f"grep -rs {SECRET} {yard.state} {theirs.root}").count(SECRET) >= 3
+    alter = f"for f in $(grep -rlIs {SECRET} {yard.state}); do echo evil >> $f; done"
+    before = {file: file.read_bytes() for file in yard.state.rglob("*") if file.is_file()}
+    await shell_in(mine, alter)
+    mine_too = {file for file in before if not file.exists() or file.read_bytes() != before[file]}
+    assert not [file for file in mine_too if file.is_relative_to(theirs.root) or theirs.name in file.parts]
+    found = outside(f"grep -rs {SECRET} {yard.state} {theirs.root}; {alter}")
+    assert found.count(SECRET) >= 3  # its file, its git directory and its log
+    assert (theirs.root / "secret").read_text() == f"{SECRET}\nevil\n"
