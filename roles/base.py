@@ -94,8 +94,8 @@ def result_text(report: TaskReport) -> str:
 
 def _heading(report: TaskReport) -> list[str]:
     changed, more = report.paths[:20], len(report.paths) - 20
-    files = f"changed: {', '.join(changed)}{f' and {more} more' if more > 0 else ''}"
-    return [f"{report.task.id} ({report.task.title}): {report.status}", *([files] if changed else [])]
+    files = f"{', '.join(changed)}{f' and {more} more' if more > 0 else ''}"
+    return [f"{report.task.id} ({report.task.title}): {report.status}", *([fence("changed", files)] if changed else [])]
 
 
 def handoff_text(handoff: Handoff) -> str:

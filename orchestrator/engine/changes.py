@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.judge.addressed import AddedLine
 from orchestrator.judge.changed import ChangedFile
+from orchestrator.judge.protected import is_looked_into
 from worktrees.delta import Change, tree_delta
 from worktrees.diff import diff
 from worktrees.git import Git
@@ -16,7 +17,7 @@ from worktrees.overlay import overlay
 from worktrees.trees import tree_of
 
 _MOST_FILES = 2_000
-"""Of more changed files no content is read: no reviewer could read them either, and the size rule stops them."""
+"""Of more files no content is read, which makes the change red: no reviewer could read it either."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,9 @@ async def read_changes(git: Git, base: CommitId, candidate: CommitId) -> Changes
 
 
 async def _files(git: Git, base: str, candidate: str, delta: Sequence[Change]) -> tuple[ChangedFile, ...]:
-    is_few = len(delta) <= _MOST_FILES
-    old = await _contents(git, base, [c.path for c in delta if c.old_mode]) if is_few else {}
-    new = await _contents(git, candidate, [c.path for c in delta if c.new_mode]) if is_few else {}
+    looked = [change for change in delta if is_looked_into(change.path)][:_MOST_FILES]
+    old = await _contents(git, base, [c.path for c in looked if c.old_mode])
+    new = await _contents(git, candidate, [c.path for c in looked if c.new_mode])
     return tuple(
         ChangedFile(c.path, old.get(c.path), new.get(c.path), old_mode=c.old_mode, new_mode=c.new_mode) for c in delta
     )

@@ -7,7 +7,7 @@ LINK = "120000"
 
 @dataclass(frozen=True)
 class ChangedFile:
-    """A path that differs from the base; a content is None where the path does not exist, or is too large to look at.
+    """A path that differs from the base; a content is None where the path does not exist, or was not read.
 
     `old_mode` and `new_mode` are git's, None where the path does not exist.
     """
@@ -27,6 +27,12 @@ class ChangedFile:
     def is_gone(self) -> bool:
         """Whether the candidate does not have it any more."""
         return self.new_mode is None
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether one of its sides exists and was not read, so that nothing can be said of it."""
+        sides = ((self.old_mode, self.before), (self.new_mode, self.after))
+        return any(mode is not None and content is None for mode, content in sides)
 
     @property
     def is_python(self) -> bool:

@@ -7,7 +7,7 @@ from orchestrator.judge.additive import lost_or_altered
 from orchestrator.judge.changed import ChangedFile
 from orchestrator.judge.places import Place, place_of
 from orchestrator.judge.rules import Finding
-from orchestrator.judge.sections import altered_sections
+from orchestrator.judge.sections import altered_sections, has_sections
 
 _ADVICE = {
     Place.TESTS: "put new tests beside the old ones, or into a file of their own, and leave the old ones alone",
@@ -22,6 +22,11 @@ def granter(grants: Sequence[str]) -> Callable[[str], bool]:
     return lambda path: any(matches(glob, path) for glob in grants)
 
 
+def is_looked_into(path: str) -> bool:
+    """Whether a rule needs the contents of a changed file, and not only its path."""
+    return path.endswith((".py", ".pyi")) or has_sections(path)
+
+
 def protected_findings(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> Iterator[Finding]:
     """A blocking finding for each protected file that was changed without a grant; it names the file and the mend."""
     for file in files:
@@ -32,6 +37,8 @@ def protected_findings(files: Sequence[ChangedFile], is_granted: Callable[[str],
 
 
 def _problem(file: ChangedFile) -> str:
+    if is_looked_into(file.path) and file.is_unread:
+        return f"{file.path} is one of too many changed files to look into: do less at once"
     sections = altered_sections(file.path, file.before, file.after)
     if sections is not None:
         named = ", ".join(sections)

@@ -24,6 +24,11 @@ _NPM = ("scripts", "jest", "mocha", "ava", "tap", "nyc", "c8", "vitest", "overri
 _INI = ("tool:", "coverage:", "aliases", "options.entry_points", "nosetests", "unittest", "tox", "testenv", "build")
 
 
+def has_sections(path: str) -> bool:
+    """Whether a file is looked at by sections."""
+    return PurePosixPath(path).name in _READERS
+
+
 def altered_sections(path: str, before: bytes | None, after: bytes | None) -> tuple[str, ...] | None:
     """The protected sections that differ, by name; None if the file is none that is looked at by sections.
 

@@ -172,3 +172,10 @@ def test_the_base_s_tests_are_put_back_unless_they_were_granted() -> None:
     files = [changed("tests/test_new.py", None, TEST), changed("test_calc.py", TEST, TEST), changed("a.py", "", "x\n")]
     assert held_back(files, granter(())) == ("tests/test_new.py", "test_calc.py")
     assert held_back(files, granter(("tests/**",))) == ("test_calc.py",)
+
+
+def test_a_file_that_was_not_read_is_red_where_its_content_would_have_counted() -> None:
+    for path in ("src/app.py", "pyproject.toml"):
+        (reason,) = red(ChangedFile(path, None, None, old_mode="100644", new_mode="100644"))
+        assert reason == f"{path} is one of too many changed files to look into: do less at once"
+    assert red(ChangedFile("logo.png", None, None, old_mode="100644", new_mode="100644")) == []

@@ -227,7 +227,7 @@ async def test_the_judge_of_an_iteration_sees_what_landed_tasks_promised_and_cla
     assert isinstance(verdict, IterationVerdict)
     told = bench.told()
     assert (
-        "reporting/csv (CSV): merged\nchanged: csv.py\nSales can be exported.\naccepted when:\n"
+        f"reporting/csv (CSV): merged\n{fence('changed', 'csv.py')}\nSales can be exported.\naccepted when:\n"
         "- export() writes a header\n"
     ) in told
     assert fence("claims", "I did it.\nverified:\n- it works (`pytest`)") in told
