@@ -8,6 +8,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.app.options import Options, grant, look_around
+from orchestrator.app.secrets import redactor_for
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused, UsageProblem
@@ -67,7 +68,8 @@ async def trial(options: Options, line: str, tier: Tier, timeout_s: float | None
     )
     granted = grant(around.config)
     granted = granted.model_copy(update={"ceiling": max(granted.ceiling, tier)})
-    async with local_hands(around.repository, around.state.path, granted) as hands:
+    redactor = await to_thread.run_sync(redactor_for, around.config)
+    async with local_hands(around.repository, around.state.path, granted, redactor=redactor) as hands:
         workspace = await hands.open(CommitId(around.repository.head()), "hands exec")
         yield Trial(workspace, command, _explained(hands, command, around.repository.root))
 
