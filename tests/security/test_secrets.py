@@ -2,6 +2,7 @@
 
 import base64
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -235,6 +236,8 @@ def test_no_other_process_of_the_same_user_reads_the_environment_of_ours(engine:
     while (line := heard(engine)) != "begun":
         assert line, "it ended"
     assert same_user_reads(engine.pid) == b""
+    limits = Path(f"/proc/{engine.pid}/limits").read_text()
+    assert re.search(r"^Max core file size +0 +0 ", limits, re.MULTILINE), limits
 
 
 @pytest.mark.attack(43)
