@@ -6,7 +6,7 @@ from pathlib import Path
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.tier import Tier
-from orchestrator.errors import EnvironmentProblem
+from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.hands.deps import Deps
 from orchestrator.hands.deps_store import DepsStore
 from orchestrator.hands.local import local_hands
@@ -32,20 +32,26 @@ async def with_deps(
 ) -> Grant:
     """The grant with what the entries name lent to every workspace; it stays while `stack` is open.
 
-    They go before what the user's own checkout has in these places: it may be of another commit.
+    They go before what the user's own checkout has in these places: it may be of another commit. Nothing is installed
+    where the user grants nobody tier 2: a repository may name deps as well.
 
     Raises:
-        UsageProblem: an entry cannot be understood.
+        UsageProblem: an entry cannot be understood, or tier 2 is granted to nobody.
         EnvironmentProblem: something cannot be installed.
     """
     if not entries:
         return granted
+    if granted.ceiling < Tier.REGISTRIES:
+        raise UsageProblem(
+            f"deps under [env] need tier 2, and nothing here may have more than {int(granted.ceiling)}: set ask_tier "
+            "under [hands] to 2, or remove deps"
+        )
 
     async def read(path: str) -> str | None:
         return await _text(repository.git, commit, path)
 
     manifests = await read_manifests(entries, read)
-    alone = granted.model_copy(update={"share": (), "ceiling": max(granted.ceiling, Tier.REGISTRIES)})
+    alone = granted.model_copy(update={"share": ()})
     async with local_hands(repository, state, alone) as hands:
         if hands.refusal:
             raise EnvironmentProblem(hands.refusal)

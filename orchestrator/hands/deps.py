@@ -38,7 +38,7 @@ _PYTHON = "python3 -c 'import sys, platform as p; print(sys.version, sys.prefix,
 _NODE = "node --version && npm --version"
 _INSTALL_PYTHON = (
     f"python3 -m venv {VENV} && exec {VENV}/bin/python -m pip install --no-cache-dir --disable-pip-version-check "
-    "--progress-bar off --only-binary :all:"
+    "--progress-bar off --retries 2 --only-binary :all:"
 )
 _INSTALL_NODE = "npm ci --ignore-scripts --no-audit --no-fund"
 
@@ -137,14 +137,15 @@ def _failure(result: CommandResult, output: str) -> Iterator[str]:
     )
     yield f"deps under [env] could not be installed ({how}):"
     yield output.strip()[-_TAIL_CHARS:]
-    if missing := _NO_WHEEL.search(output):
+    refused = refused_in_words(result.network)
+    for line in refused:
+        yield f"The network refused {line}. registries under [hands] names further hosts."
+    if not refused and (missing := _NO_WHEEL.search(output)):
         yield (
             f"There is no wheel of {missing[1]} for this Python and system in your index. Only wheels are allowed, "
             "because a source archive runs its own code when it is built: name a version that has one, or build it "
             "yourself and add its directory to find-links of your pip."
         )
-    for line in refused_in_words(result.network):
-        yield f"The network refused {line}. `[hands] registries` names further hosts."
 
 
 def _modules(root: Path, folder: str) -> list[str]:
