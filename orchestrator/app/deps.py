@@ -1,7 +1,8 @@
 """`[env] deps`: a run's dependencies, installed before anybody works on it."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack
+from os.path import normpath
 from pathlib import Path
 
 from orchestrator.domain.ids import CommitId
@@ -11,7 +12,7 @@ from orchestrator.hands.deps import Deps
 from orchestrator.hands.deps_store import DepsStore
 from orchestrator.hands.local import local_hands
 from orchestrator.hands.manifests import read_manifests
-from orchestrator.hands.policy import Grant
+from orchestrator.hands.policy import GivenDir, Grant
 from worktrees.git import Git
 from worktrees.repository import Repository
 from worktrees.trees import list_tree, read_blob
@@ -51,7 +52,7 @@ async def with_deps(
         return await _text(repository.git, commit, path)
 
     manifests = await read_manifests(entries, read)
-    alone = granted.model_copy(update={"share": ()})
+    alone = granted.model_copy(update={"share": (), "read_only": tuple(_outside(granted, repository.root))})
     async with local_hands(repository, state, alone) as hands:
         if hands.refusal:
             raise EnvironmentProblem(hands.refusal)
@@ -59,6 +60,13 @@ async def with_deps(
     if hidden := [name for name in lent if (repository.root / name).exists()]:
         await tell(f"deps: {', '.join(hidden)} of your checkout is not used; what deps installed stands in its place")
     return granted.model_copy(update={"lent": lent})
+
+
+def _outside(granted: Grant, root: Path) -> Iterator[GivenDir]:
+    """What was given of the host beside the checkout: there the installation is about to write."""
+    for given in granted.read_only:
+        if given.path.startswith("~") or not Path(normpath(root / given.path)).is_relative_to(root):
+            yield given
 
 
 async def _text(git: Git, commit: CommitId, path: str) -> str | None:
