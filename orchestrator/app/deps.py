@@ -1,17 +1,18 @@
 """`[env] deps`: a run's dependencies, installed before anybody works on it."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack
+from os.path import normpath
 from pathlib import Path
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.tier import Tier
-from orchestrator.errors import EnvironmentProblem
+from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.hands.deps import Deps
 from orchestrator.hands.deps_store import DepsStore
 from orchestrator.hands.local import local_hands
 from orchestrator.hands.manifests import read_manifests
-from orchestrator.hands.policy import Grant
+from orchestrator.hands.policy import GivenDir, Grant
 from worktrees.git import Git
 from worktrees.repository import Repository
 from worktrees.trees import list_tree, read_blob
@@ -32,20 +33,26 @@ async def with_deps(
 ) -> Grant:
     """The grant with what the entries name lent to every workspace; it stays while `stack` is open.
 
-    They go before what the user's own checkout has in these places: it may be of another commit.
+    They go before what the user's own checkout has in these places: it may be of another commit. Nothing is installed
+    where the user grants nobody tier 2: a repository may name deps as well.
 
     Raises:
-        UsageProblem: an entry cannot be understood.
+        UsageProblem: an entry cannot be understood, or tier 2 is granted to nobody.
         EnvironmentProblem: something cannot be installed.
     """
     if not entries:
         return granted
+    if granted.ceiling < Tier.REGISTRIES:
+        raise UsageProblem(
+            f"deps under [env] need tier 2, and nothing here may have more than {int(granted.ceiling)}: set ask_tier "
+            "under [hands] to 2, or remove deps"
+        )
 
     async def read(path: str) -> str | None:
         return await _text(repository.git, commit, path)
 
     manifests = await read_manifests(entries, read)
-    alone = granted.model_copy(update={"share": (), "ceiling": max(granted.ceiling, Tier.REGISTRIES)})
+    alone = granted.model_copy(update={"share": (), "read_only": tuple(_outside(granted, repository.root))})
     async with local_hands(repository, state, alone) as hands:
         if hands.refusal:
             raise EnvironmentProblem(hands.refusal)
@@ -53,6 +60,13 @@ async def with_deps(
     if hidden := [name for name in lent if (repository.root / name).exists()]:
         await tell(f"deps: {', '.join(hidden)} of your checkout is not used; what deps installed stands in its place")
     return granted.model_copy(update={"lent": lent})
+
+
+def _outside(granted: Grant, root: Path) -> Iterator[GivenDir]:
+    """What was given of the host beside the checkout: there the installation is about to write."""
+    for given in granted.read_only:
+        if given.path.startswith("~") or not Path(normpath(root / given.path)).is_relative_to(root):
+            yield given
 
 
 async def _text(git: Git, commit: CommitId, path: str) -> str | None:

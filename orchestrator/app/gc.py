@@ -154,9 +154,10 @@ class _Collection:
 
     async def _drop_deps(self, store: DepsStore, unused_s: float) -> None:
         """Installed dependencies that no run has used for so long."""
-        self.gone.deps = await to_thread.run_sync(store.unused, unused_s)
-        for key in self.gone.deps:
-            for place in (store.root / key, store.root / f"{key}.new"):
+        for key in await to_thread.run_sync(store.unused, unused_s):
+            held = [place for place in (store.root / key, store.root / f"{key}.new") if place.exists()]
+            self.gone.deps += (key,) if held else ()
+            for place in held:
                 self.gone.freed_bytes += await to_thread.run_sync(tree_bytes, place)
             if not self._is_dry:
                 await to_thread.run_sync(store.drop, key)

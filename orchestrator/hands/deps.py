@@ -36,11 +36,13 @@ _TAIL_CHARS = 2_000
 _NO_WHEEL = re.compile(r"No matching distribution found for (\S+)")
 _PYTHON = "python3 -c 'import sys, platform as p; print(sys.version, sys.prefix, p.platform(), p.libc_ver())'"
 _NODE = "node --version && npm --version"
+_SPARE = f"{VENV}/.tmp"
+"""Where pip keeps what it downloads: a sandbox's own /tmp is too small for large wheels."""
 _INSTALL_PYTHON = (
-    f"python3 -m venv {VENV} && exec {VENV}/bin/python -m pip install --no-cache-dir --disable-pip-version-check "
-    "--progress-bar off --only-binary :all:"
+    f"python3 -m venv {VENV} && mkdir {_SPARE} && TMPDIR=$PWD/{_SPARE} {VENV}/bin/python -m pip install "
+    "--no-cache-dir --disable-pip-version-check --progress-bar off --retries 2 --only-binary :all:"
 )
-_INSTALL_NODE = "npm ci --ignore-scripts --no-audit --no-fund"
+_INSTALL_NODE = "npm_config_cache=$PWD/.npm-cache npm ci --ignore-scripts --no-audit --no-fund && rm -rf .npm-cache"
 
 Tell = Callable[[str], Awaitable[None]]
 
@@ -83,7 +85,8 @@ class Deps:
         if not result.is_success:
             raise EnvironmentProblem(f"deps under [env] cannot be installed: {versions.strip() or result.detail}")
         m = self.manifests
-        told = [m.texts, m.files, m.lines, m.folders, versions, await workspace.policy(Tier.REGISTRIES)]
+        how = (_INSTALL_PYTHON, _INSTALL_NODE, versions, await workspace.policy(Tier.REGISTRIES))
+        told = [m.texts, m.files, m.lines, m.folders, how]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
 
     async def _make(self, key: str, workspace: LocalWorkspace, tell: Tell) -> None:
@@ -105,9 +108,8 @@ class Deps:
         files = "".join(f" -r {shlex.quote(f'./{file}')}" for file in self.manifests.files)
         further = " -r /dev/stdin" if self.manifests.lines else ""
         lines = "".join(f"{line}\n" for line in self.manifests.lines)
-        return Command(
-            line=f"{_INSTALL_PYTHON}{files}{further}", stdin=lines, timeout_s=_TIMEOUT_S, tier=Tier.REGISTRIES
-        )
+        line = f"{_INSTALL_PYTHON}{files}{further} && rm -r {_SPARE}"
+        return Command(line=line, stdin=lines, timeout_s=_TIMEOUT_S, tier=Tier.REGISTRIES)
 
     async def _install_node(self, workspace: LocalWorkspace, folder: str) -> list[str]:
         """The directories that npm has made: also below `folder`, for packages of an npm workspace."""
@@ -137,14 +139,15 @@ def _failure(result: CommandResult, output: str) -> Iterator[str]:
     )
     yield f"deps under [env] could not be installed ({how}):"
     yield output.strip()[-_TAIL_CHARS:]
-    if missing := _NO_WHEEL.search(output):
+    refused = refused_in_words(result.network)
+    for line in refused:
+        yield f"The network refused {line}. registries under [hands] names further hosts."
+    if not refused and (missing := _NO_WHEEL.search(output)):
         yield (
             f"There is no wheel of {missing[1]} for this Python and system in your index. Only wheels are allowed, "
             "because a source archive runs its own code when it is built: name a version that has one, or build it "
             "yourself and add its directory to find-links of your pip."
         )
-    for line in refused_in_words(result.network):
-        yield f"The network refused {line}. `[hands] registries` names further hosts."
 
 
 def _modules(root: Path, folder: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from orchestrator.hands.policy import Limits, Policy
+from orchestrator.hands.policy import Limits, Policy, Registries
 
 
 def describe(policy: Policy, program: str, commands: str) -> Mapping[str, str]:
@@ -16,6 +16,21 @@ def describe(policy: Policy, program: str, commands: str) -> Mapping[str, str]:
         "path": ":".join(policy.path),
         "variables": ", ".join(sorted(policy.env)) or "none of yours",
         "limits": _limits(policy.limits),
+        **_registries(policy.registries),
+    }
+
+
+def _registries(found: Registries | None) -> Mapping[str, str]:
+    """What tier 2 reaches, and what of the user's configuration it does not."""
+    if found is None:
+        return {}
+    private = [place for place in found.hosts if place in found.private]
+    return {
+        "registries": ", ".join(found.hosts) or "none",
+        "private registries": ", ".join(private) or "none",
+        "packages": ", ".join(found.folders) or "none on this machine",
+        "registry traffic": f"{_mib(found.budget_bytes)} a command, both ways",
+        "registry notes": "; ".join(found.notes) or "none",
     }
 
 

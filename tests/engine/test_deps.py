@@ -16,7 +16,8 @@ import pytest
 
 from orchestrator.app.deps import with_deps
 from orchestrator.domain.ids import CommitId
-from orchestrator.errors import EnvironmentProblem
+from orchestrator.domain.tier import Tier
+from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.hands.deps_store import DepsStore
 from orchestrator.hands.local import LocalHands, local_hands
 from orchestrator.hands.policy import Grant, RegistryWish
@@ -50,12 +51,12 @@ class Project:
     registry: Loopback
     told: list[str] = field(default_factory=list)
 
-    async def granted(self, stack: ExitStack, *entries: str) -> Grant:
+    async def granted(self, stack: ExitStack, *entries: str, ceiling: Tier = Tier.REGISTRIES) -> Grant:
         async def tell(text: str) -> None:
             self.told.append(text)
 
         repository, state = Repository.open(self.yard.repo), self.yard.state
-        grant = Grant(registries=RegistryWish(private=(self.registry.place,)))
+        grant = Grant(ceiling=ceiling, registries=RegistryWish(private=(self.registry.place,)))
         commit = CommitId(repository.head())
         return await with_deps(grant, entries, repository, state, state / "deps", commit, tell, stack)
 
@@ -144,6 +145,12 @@ async def test_without_any_registry_the_reason_is_told(project: Project, monkeyp
         await project.granted(stack, "requirements.txt")
 
 
+async def test_where_nobody_may_have_tier_2_nothing_is_installed(project: Project) -> None:
+    with ExitStack() as stack, pytest.raises(UsageProblem, match="set ask_tier under"):
+        await project.granted(stack, "requirements.txt", ceiling=Tier.COMMANDS)
+    assert project.registry.asked == []
+
+
 def npm_archive(**files: object) -> bytes:
     packed = BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as archive:
@@ -185,6 +192,7 @@ import sys, anyio
 from contextlib import ExitStack
 from pathlib import Path
 from orchestrator.app.deps import with_deps
+from orchestrator.domain.tier import Tier
 from orchestrator.hands.policy import Grant, RegistryWish
 from worktrees.repository import Repository
 
@@ -193,7 +201,7 @@ async def tell(text):
 
 async def main(repo, state, place):
     repository = Repository.open(Path(repo))
-    grant = Grant(registries=RegistryWish(private=(place,)))
+    grant = Grant(ceiling=Tier.REGISTRIES, registries=RegistryWish(private=(place,)))
     with ExitStack() as stack:
         await with_deps(
             grant, ["requirements.txt"], repository, Path(state), Path(state, "deps"), repository.head(), tell, stack
