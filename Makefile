@@ -64,9 +64,9 @@ system:
 node: system
 	@$(call need,$(if $(call has,npm),,nodejs npm ca-certificates))
 
-# The second backend of the sandbox. crun comes with podman; runc also starts where cgroups are mounted in both versions.
+# The second backend of the sandbox. podman's own runtime is crun; runc also starts where both versions of cgroups are mounted.
 containers: system
-	@$(call need,$(if $(call has,podman),,podman uidmap) $(if $(call has,runc),,runc))
+	@$(call need,$(if $(call has,podman),,podman crun netavark uidmap) $(if $(call has,runc),,runc))
 
 constraints: $(STAMP)
 	(head -n 1 constraints.txt; $(BIN)/python -m pip freeze --exclude-editable) > constraints.new && mv constraints.new constraints.txt
