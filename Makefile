@@ -6,18 +6,18 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench cases setup system node constraints clean
+.PHONY: demo test lint bench cases setup system node containers constraints clean
 
 demo: $(STAMP)
 	$(BIN)/orchestrate demo
 	@command -v orchestrate >/dev/null || echo 'for the commands above: export PATH="$(CURDIR)/$(BIN):$$PATH"'
 
-test: node $(STAMP)
+test: node containers $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "not slow and not extended"
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "slow and not extended"
 
 # All slow tests at full size, with those that make test leaves out: larger projects, every crash point, two hundred kills.
-cases: node $(STAMP)
+cases: node containers $(STAMP)
 	KILL_MOMENTS=10 $(BIN)/python -m pytest -m "extended or slow"
 
 lint: $(STAMP)
@@ -64,6 +64,10 @@ system:
 # The npm that migrations of JavaScript projects are tested with.
 node: system
 	@$(call need,$(if $(call has,npm),,nodejs npm ca-certificates))
+
+# The second backend of the sandbox. podman's own runtime is crun; runc also starts where both versions of cgroups are mounted.
+containers: system
+	@$(call need,$(if $(call has,podman),,podman crun netavark uidmap) $(if $(call has,runc),,runc))
 
 constraints: $(STAMP)
 	(head -n 1 constraints.txt; $(BIN)/python -m pip freeze --exclude-editable) > constraints.new && mv constraints.new constraints.txt

@@ -26,6 +26,8 @@ _REMEDIES = (
     ("no subuid ranges", _SUBIDS),
     ("requires additional UIDs", _SUBIDS),
     ("hybrid mode", "crun wants one kind of cgroups; install runc, which is tried after it."),
+    ("netavark", "Install netavark: podman does not start without it, though no container of ours has a network."),
+    ("default OCI runtime", "Install the runtime that podman is set up for, usually crun."),
     ("seccomp profile", "Install the package that holds it, containers-common."),
     ("docker API", "Start the docker daemon, or let this user reach its socket."),
     ("docker daemon", "Start the docker daemon, or let this user reach its socket."),

@@ -95,6 +95,7 @@ def refusal(failed: Sequence[Candidate]) -> str:
     """Why commands are refused where no backend holds, how to mend it for each, and what works all the same."""
     first, *others = failed
     words = [f"{_sentence(first.trouble)} Commands are refused on this host. {advice(first.trouble)}"]
+    words += [remedy(first.trouble)] if remedy(first.trouble) else []
     words += [f"{one.name} instead: {_sentence(one.trouble)} {remedy(one.trouble)}".rstrip() for one in others]
     words.append("What needs no commands works all the same: `orchestrate plan`, and whatever reads or exports runs.")
     return " ".join(words)

@@ -23,6 +23,7 @@ from orchestrator.hands.local import LocalHands, local_hands
 from orchestrator.hands.policy import Grant, RegistryWish
 from tests.running.index import Loopback, loopback
 from tests.unit.hands.conftest import Yard, ran
+from tests.unit.hands.conftest import backend as backend
 from tests.unit.hands.conftest import yard as yard
 from worktrees.repository import Repository
 

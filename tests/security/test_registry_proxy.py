@@ -27,8 +27,6 @@ from orchestrator.hands.policy import GivenDir, Grant, Limits, RegistryWish
 from orchestrator.hands.proxy import SOCKET, Proxy, serving
 from tests.running.index import Loopback, loopback
 from tests.unit.hands.conftest import Ran, Yard, ran
-from tests.unit.hands.conftest import living as living
-from tests.unit.hands.conftest import yard as yard
 
 NAMES = {
     "packages.test": ["127.0.0.1"],
