@@ -86,7 +86,7 @@ def find_engines(environ: Mapping[str, str], untrusted: Iterable[Path], home: Pa
 
 
 def _podman(program: str, env: dict[str, str], environ: Mapping[str, str], shunned: Iterable[Path]) -> Iterable[Engine]:
-    version = ask(program, "--version").strip()
+    version = ask(program, "--version", env).strip()
     info = _info(program, env, "{{json .Host}}")
     own = str(info.get("ociRuntime", {}).get("name", ""))
     security = info.get("security", {})
@@ -100,7 +100,7 @@ def _podman(program: str, env: dict[str, str], environ: Mapping[str, str], shunn
 
 
 def _docker(program: str, env: dict[str, str], environ: Mapping[str, str], shunned: Iterable[Path]) -> Iterable[Engine]:
-    version = ask(program, "--version").strip()
+    version = ask(program, "--version", env).strip()
     info = _info(program, env, "{{json .}}")
     is_rootless = "name=rootless" in (info.get("SecurityOptions") or ())
     counts = frozenset(name for name, told in (("pids", "PidsLimit"), ("memory", "MemoryLimit")) if info.get(told))

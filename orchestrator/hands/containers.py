@@ -20,10 +20,10 @@ from orchestrator.hands.backend import Order, Place
 from orchestrator.hands.ceilings import limited
 from orchestrator.hands.container import Container, start_container
 from orchestrator.hands.container_engines import Engine, packed
-from orchestrator.hands.container_words import SESSION_LABEL, STATE_LABEL, Launch
+from orchestrator.hands.container_words import CONTROL, SESSION_LABEL, STATE_LABEL, Launch
 from orchestrator.hands.interpreters import own_python
-from orchestrator.hands.layout import Layout, build_layout
-from orchestrator.hands.mounts import Kind, Mount
+from orchestrator.hands.layout import EXCHANGE, Layout, build_layout
+from orchestrator.hands.mounts import Kind, Mount, in_order
 from orchestrator.hands.places import Surroundings
 from orchestrator.hands.policy import Policy, Registries
 from orchestrator.hands.process import Ended, Terms, attend
@@ -141,11 +141,13 @@ class Containers:
         control.mkdir()
         control.chmod(0o755)
         files = new_folder(folder / "files", self.owner)
+        mounts = self.layout.mounts(place, is_writable, None)
+        await to_thread.run_sync(_prepare_root, self.folder / "root", mounts)
         launch = Launch(
             name=name,
             labels={STATE_LABEL: str(self.around.state), SESSION_LABEL: str(self.session)},
             root=self.root,
-            mounts=self.layout.mounts(place, is_writable, None),
+            mounts=mounts,
             files=str(files),
             control=str(control),
             user=self.layout.user,
@@ -171,8 +173,9 @@ async def build_containers(
     prlimit = find("prlimit", environ, (around.repository, around.state), "util-linux")
     await to_thread.run_sync(new_folder, folder)
     layout = await to_thread.run_sync(build_layout, policy, around, folder / "fixtures")
-    nowhere = Place(Path("/nonexistent"), Path("/nonexistent"))
-    root = await to_thread.run_sync(_root, folder / "root", layout.mounts(nowhere, True, None))
+    root = new_folder(folder / "root")
+    nowhere = Place(Path("/nonexistent"), Path("/nonexistent"), (Path("/nonexistent"),))
+    await to_thread.run_sync(_prepare_root, root, layout.mounts(nowhere, True, None))
     seccomp = await to_thread.run_sync(_seccomp, engine, folder / "seccomp.json")
     told = await _root_words(engine, root, policy)
     return Containers(layout, engine, folder, session, told, prlimit, seccomp)
@@ -188,20 +191,31 @@ async def _root_words(engine: Engine, root: Path, policy: Policy) -> tuple[str, 
     return (image,)
 
 
-def _root(root: Path, mounts: Iterable[Mount]) -> Path:
-    """The file system under all mounts: links, and the places of directories in memory, whose modes count."""
-    new_folder(root).chmod(0o755)
-    for place in ("proc", "sys", "dev", "run", "etc"):
-        (root / place).mkdir(mode=0o755)
-    for mount in mounts:
+def _prepare_root(root: Path, mounts: Iterable[Mount]) -> None:
+    """Make the file system under all mounts: links, and every place that something is mounted on.
+
+    What is missing the engine would make, as a user whose files we may not be able to remove.
+    """
+    root.chmod(0o755)
+    for place in ("proc", "sys", "dev", "run", "etc", EXCHANGE[1:], CONTROL[1:]):
+        (root / place).mkdir(parents=True, exist_ok=True)
+    (root / "run" / ".containerenv").touch()
+    for mount in in_order(mounts):
         spot = root / mount.dest.lstrip("/")
-        spot.parent.mkdir(parents=True, exist_ok=True)
-        if mount.kind == Kind.LINK:
-            spot.symlink_to(mount.source)
-        elif mount.kind == Kind.EMPTY:
-            spot.mkdir(exist_ok=True)
-            spot.chmod(_MODE)
-    return root
+        if not spot.is_symlink() and not spot.exists():
+            spot.parent.mkdir(parents=True, exist_ok=True)
+            _make_spot(spot, mount)
+
+
+def _make_spot(spot: Path, mount: Mount) -> None:
+    if mount.kind == Kind.LINK:
+        spot.symlink_to(mount.source)
+    elif mount.is_bound and Path(mount.source).is_file():
+        spot.touch()
+    else:
+        spot.mkdir()
+    if mount.kind == Kind.EMPTY:
+        spot.chmod(_MODE)  # directories in memory take the mode of their place
 
 
 def _seccomp(engine: Engine, target: Path) -> str | None:

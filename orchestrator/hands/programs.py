@@ -66,11 +66,21 @@ def _options(bwrap: str) -> frozenset[str]:
     return frozenset(re.findall(r"--[a-z0-9-]+", ask(bwrap, "--help")))
 
 
-def ask(program: str, option: str) -> str:
-    """What a program prints with an option. Raises ProgramMissing if it does not start."""
+def ask(program: str, option: str, env: Mapping[str, str] | None = None) -> str:
+    """What a program prints with an option, started with no variables but `env`.
+
+    Raises:
+        ProgramMissing: it does not start.
+    """
     try:
         done = subprocess.run(
-            [program, option], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10, env={}, check=True
+            [program, option],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            env=env or {},
+            check=True,
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise ProgramMissing(f"{program} does not start ({error}); reinstall it.") from error

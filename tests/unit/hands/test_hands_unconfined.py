@@ -1,0 +1,52 @@
+"""Commands without a sandbox: what is still kept."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.errors import UsageProblem
+from orchestrator.hands.policy import Grant
+from orchestrator.ports.hands import Ending
+
+UNSAFE = Grant(without_sandbox=True)
+
+
+@pytest.fixture(autouse=True)
+def _passable(tmp_path: Path) -> None:
+    """Whoever commands run as must be able to come by."""
+    for parent in (tmp_path, *tmp_path.parents):
+        if parent.stat().st_uid == os.geteuid() == 0 and not parent.stat().st_mode & 0o001:
+            parent.chmod(parent.stat().st_mode | 0o055)
+
+
+async def test_what_a_command_leaves_running_is_killed(
+    yard: Any, shell_in: Any, living: Callable[[str], list[int]]
+) -> None:
+    async with yard.hands(UNSAFE) as hands:
+        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        ran = await shell_in(workspace, "sleep 981.1 & (setsid sleep 981.2 &) ; echo main; exit 3")
+        assert (ran.output, ran.exit_code) == ("main\n", 3)
+        late = await shell_in(workspace, "(setsid sleep 981.3 &) ; sleep 981.4", timeout_s=0.5)
+        assert late.result.ending == Ending.TIMED_OUT
+        assert living("981.") == []
+
+
+async def test_variables_are_built_from_scratch_and_git_works_on_a_copy(
+    yard: Any, shell_in: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("API_KEY", "canary-4712")
+    async with yard.hands(UNSAFE) as hands:
+        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        ran = await shell_in(workspace, "env; echo x > new; git add new; git commit -qm mine; git log --format=%s")
+        assert "canary" not in ran.output
+        assert ran.output.splitlines()[-2:] == ["mine", "Start"]
+    assert yard.git("log", "--all", "--format=%s") == "Start"
+
+
+async def test_ci_refuses_it(yard: Any) -> None:
+    with pytest.raises(UsageProblem, match="refused in CI"):
+        async with yard.hands(UNSAFE, environ={"CI": "true"}):
+            pass
