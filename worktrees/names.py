@@ -9,6 +9,7 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 
 _DOT_GIT = re.compile(r"\.git|git~\d+", re.IGNORECASE)
 _DOT_GITMODULES = re.compile(r"\.gitmodules|g[a-z0-9]{0,5}~\d+|gitmod~\d+", re.IGNORECASE)
+_DOT_GITATTRIBUTES = re.compile(r"\.gitattributes|gi7d29~\d+|gitatt~\d+", re.IGNORECASE)
 _SEPARATOR = re.compile(r"[/\\]")
 
 
@@ -29,6 +30,11 @@ def is_readable(path: str) -> bool:
 def is_gitmodules(path: str) -> bool:
     """Whether some file system takes a part of the path for `.gitmodules`, which says where submodules come from."""
     return any(_looks_like(part, _DOT_GITMODULES) for part in path.split("/"))
+
+
+def has_attributes_above(path: str) -> bool:
+    """Whether some file system takes a directory on the path for `.gitattributes`, which git wants to be a file."""
+    return any(_looks_like(part, _DOT_GITATTRIBUTES) for part in path.split("/")[:-1])
 
 
 def folded(name: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worktrees.flags import flag
-from worktrees.names import is_gitmodules, is_readable, link_objection, objection, printable
+from worktrees.names import has_attributes_above, is_gitmodules, is_readable, link_objection, objection, printable
 
 _CACHES = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox"})
 _COMPILED = (".pyc", ".pyo")
@@ -115,6 +115,8 @@ def _new_name_objection(path: str) -> str | None:
         return "it is a git repository of its own, so nothing in it can be committed: remove its .git to keep the files"
     if _cache_in(path) or path.endswith(_COMPILED):
         return "caches and compiled Python are not committed"
+    if has_attributes_above(path):
+        return "git refuses a directory of the name .gitattributes"
     unreadable = "its name holds control characters or such that cannot be seen"
     return objection(path) or (None if is_readable(path) else unreadable)
 

@@ -21,11 +21,11 @@ Change = tuple[str, str, str]
 """File, the text that must stand in it once, and what stands there instead."""
 
 BLIND: Change = (
-    "orchestrator/hands/prepare.py",
-    'report = await probe(sandbox, session / "probe")',
-    "report = ProbeReport()",
+    "orchestrator/hands/candidates.py",
+    'report = await probe(backend, trial.session / "probe")',
+    'report = __import__("orchestrator.hands.probe", fromlist=["probe"]).ProbeReport()',
 )
-SANDBOX, BWRAP = "orchestrator/hands/sandbox.py", "orchestrator/hands/bubblewrap.py"
+LAYOUT, BWRAP = "orchestrator/hands/layout.py", "orchestrator/hands/bubblewrap.py"
 STARTED, SCREEN = "orchestrator/hands/started.py", "worktrees/screen.py"
 STATIC = "tests/unit/hands/test_hands_bubblewrap.py::test_a_normal_user_starts_one_bubblewrap"
 ESCAPE = "tests/security/test_escape.py::test_"
@@ -68,21 +68,17 @@ MUTATIONS = {
         (without(', "--ro-bind", "/proc/sys", "/proc/sys"'),), f"{ESCAPE}kernel_settings", "'0\\n' == '1\\n'"
     ),
     "the read-only pointer to the shadow": Mutation(
-        (without('yield read_only(self.fixtures / "gitfile", here / ".git")', SANDBOX, "pass"),),
+        (without('yield read_only(self.fixtures / "gitfile", here / ".git")', LAYOUT, "pass"),),
         f"{ESCAPE}the_git_file_of_a_workspace",
         "IsADirectoryError",
     ),
     "the shadow git directory": Mutation(
-        (without("writable(place.git, shadow.INSIDE)", SANDBOX, 'read_only(here / ".git", shadow.INSIDE)'),),
+        (without("writable(place.git, shadow.INSIDE)", LAYOUT, 'read_only(here / ".git", shadow.INSIDE)'),),
         "tests/unit/hands/test_hands_git.py::test_only_objects_of_the_repository_are_visible",
         "'origin'",
     ),
     "read-only objects": Mutation(
-        (
-            without(
-                "read_only(place.objects[0], shadow.OBJECTS)", SANDBOX, "writable(place.objects[0], shadow.OBJECTS)"
-            ),
-        ),
+        (without("read_only(place.objects[0], shadow.OBJECTS)", LAYOUT, "writable(place.objects[0], shadow.OBJECTS)"),),
         f"{ESCAPE}only_the_workspace_and_empty",
         "/run/objects",
     ),
@@ -153,7 +149,7 @@ def outcome(place: Path, tests: list[str]) -> "subprocess.CompletedProcess[str]"
     environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(place / "examples")
     for name in [name for name in environ if name.startswith("PYTEST_")]:
         del environ[name]
-    words += ["--basetemp", str(place / "basetemp"), "-k", names, *files]
+    words += ["--basetemp", str(place / "basetemp"), "-m", "not slow", "-k", names, *files]
     return subprocess.run(words, cwd=place, env=environ, capture_output=True, text=True, check=False)
 
 

@@ -87,6 +87,21 @@ def test_gitpython_is_imported_where_the_users_repository_is_and_nowhere_else() 
     assert {path: found for path, tree in sources() if (found := imports(tree) & libraries)} == {REPOSITORY: {"git"}}
 
 
+def opened_repositories(tree: ast.AST) -> set[str]:
+    """What is handed to `Repo`, as it is written; every other way to make one counts as its own name."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and "Repo" in ast.unparse(node.func)]
+    makers = [call for call in calls if ast.unparse(call.func).partition(".")[0] in {"Repo", "git"}]
+    return {ast.unparse(call.args[0]) if call.args else ast.unparse(call.func) for call in makers}
+
+
+@pytest.mark.attack(30)
+def test_gitpython_opens_the_users_own_repository_by_its_git_directory_and_nothing_else() -> None:
+    found = {path: opened for path, tree in sources() if (opened := opened_repositories(tree))}
+
+    assert found == {REPOSITORY: {"self.common_dir"}}
+    assert opened_repositories(ast.parse("Repo(worktree.root)\ngit.Repo.init(path)")) == {"worktree.root", "path"}
+
+
 def test_gitpython_is_not_imported_when_the_module_is() -> None:
     tree = ast.parse((TOP / REPOSITORY).read_text(encoding="utf-8"))
 

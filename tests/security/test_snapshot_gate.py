@@ -176,6 +176,7 @@ async def test_attributes_that_servers_refuse_are_left_out(
 ) -> None:
     (worktree.root / ".gitattributes").write_text(f"*.py {'x' * 3000}\n")
     (worktree.root / "src" / ".gitattributes").write_text("*.py text\n")
+    Project(worktree.root).write({"tests/.GitAttributes/file": "x"})
     naive = Project(tmp_path / "naive")
     naive.root.mkdir()
     naive.git("init", "-q")
@@ -184,7 +185,7 @@ async def test_attributes_that_servers_refuse_are_left_out(
 
     taken = await snapshot(worktree, "work", "refs/orchestrate/test")
 
-    assert [line.split(":")[0] for line in taken.dropped] == [".gitattributes"]
+    assert [line.split(":")[0] for line in taken.dropped] == [".gitattributes", "tests/.GitAttributes/file"]
     assert "src/.gitattributes" in project.files(taken.tree)
     assert project.complaint("fsck", "--strict") == ""
 

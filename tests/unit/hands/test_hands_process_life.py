@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.running.users import as_a_normal_user
+
 pytestmark = pytest.mark.sandbox
 
 SOURCE = Path(__file__).parents[3]
@@ -97,31 +99,6 @@ def test_a_sandbox_that_was_half_built_when_our_process_was_killed_is_ended(tmp_
     while Path(f"/proc/{int(done.stdout)}/status").exists():
         assert time.monotonic() < until
         time.sleep(0.01)
-
-
-def as_a_normal_user() -> tuple[str, ...]:
-    """Starts a command as an ordinary user who can read our interpreter and this repository, wherever they are."""
-    if os.geteuid() != 0:
-        return ()
-    needed = {place: closed_above(place) for place in (Path(sys.base_prefix), Path(sys.prefix), SOURCE)}
-    words = ["bwrap", "--dev-bind", "/", "/"]
-    for closed in sorted({closed for closed in needed.values() if closed}):
-        words += ["--tmpfs", str(closed), "--chmod", "0755", str(closed)]
-    for place, closed in needed.items():
-        if closed:
-            words += [word for folder in between(closed, place) for word in ("--perms", "0755", "--dir", str(folder))]
-            words += ["--ro-bind", str(place), str(place)]
-    return (*words, "--chdir", str(SOURCE), "--", "setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
-
-
-def between(closed: Path, place: Path) -> list[Path]:
-    """The directories on the way from one to the other, the outermost first."""
-    return [folder for folder in reversed(place.parents) if folder != closed and folder.is_relative_to(closed)]
-
-
-def closed_above(place: Path) -> Path | None:
-    """The outermost directory above a place into which other users may not look."""
-    return next((parent for parent in reversed(place.parents) if not parent.stat().st_mode & 0o001), None)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="started by a normal user every other test is this one")

@@ -20,7 +20,7 @@ class TestRepair:
         await pool.release(worktree)
         return worktree
 
-    async def lease_again(self, pool: Pool, broken: Worktree) -> None:
+    async def assert_whole_when_leased(self, pool: Pool, broken: Worktree) -> None:
         again = await pool.lease(broken.commit)
         assert (again.name, content(again.root)) == (broken.name, EXPECTED)
         assert Project(again.root).git("status", "--porcelain", "--ignored") == ""
@@ -28,7 +28,7 @@ class TestRepair:
 
     async def test_the_directory_is_gone(self, pool: Pool, broken: Worktree) -> None:
         shutil.rmtree(broken.root)
-        await self.lease_again(pool, broken)
+        await self.assert_whole_when_leased(pool, broken)
 
     async def test_the_directory_has_become_a_link(self, pool: Pool, broken: Worktree, tmp_path: Path) -> None:
         (tmp_path / "precious").mkdir()
@@ -36,45 +36,45 @@ class TestRepair:
         shutil.rmtree(broken.root)
         broken.root.symlink_to(tmp_path / "precious")
 
-        await self.lease_again(pool, broken)
+        await self.assert_whole_when_leased(pool, broken)
 
         assert (tmp_path / "precious" / "file").read_text() == "mine"
 
     async def test_the_registration_is_gone(self, pool: Pool, broken: Worktree) -> None:
         shutil.rmtree(broken.admin)
-        await self.lease_again(pool, broken)
+        await self.assert_whole_when_leased(pool, broken)
 
     async def test_the_user_has_pruned_it(self, pool: Pool, broken: Worktree, project: Project) -> None:
         (broken.root / ".git").unlink()
         project.git("worktree", "unlock", str(broken.root))
         project.git("worktree", "prune")
         assert not broken.admin.exists()
-        await self.lease_again(pool, broken)
+        await self.assert_whole_when_leased(pool, broken)
 
     async def test_the_user_has_removed_it(self, pool: Pool, broken: Worktree, project: Project) -> None:
         project.git("worktree", "remove", "-f", "-f", str(broken.root))
-        await self.lease_again(pool, broken)
+        await self.assert_whole_when_leased(pool, broken)
 
     async def test_the_record_is_gone_or_damaged(self, pool: Pool, broken: Worktree) -> None:
         for text in ("", "{}", '{"admin": "/"}', '["admin"]'):
             broken.root.with_suffix(".json").write_text(text)
-            await self.lease_again(pool, broken)
+            await self.assert_whole_when_leased(pool, broken)
             await pool.release(broken)
 
     async def test_the_index_is_damaged(self, pool: Pool, broken: Worktree) -> None:
         (broken.admin / "index").write_bytes(b"DIRC garbage")
-        await self.lease_again(pool, broken)
+        await self.assert_whole_when_leased(pool, broken)
 
     async def test_the_index_holds_something_else(self, pool: Pool, broken: Worktree) -> None:
         place = Project(broken.root)
         place.write({"src/app.py": "sly\n", "added": "x"})
         place.git("add", "-A")
-        await self.lease_again(pool, broken)
+        await self.assert_whole_when_leased(pool, broken)
 
     async def test_a_killed_git_left_its_locks(self, pool: Pool, broken: Worktree) -> None:
         (broken.admin / "index.lock").touch()
         (broken.admin / "HEAD.lock").touch()
-        await self.lease_again(pool, broken)
+        await self.assert_whole_when_leased(pool, broken)
 
     async def test_a_killed_git_left_a_half_made_registration(
         self, pool: Pool, broken: Worktree, project: Project
@@ -87,7 +87,7 @@ class TestRepair:
         assert "failed to read" in project.complaint("worktree", "list")
 
         shutil.rmtree(broken.admin)
-        await self.lease_again(pool, broken)
+        await self.assert_whole_when_leased(pool, broken)
 
         assert project.git("worktree", "list").count("\n") == 1
 
@@ -102,7 +102,7 @@ class TestRepair:
             lambda: (pointer.unlink(), os.mkfifo(pointer)),
         ):
             damage()
-            await self.lease_again(pool, broken)
+            await self.assert_whole_when_leased(pool, broken)
             assert (pointer.is_symlink(), pointer.read_text()) == (False, good)
             await pool.release(broken)
 
@@ -112,4 +112,4 @@ class TestRepair:
         (broken.admin / "commondir").write_text(f"{tmp_path}/evil\n")
         (broken.admin / "gitdir").write_text("/elsewhere/.git\n")
         (broken.admin / "HEAD").write_text("ref: refs/heads/main\n")
-        await self.lease_again(pool, broken)
+        await self.assert_whole_when_leased(pool, broken)
