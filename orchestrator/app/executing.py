@@ -71,16 +71,17 @@ async def trial(options: Options, line: str, tier: Tier, timeout_s: float | None
     redactor = await to_thread.run_sync(redactor_for, around.config)
     async with local_hands(around.repository, around.state.path, granted, redactor=redactor) as hands:
         workspace = await hands.open(CommitId(around.repository.head()), "hands exec")
-        yield Trial(workspace, command, _explained(hands, command, around.repository.root))
+        yield Trial(workspace, command, await _explained(hands, workspace, command, around.repository.root))
 
 
-def _explained(hands: LocalHands, command: Command, repository: Path) -> Explained:
-    policy = hands.policy.at(command.tier)
-    words = {**hands.described, "tier": f"{int(command.tier)} ({command.tier.words})"}
+async def _explained(hands: LocalHands, workspace: LocalWorkspace, command: Command, repository: Path) -> Explained:
+    policy = await hands.policy_at(command.tier)
     return {
         "repository": str(repository),
         "policy": policy.sha,
-        "in_words": words,
-        "variables": hands.variables(command),
+        "unsafe": not policy.is_confined,
+        "in_words": hands.describe(policy),
+        "variables": hands.variables(command, policy),
+        "places": [{"path": mount.dest, "kind": mount.kind, "source": mount.source} for mount in workspace.mounts],
         "rules": policy.model_dump(mode="json"),
     }

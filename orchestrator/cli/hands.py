@@ -12,11 +12,12 @@ import click
 
 from orchestrator.app.executing import Explained, trial
 from orchestrator.app.options import Options
-from orchestrator.cli.options import as_json, configured, in_repository, settings_of
-from orchestrator.cli.output import Screen, print_lines, print_object, say
+from orchestrator.cli.options import as_json, configured, in_repository, settings_of, unsafe, without_sandbox
+from orchestrator.cli.output import Screen, alarm, print_lines, print_object, say
 from orchestrator.cli.running import exit_with
 from orchestrator.config.values import nest
 from orchestrator.domain.tier import Tier
+from orchestrator.domain.unsafe import UNSAFE
 from orchestrator.errors import UsageProblem
 from orchestrator.ports.hands import CommandResult, Ending
 
@@ -39,6 +40,7 @@ def command() -> None:
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Longest run.")
 @click.option("--explain", is_flag=True, help="Print the policy: what stands where, variables, limits.")
 @click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
+@unsafe
 @in_repository
 @configured
 @as_json
@@ -49,6 +51,7 @@ def execute(
     timeout: float | None,
     explain: bool,
     read_only: tuple[str, ...],
+    unsafe_no_sandbox: bool,
     repo: Path,
     state: str,
     settings: tuple[str, ...],
@@ -72,6 +75,7 @@ def execute(
     flags: dict[str, Any] = settings_of(settings)
     if state:
         nest(flags, ("state", "dir"), state)
+    without_sandbox(flags, unsafe_no_sandbox)
     line = words[0] if len(words) == 1 else shlex.join(words)
     options = Options(repo, flags, read_only, trust_project)
     exit_with(anyio.run(_execute, options, line, Tier(tier), timeout, explain, as_json))
@@ -81,6 +85,8 @@ async def _execute(
     options: Options, line: str, tier: Tier, timeout_s: float | None, explain: bool, as_json: bool
 ) -> int:
     async with trial(options, line, tier, timeout_s) as tried:
+        if tried.explained["unsafe"]:
+            alarm(UNSAFE)
         if explain and not as_json:
             print_lines(_lines(tried.explained))
         result = None
@@ -115,6 +121,10 @@ def _lines(explained: Explained) -> Iterator[str]:
     yield f"policy      {explained['policy']}"
     for name, text in cast(Mapping[str, str], explained["in_words"]).items():
         yield f"{name:11} {text}"
+    yield "what stands where:"
+    for place in cast(list[dict[str, str]], explained["places"]):
+        source = f"  {place['source']}" if place["source"] not in ("", place["path"]) else ""
+        yield f"  {place['kind']:9}  {place['path']}{source}"
     yield "variables that a command sees:"
     yield from (f"  {name}={text}" for name, text in sorted(cast(Mapping[str, str], explained["variables"]).items()))
     yield "rules as hashed:"

@@ -37,7 +37,7 @@ _PROJECT_MAY_NOT = (
 )
 _TIER = ("roles", "*", "tier")
 _SHARE = ("env", "share")
-_PROJECT_NEVER = (("notify",), ("pr", "push"), ("hands", "without_sandbox"))
+_PROJECT_NEVER = (("notify",), ("pr", "push"))
 """What acts on this machine as the user, or in the user's name: no trust in a repository extends to that."""
 _FLAG_ONLY = ("hands", "without_sandbox")
 """What holds for one run only, and is said each time."""
@@ -99,6 +99,7 @@ def load(
         layers.append(_file_layer("user", user_path(environ)))
     if repository and (repository / PROJECT_FILE).exists():
         project = _file_layer("project", repository / PROJECT_FILE)
+        _refuse_lasting(project)
         _refuse_acts(project)
         if not trust_project:
             _refuse_project_keys(project)

@@ -9,6 +9,7 @@ from orchestrator.domain.base import Frozen
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.intention import Kind, intentions, path_intention
+from orchestrator.domain.network import refused_in_words
 from orchestrator.domain.plain import one_line
 from orchestrator.domain.tier import Tier
 
@@ -81,6 +82,7 @@ def _seen(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterat
 def _in_shell(called: ToolCalled, returned: ToolReturned) -> Iterator[_Seen]:
     command = _argument(called, "command")
     outcome, packets = _ending(returned), returned.stray_packets
+    yield from (("network", told, "refused by the proxy", "refusal") for told in refused_in_words(returned.network))
     found = {kind: words for kind, words in intentions(command) if not _is_allowed(kind, called.tier)}
     if packets and "network" not in found:
         yield "network", command, f"{outcome}; {_packets(packets)}", "kernel"

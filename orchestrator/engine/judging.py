@@ -84,7 +84,10 @@ async def _findings(
     grown = candidate.tree != await context.tree(state.attempts[-1].base)
     changed = candidate.added + candidate.removed
     leaked = await leaks(context.repository.git, context.journal.redactor, state.attempts[-1].base, candidate.commit)
-    plain = check_diff(state.spec, candidate.paths, changed, candidate.dropped, grown, tuple(map(printable, leaked)))
+    told = tuple(map(printable, leaked))
+    plain = check_diff(
+        state.spec, candidate.paths, changed, candidate.dropped, grown, leaked=told, flagged=candidate.flagged
+    )
     return (*plain, *await to_thread.run_sync(examine, changes.files, changes.lines, state.spec.grants))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from orchestrator.domain.tier import Tier
+from orchestrator.hands.mounts import Mount
 from orchestrator.hands.places import Surroundings
 from orchestrator.hands.policy import Policy, Registries
 from orchestrator.hands.process import Ended
@@ -78,6 +79,10 @@ class Backend(Protocol):
     @property
     def described(self) -> str:
         """The program behind it, its version, and as whom commands run."""
+        ...
+
+    def mounts(self, place: Place) -> tuple[Mount, ...]:
+        """What stands where for a command in a place; nothing where there are no walls."""
         ...
 
     def env(self, command: Command, registries: Registries | None = None) -> dict[str, str]:

@@ -88,6 +88,10 @@ class Containers:
         runtime = f" with {self.engine.runtime}" if self.engine.runtime else ""
         return f"{self.engine.version} at {self.engine.program}{runtime}, {who}"
 
+    def mounts(self, place: Place) -> tuple[Mount, ...]:
+        """What stands where for a command in a place."""
+        return in_order(self.layout.mounts(place, True, None))
+
     def env(self, command: Command, registries: Registries | None = None) -> dict[str, str]:
         """Every variable the command sees when it starts."""
         return self.layout.env(command)

@@ -64,13 +64,17 @@ class LocalHands:
     @property
     def described(self) -> Mapping[str, str]:
         """The policy in words, for `doctor` and reports."""
+        return self.describe(self._policy)
+
+    def describe(self, policy: Policy) -> Mapping[str, str]:
+        """A policy of this host's in words: that of another tier, for example."""
         commands = self.refusal or f"run, {self._host.slots.total_tokens} at a time"
         backend = self._tried.backend
-        return {**describe(self._policy, backend.described if backend else "", commands), **self._tried.facts}
+        return {**describe(policy, backend.described if backend else "", commands), **self._tried.facts}
 
-    def variables(self, command: Command) -> Mapping[str, str]:
+    def variables(self, command: Command, policy: Policy) -> Mapping[str, str]:
         """Every variable that a command sees when it starts; none where commands are refused."""
-        return self._tried.backend.env(command) if self._tried.backend else {}
+        return self._tried.backend.env(command, policy.registries) if self._tried.backend else {}
 
     async def policy_at(self, tier: Tier) -> Policy:
         """What commands at a tier run under; at tier 2 with the registries, which are found out first."""

@@ -15,7 +15,7 @@ from orchestrator.hands.bubblewrap import Launch, arguments
 from orchestrator.hands.ceilings import limited
 from orchestrator.hands.cgroup import Group, Groups, are_needed, usable_groups
 from orchestrator.hands.layout import Layout, build_layout
-from orchestrator.hands.mounts import Mount, read_only
+from orchestrator.hands.mounts import Mount, in_order, read_only
 from orchestrator.hands.places import Surroundings
 from orchestrator.hands.policy import Policy, Registries
 from orchestrator.hands.process import Ended, Terms
@@ -78,6 +78,10 @@ class Sandbox:
             return ""
         version = self.groups.version if self.groups else 0
         return f", limits held by cgroups v{version}" if version else ", limits watched by sampling"
+
+    def mounts(self, place: Place) -> tuple[Mount, ...]:
+        """What stands where for a command in a place."""
+        return in_order(self.layout.mounts(place, True, None))
 
     def env(self, command: Command, registries: Registries | None = None) -> dict[str, str]:
         """Every variable the command sees when it starts."""

@@ -24,6 +24,7 @@ from orchestrator.errors import UsageProblem
 from orchestrator.hands.backend import Order, Place
 from orchestrator.hands.ceilings import limited
 from orchestrator.hands.interpreters import own_python
+from orchestrator.hands.mounts import Mount
 from orchestrator.hands.places import Surroundings
 from orchestrator.hands.policy import Policy, Registries
 from orchestrator.hands.process import Ended, Terms, attend
@@ -62,6 +63,10 @@ class Unconfined:
     def described(self) -> str:
         """That there is none."""
         return UNSAFE
+
+    def mounts(self, place: Place) -> tuple[Mount, ...]:
+        """Nothing: there are no walls."""
+        return ()
 
     def env(self, command: Command, registries: Registries | None = None) -> dict[str, str]:
         """Every variable the command sees when it starts, but for those that name places of its workspace."""

@@ -15,6 +15,7 @@ from orchestrator.errors import EnvironmentProblem, ToolRefused
 from orchestrator.hands import files, mountpoints, shadow
 from orchestrator.hands.backend import Backend, Order, Place
 from orchestrator.hands.calls import Call, check, collect, new_call
+from orchestrator.hands.mounts import Mount
 from orchestrator.hands.policy import Policy
 from orchestrator.hands.registries import RegistrySource
 from orchestrator.hands.trees import new_folder, remove_tree
@@ -91,6 +92,12 @@ class LocalWorkspace:
     async def policy(self, tier: Tier) -> str:
         """The hash of the policy that commands of a tier run under here."""
         return (await self._host.policy_at(tier)).sha
+
+    @property
+    def mounts(self) -> tuple[Mount, ...]:
+        """What stands where for its commands."""
+        backend = self._host.backend
+        return backend.mounts(self._place(self._host.shared)) if backend else ()
 
     async def start(self, call_id: str, command: Command) -> None:
         """Start a command, or queue it for a free slot; a no-op if `call_id` was started before."""

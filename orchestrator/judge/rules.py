@@ -25,6 +25,7 @@ def check_diff(
     dropped: Sequence[str],
     grown: bool,
     leaked: Sequence[str] = (),
+    flagged: Sequence[str] = (),
 ) -> tuple[Finding, ...]:
     """All findings on a candidate.
 
@@ -35,6 +36,7 @@ def check_diff(
         dropped: what the snapshot left out, with reasons.
         grown: whether the candidate differs from its base at all.
         leaked: which files hold which secret of the user's.
+        flagged: what the snapshot took and a reviewer should know of, with reasons.
     """
     findings = []
     if not grown:
@@ -47,6 +49,8 @@ def check_diff(
         findings.append(Finding(rule="secret", text=text, is_blocking=True))
     if dropped:
         findings.append(Finding(rule="dropped", text=f"left out: {_some(dropped, '; ')}", is_blocking=False))
+    if flagged:
+        findings.append(Finding(rule="flagged", text=f"to be looked at: {_some(flagged, '; ')}", is_blocking=False))
     if outside := out_of_scope(task, paths):
         text = f"outside the paths the task expected to change: {_some(outside, ', ')}"
         findings.append(Finding(rule="scope", text=text, is_blocking=False))

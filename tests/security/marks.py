@@ -22,21 +22,24 @@ def attack_tests(*, with_slow: bool = True) -> dict[int, list[str]]:
 
 
 def _marked(body: list[ast.stmt], with_slow: bool, prefix: str = "") -> Iterator[tuple[str, int]]:
-    if not with_slow and any(isinstance(node, ast.Assign) and _is_slow(node.value) for node in body):
-        return  # the marks of a whole module
+    of_all = [node.value for node in body if isinstance(node, ast.Assign) and ast.unparse(node.targets) == "pytestmark"]
+    if not with_slow and any(map(_is_slow, of_all)):
+        return
     for node in body:
         if isinstance(node, ast.ClassDef):
             yield from _marked(node.body, with_slow, f"{prefix}{node.name}::")
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
             if not with_slow and any(map(_is_slow, node.decorator_list)):
                 continue
-            yield from ((prefix + node.name, number) for mark in node.decorator_list for number in _numbers(mark))
+            marks = (*of_all, *node.decorator_list)
+            yield from ((prefix + node.name, number) for mark in marks for number in _numbers(mark))
 
 
 def _is_slow(mark: ast.expr) -> bool:
     return any(name in ast.unparse(mark) for name in _SLOW)
 
 
-def _numbers(mark: ast.expr) -> Iterator[int]:
-    if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.attack":
-        yield from (int(ast.literal_eval(number)) for number in mark.args)
+def _numbers(marks: ast.expr) -> Iterator[int]:
+    for mark in ast.walk(marks):
+        if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.attack":
+            yield from (int(ast.literal_eval(number)) for number in mark.args)

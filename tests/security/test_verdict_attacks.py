@@ -23,7 +23,9 @@ from tests.running.scripts import judges, planner_ends, plans, reviews, uses, wo
 
 pytestmark = [
     *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("verdicts")),
-    *(pytest.mark.attack(number) for number in (36, 37, 38)),
+    pytest.mark.attack(36),
+    pytest.mark.attack(37),
+    pytest.mark.attack(38),
 ]
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios" / "verdicts"
