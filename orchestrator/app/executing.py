@@ -1,12 +1,13 @@
 """`hands exec`: one command in a workspace of its own, exactly as a worker's would run."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from anyio import to_thread
 
+from orchestrator.app.deps import DEPS, with_deps
 from orchestrator.app.options import Options, grant, look_around
 from orchestrator.app.secrets import redactor_for
 from orchestrator.domain.ids import CommitId
@@ -52,8 +53,12 @@ class Trial:
 
 
 @asynccontextmanager
-async def trial(options: Options, line: str, tier: Tier, timeout_s: float | None) -> AsyncIterator[Trial]:
+async def trial(
+    options: Options, line: str, tier: Tier, timeout_s: float | None, tell: Callable[[str], Awaitable[None]]
+) -> AsyncIterator[Trial]:
     """A workspace for one command line, thrown away at the end; the worker's own time limit where none is given.
+
+    What `[env] deps` names is installed first, as for a run; `tell` hears of it.
 
     Raises:
         OrchestrateError: the repository cannot be worked on.
@@ -69,8 +74,13 @@ async def trial(options: Options, line: str, tier: Tier, timeout_s: float | None
     granted = grant(around.config)
     granted = granted.model_copy(update={"ceiling": max(granted.ceiling, tier)})
     redactor = await to_thread.run_sync(redactor_for, around.config)
-    async with local_hands(around.repository, around.state.path, granted, redactor=redactor) as hands:
-        workspace = await hands.open(CommitId(around.repository.head()), "hands exec")
+    head, state = CommitId(around.repository.head()), around.state.path
+    async with AsyncExitStack() as stack:
+        lent = stack.enter_context(ExitStack())
+        deps = around.config.env.deps
+        granted = await with_deps(granted, deps, around.repository, state, state / DEPS, head, tell, lent)
+        hands = await stack.enter_async_context(local_hands(around.repository, state, granted, redactor=redactor))
+        workspace = await hands.open(head, "hands exec")
         yield Trial(workspace, command, await _explained(hands, workspace, command, around.repository.root))
 
 

@@ -19,7 +19,7 @@ from orchestrator.config.model import Config
 from orchestrator.domain.chat import Request
 from orchestrator.domain.event.run import RunStarted
 from orchestrator.domain.state import RunState
-from orchestrator.errors import Interrupted, OrchestrateError, UsageProblem, as_ours
+from orchestrator.errors import Interrupted, OrchestrateError, PersonNeeded, UsageProblem, as_ours
 from orchestrator.journal.memory import JournalReader
 from orchestrator.llm.recorded import Place, RecordedModel
 from orchestrator.llm.steady import steady
@@ -38,12 +38,15 @@ from worktrees.trees import tree_of
 
 _ALONE = {
     "run": {"time_limit_s": 0, "max_workers": 1_000_000},
-    "approval": {"mode": "auto"},
+    "approval": {"mode": "auto", "expires_s": 0},
     "pr": {"push": ""},
     "budget": {"usd": 0, "tokens": 0, "calls": 0},
 }
 _LEFT_OUT = ("budget", "hooks", "notify")
-"""The recorded order decides what begins when, nothing is spent, and nobody outside is asked or told anything."""
+"""The recorded order decides what begins when, nothing is spent, and nobody outside is asked or told anything.
+
+Wishes for a tier are answered as they were then, when their turn comes.
+"""
 
 
 async def replay(options: Options, wanted: str | None, wishes: Wishes, watcher: Watcher | None = None) -> ReplayReport:
@@ -62,7 +65,7 @@ async def replay(options: Options, wanted: str | None, wishes: Wishes, watcher: 
     if state.started is None:
         raise UsageProblem("the run stopped before its first event: there is nothing to replay")
     source = await wishes.source()
-    config = with_absolute_scripts(effective(state, dict(options.flags)))
+    config = with_absolute_scripts(effective(recording.without_granted_tiers, dict(options.flags)))
     await _require_base(repository.git, state)
     with scratch(repository, where, wishes.keep) as place:
         async with asking(wishes, config, options.flags, state) as reasker:
@@ -102,6 +105,8 @@ class _Replay:
                 problem = as_ours(error)
                 if problem is None:
                     raise
+                if isinstance(problem, PersonNeeded) and not self._is_recorded(problem):
+                    problem = ReplayStopped(self._order.missing, [str(problem)])
             if context.state.is_draining:
                 raise Interrupted("the replay was stopped")
             now = context.state
@@ -126,7 +131,7 @@ class _Replay:
         return Means(
             client=RecordedModel(self._recording.answers, self._answer_turn, self._heard),
             pace=RecordedPace(self._order, self._schedule.rounds),
-            open_journal=partial(OrderedJournal, order=self._order),
+            open_journal=partial(OrderedJournal, order=self._order, answers=self._recording.answers_about_tiers),
             prompts=self._source,
             deps=self._deps,
         )
@@ -142,10 +147,12 @@ class _Replay:
 
     def _require_expected(self, problem: OrchestrateError | None) -> None:
         """A replay may stop where the order cannot be kept, or where the recorded run stopped as well."""
-        paused = self._recording.state.paused
-        is_recorded = paused is not None and problem is not None and steady(paused.reason) == steady(str(problem))
-        if problem is not None and not isinstance(problem, ReplayStopped) and not is_recorded:
+        if problem is not None and not isinstance(problem, ReplayStopped) and not self._is_recorded(problem):
             raise problem
+
+    def _is_recorded(self, problem: OrchestrateError) -> bool:
+        paused = self._recording.state.paused
+        return paused is not None and steady(paused.reason) == steady(str(problem))
 
     def _report(self, now: RunState, replayed: JournalReader, problem: OrchestrateError | None) -> ReplayReport:
         then = self._recording.state

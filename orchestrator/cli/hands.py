@@ -84,7 +84,7 @@ def execute(
 async def _execute(
     options: Options, line: str, tier: Tier, timeout_s: float | None, explain: bool, as_json: bool
 ) -> int:
-    async with trial(options, line, tier, timeout_s) as tried:
+    async with trial(options, line, tier, timeout_s, _say) as tried:
         if tried.explained["unsafe"]:
             alarm(UNSAFE)
         if explain and not as_json:
@@ -97,6 +97,10 @@ async def _execute(
     if as_json:
         print_object(_object(line, tried.explained if explain else {}, result))
     return _code(result) if result else 0
+
+
+async def _say(text: str) -> None:
+    say(text)
 
 
 def _code(result: CommandResult) -> int:

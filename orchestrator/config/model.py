@@ -17,8 +17,17 @@ from orchestrator.domain.tier import Tier
 Positive = Annotated[int, Field(ge=1)]
 NotNegative = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0)]
-HostPort = Annotated[str, Field(pattern=r"^([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}$")]
 NOTIFY_ON = ("run.ended", "run.paused", "approval.requested")
+_HOST_PORT = re.compile(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
+
+
+def _host_port(text: str) -> str:
+    if _HOST_PORT.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is no HOST:PORT, such as packages.example:443")
+    return text
+
+
+HostPort = Annotated[str, AfterValidator(_host_port)]
 
 
 class RunSettings(Frozen):

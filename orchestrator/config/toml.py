@@ -87,7 +87,7 @@ def _describe_one(key: Key, problem: ErrorDetails, path: Path, source: str) -> s
         case "missing":
             return f"{where}: {name} is missing"
         case _:
-            return f"{where}: {name}: {problem['msg']}"
+            return f"{where}: {name}: {problem['msg'].removeprefix('Value error, ')}"
 
 
 def dotted(key: Sequence[str | int]) -> str:

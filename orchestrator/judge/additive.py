@@ -1,38 +1,66 @@
 """Whether a Python test file only gained tests: all that the base's file says still stands in it, in the same order."""
 
 import ast
+import re
+import unittest
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from orchestrator.judge.syntax import parse
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Body = Sequence[ast.stmt]
-_SPECIAL = frozenset({"pytestmark", "pytest_plugins", "collect_ignore", "collect_ignore_glob", "load_tests"})
-_SETS_UP = ("pytest_", "setup", "teardown", "set_up", "tear_down", "asyncsetup", "asyncteardown")
+_SPECIAL = frozenset({"pytestmark", "collect_ignore", "collect_ignore_glob", "load_tests", "*"})
+_SETS_UP = re.compile(
+    r"pytest_.*|(?:async_?)?(?:set_?up|tear_?down)(?:_?(?:module|class|method|function|package|all|testdata|state))?",
+    re.IGNORECASE,
+)
+_OF_TEST_CASES = frozenset(dir(unittest.IsolatedAsyncioTestCase)) - {"maxDiff", "longMessage"}
 _LITERALS = (ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.UnaryOp, ast.USub, ast.Load)
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """Names that mean something to the base's tests; `modules` are those that plain imports bind."""
+
+    bound: frozenset[str]
+    modules: frozenset[str] = field(default_factory=frozenset)
+    in_class: bool = False
 
 
 def lost_or_altered(before: bytes, after: bytes) -> str:
     """What keeps a change from being an addition of tests and nothing else, in a few words; empty if nothing does.
 
     Added are imports, functions, classes, methods of classes, and names for plain values. What runs around every test,
-    such as a set-up or a fixture that is used by itself, changes the tests that were there.
+    such as a set-up or a fixture that is used by itself, changes the tests that were there; so does a name that they
+    use: a built-in function, a fixture, a method of their class.
     """
     old, new = parse(before), parse(after)
     if old is None or new is None:
         return "it cannot be read as Python, so nobody can tell what became of its tests"
-    return next(_problems(old.body, new.body), "")
+    return next(_problems(old.body, new.body, _taken_by(old)), "")
 
 
-def _problems(old: _Body, new: _Body) -> Iterator[str]:
+def _taken_by(module: ast.Module) -> _Taken:
+    nodes = list(ast.walk(module))
+    stored = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    loaded = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    fixtures = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names if not alias.asname}
+    modules = frozenset(name.partition(".")[0] for name in plain)
+    return _Taken(frozenset(loaded - stored | fixtures), modules)
+
+
+def _problems(old: _Body, new: _Body, taken: _Taken) -> Iterator[str]:
     bound = {name for statement in old for name in _names(statement)}
+    taken = replace(taken, bound=taken.bound | bound)
     wanted = list(old)
     for statement in new:
         if wanted and _continues(wanted[0], statement):
-            yield from _inside(wanted.pop(0), statement)
+            yield from _inside(wanted.pop(0), statement, taken)
         elif wanted and _is_docstring(wanted[0]) and _is_docstring(statement):
             wanted.pop(0)
-        elif problem := _objection(statement, bound):
+        elif problem := _objection(statement, taken):
             yield problem
     if wanted:
         yield f"line {wanted[0].lineno} of the base ({_first_line(wanted[0])}) is gone or altered"
@@ -50,9 +78,22 @@ def _continues(old: ast.stmt, new: ast.stmt) -> bool:
     return ast.dump(old) == ast.dump(new)
 
 
-def _inside(old: ast.stmt, new: ast.stmt) -> Iterator[str]:
-    if isinstance(old, ast.ClassDef) and isinstance(new, ast.ClassDef):
-        yield from _problems(old.body, new.body)
+def _inside(old: ast.stmt, new: ast.stmt, taken: _Taken) -> Iterator[str]:
+    match old, new:
+        case ast.ClassDef(), ast.ClassDef():
+            yield from _problems(old.body, new.body, _Taken(frozenset(_of_self(old)), in_class=True))
+        case ast.ImportFrom(), ast.ImportFrom():
+            known = {ast.dump(name) for name in old.names}
+            if more := [name for name in new.names if ast.dump(name) not in known]:
+                added = ast.copy_location(ast.ImportFrom(new.module, more, new.level), new)
+                yield from filter(None, [_objection(added, taken)])
+
+
+def _of_self(node: ast.ClassDef) -> Iterator[str]:
+    """What its methods look up on themselves."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id in {"self", "cls"}:
+            yield part.attr
 
 
 def _head(node: ast.ClassDef) -> list[str]:
@@ -60,12 +101,13 @@ def _head(node: ast.ClassDef) -> list[str]:
     return [node.name, *map(ast.dump, parts)]
 
 
-def _objection(statement: ast.stmt, bound: set[str]) -> str:
+def _objection(statement: ast.stmt, taken: _Taken) -> str:
     """Why a statement that the base does not have is more than one more test."""
     names = _names(statement)
-    if taken := next((name for name in names if name in bound), ""):
-        return f"line {statement.lineno} gives {taken} another meaning"
-    if special := next(filter(_is_special, names), ""):
+    mine = [name for name in names if name not in taken.modules] if _is_plain_import(statement) else names
+    if given := next((name for name in mine if name in taken.bound), ""):
+        return f"line {statement.lineno} gives {given} another meaning"
+    if special := next((name for name in names if _is_special(name, taken.in_class)), ""):
         return f"line {statement.lineno} adds {special}, which the tests of the base run under"
     match statement:
         case ast.FunctionDef() | ast.AsyncFunctionDef() if _is_used_by_itself(statement):
@@ -75,6 +117,11 @@ def _objection(statement: ast.stmt, bound: set[str]) -> str:
         case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value) if names and _is_literal(value):
             return ""
     return "" if _is_docstring(statement) else f"line {statement.lineno} ({_first_line(statement)}) runs on import"
+
+
+def _is_plain_import(statement: ast.stmt) -> bool:
+    """Whether it is `import a.b`, which leaves `a` what another plain import made it."""
+    return isinstance(statement, ast.Import) and not any(alias.asname for alias in statement.names)
 
 
 def _names(statement: ast.stmt) -> tuple[str, ...]:
@@ -90,8 +137,9 @@ def _names(statement: ast.stmt) -> tuple[str, ...]:
     return ()
 
 
-def _is_special(name: str) -> bool:
-    return name in _SPECIAL or name == "*" or name.lower().startswith(_SETS_UP) or name.startswith("__")
+def _is_special(name: str, in_class: bool) -> bool:
+    sets_up = name in _SPECIAL or _SETS_UP.fullmatch(name) is not None or name.startswith("__")
+    return sets_up or (in_class and name in _OF_TEST_CASES)
 
 
 def _is_used_by_itself(function: _Function) -> bool:

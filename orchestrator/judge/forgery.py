@@ -7,6 +7,7 @@ tests, the missing ids and the reviewer.
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import PurePosixPath
 
 from orchestrator.judge.changed import ChangedFile
 from orchestrator.judge.places import is_test
@@ -42,7 +43,7 @@ def _tricks(path: str, source: bytes) -> list[_Seen]:
     if tree is None:
         return []  # what cannot be read cannot run either: the tests will say so
     names = _Names(tree)
-    found = [*_on_import(tree.body, names), *_anywhere(tree, names)]
+    found = [*_on_import(_but_for_its_main_part(path, tree.body), names), *_anywhere(tree, names)]
     return found if is_test(path) else [*found, *_beside_tests(tree, names)]
 
 
@@ -53,6 +54,11 @@ def _on_import(body: Sequence[ast.stmt], names: "_Names") -> Iterator[_Seen]:
             yield f"calls {name} when it is imported, which can end a test run or change how it ends", node.lineno
         if isinstance(node, ast.Raise) and "SystemExit" in ast.unparse(node):
             yield "raises SystemExit when it is imported, which ends a test run", node.lineno
+
+
+def _but_for_its_main_part(path: str, body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
+    """The body without the last statement of a package's `__main__.py`, which is there to leave with an exit code."""
+    return body[:-1] if PurePosixPath(path).name == "__main__.py" and not is_test(path) else body
 
 
 def _imported(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:

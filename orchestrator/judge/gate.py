@@ -136,7 +136,10 @@ def _baseline_problem(spec: CheckSpec, receipt: Receipt) -> str:
             "are red: mend it, or let it report tests (report = junit, tap, pytest-rA or unittest)"
         )
     if receipt.tests is not None and receipt.counts.total == receipt.counts.errors:
-        return f"{what} ran no test on the base: nothing could ever be judged by it"
+        return (
+            f"{what} ran no test on the base: nothing could ever be judged by it; commit a first test, or give a "
+            "--gate that runs some"
+        )
     return ""
 
 

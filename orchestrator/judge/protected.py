@@ -63,7 +63,7 @@ def _is_comparable(file: ChangedFile) -> bool:
 def _why(file: ChangedFile, place: Place) -> str:
     if place == Place.TESTS and _is_comparable(file):
         return f"{lost_or_altered(file.before or b'', file.after or b'')}; {_ADVICE[place]}"
-    return _ADVICE[place]
+    return "put new tests into a file of their own" if place == Place.TESTS and not file.is_gone else _ADVICE[place]
 
 
 def _verb(file: ChangedFile) -> str:

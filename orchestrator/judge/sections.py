@@ -21,7 +21,9 @@ _TOOLS = (
     "mutmut",
 )
 _NPM = ("scripts", "jest", "mocha", "ava", "tap", "nyc", "c8", "vitest", "overrides", "resolutions")
-_INI = ("tool:", "coverage:", "aliases", "options.entry_points", "nosetests", "unittest", "tox", "testenv", "build")
+_INI = ("tool:", "coverage:", "aliases", "nosetests", "unittest", "tox", "testenv", "build")
+
+_ENTRY_POINTS = "options.entry_points"
 
 
 def has_sections(path: str) -> bool:
@@ -61,7 +63,9 @@ def _package_json(text: str) -> _Sections:
 def _setup_cfg(text: str) -> _Sections:
     parser = configparser.ConfigParser(interpolation=None, strict=True)
     parser.read_string(text)
-    return {name: dict(parser.items(name)) for name in parser.sections() if name.startswith(_INI)}
+    found: dict[str, Any] = {name: dict(parser.items(name)) for name in parser.sections() if name.startswith(_INI)}
+    plugins = parser.items(_ENTRY_POINTS) if parser.has_section(_ENTRY_POINTS) else []
+    return found | {f"{_ENTRY_POINTS}.{name}": value for name, value in plugins if name.startswith("pytest")}
 
 
 def _table(value: object) -> Mapping[str, Any]:

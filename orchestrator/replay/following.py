@@ -1,11 +1,12 @@
 """Keeping an engine to a recorded order: its actions wait for their turn, its journal tells what has happened."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.landing import LandingStarted
+from orchestrator.domain.event.people import ApprovalDecided
 from orchestrator.domain.state import RunState, unit_task
 from orchestrator.domain.task import TaskStatus
 from orchestrator.engine.schedule import Action, Land, PlanRound, StartAttempt
@@ -65,11 +66,15 @@ class RecordedPace:
 
 
 class OrderedJournal(Journal):
-    """A journal that tells an order what has happened, and in which a landing waits for its turn."""
+    """A journal that tells an order what has happened, and in which a landing waits for its turn.
 
-    def __init__(self, directory: Path, clock: Clock, order: Order) -> None:
+    It says what people answered then to wishes for a tier as soon as that comes next.
+    """
+
+    def __init__(self, directory: Path, clock: Clock, order: Order, answers: Sequence[ApprovalDecided] = ()) -> None:
         super().__init__(directory, clock)
         self._order = order
+        self._answers = {milestones.answer(answer.item): answer for answer in answers}
         self._namer = milestones.Namer()
 
     async def append(self, *events: Event) -> None:
@@ -79,6 +84,7 @@ class OrderedJournal(Journal):
             JournalProblem: they could not be written.
             ReplayStopped: a landing's turn cannot come.
         """
+        await self._answer()
         names = [self._namer.name(event) for event in events]
         for event, name in zip(events, names, strict=True):
             if isinstance(event, LandingStarted) and name:
@@ -86,3 +92,8 @@ class OrderedJournal(Journal):
         await super().append(*events)
         for name in filter(None, names):
             self._order.happened(name)
+        await self._answer()
+
+    async def _answer(self) -> None:
+        if answer := self._answers.pop(self._order.missing or "", None):
+            await self.append(answer)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, UnitEjected
+from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested
 from orchestrator.domain.event.run import IterationJudged, IterationStarted
 from orchestrator.domain.event.work import (
     AttemptEnded,
@@ -37,6 +38,11 @@ def attempt(task: TaskId, number: int) -> str:
     return f"attempt {number} at {task}"
 
 
+def answer(item: str) -> str:
+    """What was said to a wish for a tier."""
+    return f"the answer to {item}"
+
+
 class Namer:
     """Names events, in the order in which they happen. Most have no name: nothing waits for them."""
 
@@ -67,6 +73,10 @@ class Namer:
                 yield f"landing {self._landings}"
             case UnitEjected():
                 yield f"the ejection of {event.unit}"
+            case ApprovalRequested() if event.approval.matter == "tier":
+                yield f"the question {event.approval.item}"
+            case ApprovalDecided() if event.item.startswith("tier/"):
+                yield answer(event.item)
             case _:
                 yield from _ends(event)
 

@@ -1,12 +1,13 @@
 """A recorded run, read so that it can be followed: its beginning, its answers, its order."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from orchestrator.agent.history import Conversation
 from orchestrator.agent.memory import recall
 from orchestrator.domain.chat import Message, Reply
 from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event.people import ApprovalDecided
 from orchestrator.domain.event.run import EngineStarted
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
 from orchestrator.domain.fold import fold
@@ -57,6 +58,19 @@ class Recording:
     def answers(self) -> Mapping[Place, Answer]:
         """The answer to every call that has one."""
         return {place: call.answer for place, call in self.calls.items()}
+
+    @property
+    def answers_about_tiers(self) -> Sequence[ApprovalDecided]:
+        """What people said, or the clock for them, to wishes for a higher tier, in order."""
+        decided = (one.event for one in self.events if isinstance(one.event, ApprovalDecided))
+        return [event for event in decided if self.state.approvals[event.item].approval.matter == "tier"]
+
+    @property
+    def without_granted_tiers(self) -> RunState:
+        """The run's last state, with the settings as if nobody had granted a tier."""
+        granted = [self.state.approvals[one.item].approval.settings for one in self.answers_about_tiers]
+        kept = tuple(settings for settings in self.state.overrides if settings not in granted)
+        return replace(self.state, overrides=kept)
 
     @property
     def first(self) -> Sequence[Event]:

@@ -81,3 +81,19 @@ def test_the_workspace_is_idle_again_afterwards(repository: Path) -> None:
     again = execute(repository, "ls")
     assert again.out == "a.txt\n"
     assert list((repository.parent / "state").glob("*/sessions/*/")) == []
+
+
+@pytest.mark.slow
+def test_what_deps_installs_is_there_as_in_a_run(tmp_path: Path) -> None:
+    repository = projects.repository(tmp_path / "repo", {"requirements.txt": "# nothing\n"})
+    deps = ("--set", 'env.deps=["requirements.txt"]', "--set", 'hands.registries=["registry.test:443"]')
+    assert execute(repository, "--", "ls", "-A").out.split() == [".git", "requirements.txt"]
+    assert ".venv" in execute(repository, *deps, "--", "ls", "-A").out.split()
+    refused = execute(repository, *deps, "--set", "hands.ask_tier=1", "--", "true")
+    assert (refused.code, "deps under [env] need tier 2" in refused.err) == (2, True)
+
+
+def test_a_place_that_is_no_host_and_port_is_named_in_words(repository: Path) -> None:
+    done = execute(repository, "--set", 'hands.registries=["https://packages.example"]', "--", "true")
+    assert done.code == 2
+    assert "hands.registries[0]: 'https://packages.example' is no HOST:PORT, such as packages.example:443" in done.err

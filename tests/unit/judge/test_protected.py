@@ -41,6 +41,10 @@ def red(file: ChangedFile, *grants: str) -> list[str]:
         ("tests/data/golden.json", Place.TESTS),
         ("pkg/test_x.py", Place.TESTS),
         ("src/app.test.ts", Place.TESTS),
+        ("shop/tests.py", Place.TESTS),
+        ("calc_tests.py", Place.TESTS),
+        ("cart-test.js", Place.TESTS),
+        ("lib/test-cart.mjs", Place.TESTS),
         ("lib/evil.pth", Place.STARTER),
         ("sitecustomize/__init__.py", Place.STARTER),
         ("pytest.py", Place.SHADOW),
@@ -56,6 +60,8 @@ def red(file: ChangedFile, *grants: str) -> list[str]:
         ("spec/openapi.yaml", None),
         ("README.md", None),
         ("src/latest.py", None),
+        ("src/app/testing.py", None),
+        ("latest.js", None),
     ],
 )
 def test_a_path_is_protected_for_what_it_is_to_a_test_run(path: str, place: Place | None) -> None:
@@ -80,6 +86,11 @@ def test_a_path_is_protected_for_what_it_is_to_a_test_run(path: str, place: Plac
         (changed("pyproject.toml", None, '[build-system]\nrequires = ["evil"]\n'), "pyproject.toml: build-system may"),
         (changed("package.json", PACKAGE, PACKAGE.replace(b"jest", b"true")), "package.json: scripts may"),
         (changed("setup.cfg", "[tool:pytest]\nx = 1\n", "[metadata]\nname = x\n"), "setup.cfg: tool:pytest may"),
+        (
+            changed("setup.cfg", None, "[options.entry_points]\npytest11 =\n  x = x\n"),
+            "setup.cfg: options.entry_points.pytest11 may",
+        ),
+        (changed("cart.test.js", "test(1)\n", "test(1)\ntest(2)\n"), "put new tests into a file of their own"),
         (changed("tests/test_a.py", TEST, b"other.py", LINK), "tests/test_a.py is a test of the base and was changed"),
     ],
 )
@@ -102,10 +113,16 @@ def test_what_tests_rest_on_is_red_without_a_grant_and_free_with_one(file: Chang
         changed("pyproject.toml", PYPROJECT, PYPROJECT.replace(b'"1"', b'"2"').replace(b"80", b"120")),
         changed("package.json", PACKAGE, PACKAGE.replace(b"{}", b'{"left-pad": "1"}').replace(b"1.0.0", b"1.0.1")),
         changed("setup.cfg", "[metadata]\nname = x\n", "[metadata]\nname = y\n"),
+        changed("setup.cfg", None, "[options.entry_points]\nconsole_scripts =\n  calc = calc:main\n"),
+        changed("test_calc.py", TEST, TEST.replace(b"unittest\n\n", b"unittest\nimport unittest.mock\n\n")),
+        changed("test_calc.py", TEST, TEST + b"\n    def total(self):\n        return 3\n\n    maxDiff = None\n"),
+        changed("test_calc.py", TEST, TEST + b"\n\ndef setup_numbers():\n    return 1, 2\n"),
         changed("src/app.py", "x = 1\n", "def f():\n    raise SystemExit(2)\n"),
         changed("src/main.py", "x = 1\n", f"import sys\n\n\n{MAIN}"),
         changed("src/money.py", None, f"class M:\n    def __eq__(self, o):\n        {COMPARES}\n"),
         changed("src/any.py", None, SOMETIMES),
+        changed("src/app/__main__.py", None, "import sys\n\nfrom app.cli import main\n\nsys.exit(main())\n"),
+        changed("calc_tests.py", None, TEST),
         changed("src/fork.py", "import os\nos._exit(0)\n", "import os\n\nos._exit(0)\n"),
         changed("src/doc.py", None, '"""Run with --junitxml for a report."""\n'),
         changed("src/app/random.py", None, "x = 1\n"),
@@ -131,10 +148,29 @@ def test_an_honest_change_needs_no_grant(file: ChangedFile) -> None:
         ("x = calc.add = 3\n", "runs on import"),
         ("import pytest\n\n\n@pytest.fixture(autouse=True)\ndef f():\n    pass\n", "fixture that every test uses"),
         ("del CalcTest\n", "runs on import"),
+        ("    def assertEqual(self, a, b):\n        pass\n", "gives assertEqual another meaning"),
+        ("    def run(self, result=None):\n        pass\n", "adds run"),
+        ("import calc as unittest\n", "gives unittest another meaning"),
     ],
 )
 def test_more_than_new_tests_is_no_addition(added: str, said: str) -> None:
     assert said in lost_or_altered(TEST, TEST + b"\n\n" + added.encode())
+
+
+@pytest.mark.parametrize(
+    ("added", "name"),
+    [
+        ("@pytest.fixture\ndef client():\n    pass\n", "client"),
+        ("def len(things):\n    return 1\n", "len"),
+        ("from calc import size as len\n", "len"),
+    ],
+)
+def test_a_name_that_the_old_tests_use_keeps_its_meaning(added: str, name: str) -> None:
+    body = b"def test_a(client):\n    n = len(client)\n    assert n == add(0, 1)\n"
+    old = b"import pytest\nfrom calc import add\n\n\n" + body
+    assert f"gives {name} another meaning" in lost_or_altered(old, old + added.encode())
+    assert "gives len another meaning" in lost_or_altered(old, old.replace(b"import add", b"import add, size as len"))
+    assert lost_or_altered(old, old + b"\n\n@pytest.fixture\ndef n():\n    return 3\n") == ""
 
 
 @pytest.mark.parametrize(
