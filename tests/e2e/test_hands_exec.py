@@ -81,3 +81,9 @@ def test_the_workspace_is_idle_again_afterwards(repository: Path) -> None:
     again = execute(repository, "ls")
     assert again.out == "a.txt\n"
     assert list((repository.parent / "state").glob("*/sessions/*/")) == []
+
+
+def test_a_command_that_used_up_more_than_it_may_is_told_of(repository: Path) -> None:
+    done = execute(repository, "--json", "--set", "hands.cpu_s=1", "while :; do :; done")
+    assert (done.code, done.json["exit"], done.json["ending"]) == (125, 125, "limit")
+    assert "It used more than 1 s of CPU time." in done.err
