@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import EXPECTED, FILES, Project, content
 from worktrees.errors import GitError, TooManyFiles
+from worktrees.pipes import remove_pipes
 from worktrees.pool import Pool, Worktree
 from worktrees.screen import Limits
 from worktrees.snapshot import snapshot
@@ -86,6 +88,36 @@ async def test_a_pipe_that_git_would_read_settings_from_hangs_nothing(
     taken = await snapshot(worktree, "work", None)
 
     assert "src/new.py" in project.files(taken.tree)
+
+
+def file_below(root: Path, levels: int, name: str) -> str:
+    """A file under so many directories, made step by step; gives its path, which may be longer than paths may be."""
+    words = ("import os, sys", "os.chdir(sys.argv[1])", f"for _ in range({levels}): os.mkdir('d'); os.chdir('d')")
+    subprocess.run([sys.executable, "-c", "\n".join((*words, name)), str(root)], check=True)
+    return "d/" * levels
+
+
+@pytest.mark.attack(18)
+async def test_what_lies_too_deep_to_be_gone_through_is_left_out(
+    worktree: Worktree, pool: Pool, project: Project, tmp_path: Path
+) -> None:
+    place = file_below(worktree.root, 1_200, "open('new', 'w').write('x')")
+    plain_git(worktree.root, "init", "-q", str(tmp_path / "naive"))
+    plain_git(tmp_path / "naive", f"--work-tree={worktree.root}", "add", "-A")
+    assert f"{place}new" in plain_git(tmp_path / "naive", "ls-files")  # and a checkout of it would break later
+
+    taken = await snapshot(worktree, "work", None)
+
+    assert reasons(taken.dropped)[f"{place}new"] == "it lies more than 200 directories deep"
+    assert content((await pool.lease(taken.commit)).root) == EXPECTED
+
+
+@pytest.mark.attack(19)
+async def test_a_pipe_is_found_however_deep_the_directories_beside_it(worktree: Worktree) -> None:
+    file_below(worktree.root, 3_000, "")
+    os.mkfifo(worktree.root / "d" / ".gitattributes")
+    remove_pipes(worktree.root)
+    assert not (worktree.root / "d" / ".gitattributes").exists()
 
 
 @pytest.mark.attack(29)
