@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from anyio import to_thread
 
-from worktrees.checkout import changed_files, index_tree, private_index
-from worktrees.errors import GitError, TooManyFiles
+from worktrees.checkout import changed_files, index_tree, listed, private_index
+from worktrees.errors import GitError, TookTooLong, TooManyFiles
 from worktrees.git import Git, GitOutput
 from worktrees.merge import EPOCH, commit_tree
 from worktrees.refs import set_ref
@@ -52,7 +52,8 @@ async def snapshot(
         limits: what is too much; `Limits()` by default.
 
     Raises:
-        TooManyFiles: more files, or more bytes in them, are changed than the limits allow.
+        TooManyFiles: more files, or more bytes in them, are changed than the limits allow, or listing them takes too
+            long.
         GitError: git could not do it.
     """
     with private_index(worktree.admin) as index:
@@ -114,7 +115,9 @@ async def _changes(git: Git) -> Changes:
 
 async def _untracked(git: Git) -> GitOutput:
     try:
-        return await git.run("ls-files", "--others", "--exclude-standard", "-z", limit_bytes=_LISTING_BYTES)
+        return await listed(git, "--others", "--exclude-standard", limit_bytes=_LISTING_BYTES)
+    except TookTooLong as error:
+        raise TooManyFiles(str(error)) from error
     except GitError as error:
         if "Out of memory" in error.stderr:
             raise TooManyFiles(f"the ignore files in {git.work_tree} are too large to be read") from error

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import EXPECTED, FILES, Project, content
+from worktrees import checkout
 from worktrees.errors import GitError, TooManyFiles
 from worktrees.pipes import remove_pipes
 from worktrees.pool import Pool, Worktree
@@ -118,6 +119,24 @@ async def test_a_pipe_is_found_however_deep_the_directories_beside_it(worktree: 
     os.mkfifo(worktree.root / "d" / ".gitattributes")
     remove_pipes(worktree.root)
     assert not (worktree.root / "d" / ".gitattributes").exists()
+
+
+@pytest.mark.attack(18)
+async def test_ignore_rules_that_take_for_ever_are_the_attempts_fault(
+    worktree: Worktree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkout, "_LIST_TIMEOUT_S", 0.4)
+    (worktree.root / Path(*["a"] * 60)).mkdir(parents=True)
+    (worktree.root / Path(*["a"] * 60) / "new").write_text("x")
+    (worktree.root / ".gitignore").write_text("**/a/" * 20 + "b\n")
+    with pytest.raises(subprocess.TimeoutExpired):
+        plain_git(worktree.root, "ls-files", "--others", "--exclude-standard", timeout=0.4)
+
+    with pytest.raises(TooManyFiles, match="ignore rules"):
+        await snapshot(worktree, "work", None)
+    (worktree.root / ".gitignore").unlink()
+    with pytest.raises(GitError, match="a glob of many"):
+        await worktree.paths("**/a/" * 20 + "b")
 
 
 @pytest.mark.attack(29)
