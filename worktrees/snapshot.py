@@ -9,7 +9,7 @@ from worktrees.errors import GitError, TookTooLong, TooManyFiles
 from worktrees.git import Git, GitOutput
 from worktrees.merge import EPOCH, commit_tree
 from worktrees.refs import set_ref
-from worktrees.screen import Changes, Limits, Screened, named, screen
+from worktrees.screen import Changes, Limits, Screened, counted, named, screen
 from worktrees.worktree import Worktree
 
 _LISTING_BYTES = 256 * 1024 * 1024
@@ -22,6 +22,7 @@ class Snapshot:
     """A worktree's content as a commit; `dropped` names what was left out, as `path: reason`.
 
     `flagged` names in the same way what is in it although a reviewer should look: files that run unasked, and such.
+    Of more than a thousand each, the last line says how many more there are.
     """
 
     commit: str
@@ -88,7 +89,8 @@ async def _stage(git: Git, worktree: Worktree, limits: Limits) -> tuple[str, tup
     if screened.removed:
         await git.run(*_REMOVE, stdin=_lines(screened.removed))
     refused = await _add(git, screened.accepted)
-    return await git.text("write-tree"), tuple(sorted((*screened.dropped, *named(refused)))), screened.flagged
+    dropped, flagged = counted((*screened.dropped, *named(refused))), counted(screened.flagged)
+    return await git.text("write-tree"), dropped, flagged
 
 
 def _weigh(worktree: Worktree, screened: Screened, limits: Limits) -> None:
