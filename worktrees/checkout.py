@@ -1,7 +1,7 @@
 """Writing a tree into a worktree, and knowing which tree its index holds."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkstemp
@@ -9,12 +9,13 @@ from tempfile import mkstemp
 from anyio import fail_after
 
 from worktrees.delta import Change
-from worktrees.errors import GitError, TooManyFiles
-from worktrees.git import Git
+from worktrees.errors import GitError, TookTooLong, TooManyFiles
+from worktrees.git import Git, GitOutput
 
 _STATE = "orchestrate-tree"
 _PRIVATE = "orchestrate-index-"
 _LOOK_TIMEOUT_S = 300.0
+_LIST_TIMEOUT_S = 120.0
 _READ_TIMEOUT_S = 1800.0
 
 
@@ -88,6 +89,25 @@ async def changed_files(git: Git, limit_bytes: int | None = None) -> list[tuple[
         raise TooManyFiles(f"the names of the changed files in {git.work_tree} take more than {limit_bytes} bytes")
     fields = raw.text.split("\0")
     return list(zip(fields[0::2], fields[1::2], strict=False))
+
+
+async def listed(
+    git: Git, *options: str, env: Mapping[str, str] | None = None, limit_bytes: int | None = None
+) -> GitOutput:
+    """What `ls-files` lists, names ended by NUL characters.
+
+    Raises:
+        TookTooLong: ignore rules and globs are patterns, of which some take for ever on a few deep directories.
+        GitError: git could not tell.
+    """
+    command = ("ls-files", "-z", *options)
+    try:
+        with fail_after(_LIST_TIMEOUT_S):
+            return await git.run(*command, env=env, limit_bytes=limit_bytes)
+    except TimeoutError as error:
+        where = f"listing the files in {git.work_tree}"
+        words = f"{where} took longer than {_LIST_TIMEOUT_S:.0f} s: are there ignore rules or a glob of many `**`?"
+        raise TookTooLong(words, command) from error
 
 
 async def refresh(git: Git) -> None:

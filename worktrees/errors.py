@@ -43,6 +43,10 @@ class TooManyFiles(GitError):
     """A worktree holds more changed files, or more bytes in them, than a snapshot may have."""
 
 
+class TookTooLong(GitError):
+    """Git was at the files of a worktree for longer than any honest content takes it."""
+
+
 class UnknownRemote(GitError):
     """The repository has no remote of this name."""
 

@@ -20,9 +20,10 @@ from worktrees.pipes import watch_for_pipes
 _IN_PLACE = frozenset({"grep", "hash-object", "cat-file"})
 """They search or look for attributes where they stand; with GIT_DIR given that is all they do there."""
 _LONG = frozenset({"read-tree", "checkout-index", "update-index", "grep"})
-_READS_RULES = frozenset({"ls-files"})
-"""They take whole ignore files into memory, of any size a worker may have left."""
-_RULES_BYTES = 1024**3
+_GREEDY = frozenset({"ls-files", "grep"})
+"""They take as much memory as they are told to: for ignore files of any size a worker may have left, for patterns whose
+repetitions are repeated."""
+_MOST_BYTES = 1024**3
 _WITHOUT_PROGRAMS = frozenset({"diff", "diff-tree", "diff-index", "diff-files", "log", "show", "format-patch"})
 _PAUSES_S = (0.02, 0.05, 0.15, 0.4)
 _CHUNK = 1024 * 1024
@@ -156,7 +157,7 @@ class Git:
         verb, *rest = args
         if verb in _WITHOUT_PROGRAMS:
             rest = ["--no-ext-diff", "--no-textconv", *rest]
-        bounds = _bounded() if verb in _READS_RULES else ()
+        bounds = _bounded() if verb in _GREEDY else ()
         return [*(_tied_to_us() if verb in _LONG else ()), *bounds, program(), verb, *rest]
 
     def _environment(self) -> dict[str, str]:
@@ -200,7 +201,7 @@ def _tied_to_us() -> tuple[str, ...]:
 @cache
 def _bounded() -> tuple[str, ...]:
     """A prefix that bounds what the command may keep in memory, not counting files it only maps."""
-    return _working("prlimit", f"--data={_RULES_BYTES}", "--")
+    return _working("prlimit", f"--data={_MOST_BYTES}", "--")
 
 
 def _working(name: str, *options: str) -> tuple[str, ...]:

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from worktrees.delta import SUBMODULE, Change
+from worktrees.errors import GitError
 from worktrees.git import Git
+from worktrees.names import DEEPEST
 
 _KEPT = 4
 
@@ -35,13 +37,15 @@ class Layouts:
         """The layout of a tree: remembered, made from that of the tree `near` by `delta`, or read.
 
         Raises:
-            GitError: there is no such tree.
+            GitError: there is no such tree, or it is too deep.
         """
         layout = self._kept.pop(tree, None)
         if layout is None and near in self._kept:
             layout = patched(self._kept[near], delta)
         elif layout is None:
             layout = _parse((await git.run("ls-tree", "-r", "-t", "-z", "--full-tree", tree)).text)
+        if any(place.count("/") >= DEEPEST for place in layout):
+            raise GitError(f"the tree {tree} has files more than {DEEPEST} directories deep, which is not supported")
         self._kept[tree] = layout
         while len(self._kept) > _KEPT:
             del self._kept[next(iter(self._kept))]

@@ -10,6 +10,9 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _DOT_GIT = re.compile(r"\.git|git~\d+", re.IGNORECASE)
 _DOT_GITMODULES = re.compile(r"\.gitmodules|g[a-z0-9]{0,5}~\d+|gitmod~\d+", re.IGNORECASE)
 _DOT_GITATTRIBUTES = re.compile(r"\.gitattributes|gi7d29~\d+|gitatt~\d+", re.IGNORECASE)
+DEEPEST = 200
+"""Directories above a file: each costs a descriptor while a tree is gone through, and nobody needs more."""
+
 _SEPARATOR = re.compile(r"[/\\]")
 
 
@@ -19,6 +22,8 @@ def objection(path: str) -> str | None:
         return "it does not lie inside the tree"
     if any(_looks_like(part, _DOT_GIT) for part in _SEPARATOR.split(path)):
         return "a part of its name stands for .git on some file system"
+    if path.count("/") > DEEPEST:
+        return f"it lies more than {DEEPEST} directories deep"
     return None
 
 

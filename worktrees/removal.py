@@ -147,6 +147,15 @@ def _move(source: int, name: str, target: int, moved: str) -> str:
     return moved
 
 
+def open_top(root: Path) -> int:
+    """Open a directory by its path, as `open_directory` does; those above it are nobody's but ours."""
+    parent = os.open(root.parent, DIRECTORY)
+    try:
+        return open_directory(parent, root.name)
+    finally:
+        os.close(parent)
+
+
 def open_directory(parent: int, name: str) -> int:
     """Open a directory in `parent`, making it readable and writable for its owner and no more than a directory."""
     try:

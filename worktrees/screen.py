@@ -10,6 +10,8 @@ from worktrees.flags import flag
 from worktrees.names import has_attributes_above, is_gitmodules, is_readable, link_objection, objection, printable
 
 _CACHES = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox"})
+_MOST_TOLD = 1000
+_PATH_CHARS = 1000
 _COMPILED = (".pyc", ".pyo")
 _ATTRIBUTES_LINE = 2048
 """Bytes in a line of `.gitattributes` that git no longer reads, and that servers refuse."""
@@ -75,8 +77,18 @@ _GITMODULES = "where submodules come from cannot be changed"
 
 
 def named(reasons: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Reasons as they are shown, sorted by path."""
-    return tuple(f"{printable(path)}: {reason}" for path, reason in sorted(reasons))
+    """Reasons as they are shown, sorted by path; of very long paths the ends."""
+    return tuple(f"{_shown(printable(path))}: {reason}" for path, reason in sorted(reasons))
+
+
+def counted(lines: Iterable[str]) -> tuple[str, ...]:
+    """Such lines sorted, and no more than anybody reads: a worker can leave a hundred thousand."""
+    told = sorted(lines)
+    return tuple(told) if len(told) <= _MOST_TOLD else (*told[:_MOST_TOLD], f"and {len(told) - _MOST_TOLD:,} more")
+
+
+def _shown(path: str) -> str:
+    return path if len(path) <= _PATH_CHARS else f"{path[: _PATH_CHARS // 2]}…{path[-_PATH_CHARS // 2 :]}"
 
 
 def _look(root: Path, path: str, is_tracked: bool, limits: Limits) -> int | str:

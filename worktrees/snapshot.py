@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from anyio import to_thread
 
-from worktrees.checkout import changed_files, index_tree, private_index
-from worktrees.errors import GitError, TooManyFiles
+from worktrees.checkout import changed_files, index_tree, listed, private_index
+from worktrees.errors import GitError, TookTooLong, TooManyFiles
 from worktrees.git import Git, GitOutput
 from worktrees.merge import EPOCH, commit_tree
 from worktrees.refs import set_ref
-from worktrees.screen import Changes, Limits, Screened, named, screen
+from worktrees.screen import Changes, Limits, Screened, counted, named, screen
 from worktrees.worktree import Worktree
 
 _LISTING_BYTES = 256 * 1024 * 1024
@@ -22,6 +22,7 @@ class Snapshot:
     """A worktree's content as a commit; `dropped` names what was left out, as `path: reason`.
 
     `flagged` names in the same way what is in it although a reviewer should look: files that run unasked, and such.
+    Of more than a thousand each, the last line says how many more there are.
     """
 
     commit: str
@@ -52,7 +53,8 @@ async def snapshot(
         limits: what is too much; `Limits()` by default.
 
     Raises:
-        TooManyFiles: more files, or more bytes in them, are changed than the limits allow.
+        TooManyFiles: more files, or more bytes in them, are changed than the limits allow, or listing them takes too
+            long.
         GitError: git could not do it.
     """
     with private_index(worktree.admin) as index:
@@ -87,7 +89,8 @@ async def _stage(git: Git, worktree: Worktree, limits: Limits) -> tuple[str, tup
     if screened.removed:
         await git.run(*_REMOVE, stdin=_lines(screened.removed))
     refused = await _add(git, screened.accepted)
-    return await git.text("write-tree"), tuple(sorted((*screened.dropped, *named(refused)))), screened.flagged
+    dropped, flagged = counted((*screened.dropped, *named(refused))), counted(screened.flagged)
+    return await git.text("write-tree"), dropped, flagged
 
 
 def _weigh(worktree: Worktree, screened: Screened, limits: Limits) -> None:
@@ -114,7 +117,9 @@ async def _changes(git: Git) -> Changes:
 
 async def _untracked(git: Git) -> GitOutput:
     try:
-        return await git.run("ls-files", "--others", "--exclude-standard", "-z", limit_bytes=_LISTING_BYTES)
+        return await listed(git, "--others", "--exclude-standard", limit_bytes=_LISTING_BYTES)
+    except TookTooLong as error:
+        raise TooManyFiles(str(error)) from error
     except GitError as error:
         if "Out of memory" in error.stderr:
             raise TooManyFiles(f"the ignore files in {git.work_tree} are too large to be read") from error

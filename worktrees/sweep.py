@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from worktrees.layout import Layout, Names
-from worktrees.removal import DIRECTORY, open_directory, remove
+from worktrees.removal import DIRECTORY, open_directory, open_top, remove
 from worktrees.seen import Seen
 
 _IGNORE_RULES = ".gitignore"
@@ -17,12 +17,13 @@ def sweep(root: Path, layout: Layout, seen: Seen, *, keeps_strangers: bool = Fal
 
     What git itself would overlook goes too: repositories, pipes and sockets inside tracked directories. With
     `keeps_strangers` other names stay, except those that would change what git sees: nested repositories, special
-    files, and ignore rules that the tree does not have. Directories that `seen` knows are not listed.
+    files, and ignore rules that the tree does not have. Directories that `seen` knows are not listed. The root and all
+    directories of the tree are made accessible to their owner.
 
     Raises:
         OSError: something cannot be removed.
     """
-    descriptor = os.open(root, DIRECTORY)
+    descriptor = open_top(root)
     try:
         _sweep(descriptor, "", layout, seen, keeps_strangers)
     finally:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from anyio import fail_after, to_thread
 
-from worktrees.checkout import check_out, index_tree, refresh, remember
+from worktrees.checkout import check_out, index_tree, listed, refresh, remember
 from worktrees.delta import Change, tree_delta
 from worktrees.errors import GitError
 from worktrees.git import Git
@@ -22,7 +22,7 @@ _GREP_TIMEOUT_S = 60.0
 _GREP_LINE = 1000
 _GREP_BYTES = 16 * 1024 * 1024
 _HIT = re.compile(rb"([^\0]+)\0(\d+)[\0:](.*)", re.DOTALL)
-_UNTRACKED = ("ls-files", "--others", "--exclude-standard", "-z")
+_UNTRACKED = ("--others", "--exclude-standard")
 
 
 @dataclass
@@ -71,13 +71,13 @@ class Worktree:
 
     async def _remove_untracked(self) -> None:
         """Remove what is neither tracked nor ignored, and directories with nothing in them."""
-        found = _records((await self.git.run(*_UNTRACKED, "--directory")).text)
+        found = _records((await listed(self.git, *_UNTRACKED, "--directory")).text)
         directories = [path for path in found if path.endswith("/")]
         if not directories:
             await to_thread.run_sync(remove_below, self.root, found)
             return
         for _ in range(2):  # again, because some directories could not be looked into before
-            found = _records((await self.git.run(*_UNTRACKED)).text)
+            found = _records((await listed(self.git, *_UNTRACKED)).text)
             await to_thread.run_sync(remove_below, self.root, found)
             if not await to_thread.run_sync(remove_hollow, self.root, directories):
                 return
@@ -102,10 +102,10 @@ class Worktree:
         """The files, tracked and untracked but not ignored, that fit a glob, sorted.
 
         Raises:
-            GitError: the glob leaves the worktree.
+            GitError: the glob leaves the worktree, or it or the ignore rules take for ever.
         """
-        options = ("-t", "--cached", "--deleted", "--others", "--exclude-standard", "-z")
-        listing = (await self.git.run("ls-files", *options, "--", *pathspecs(glob), env=GLOBS)).text
+        options = ("-t", "--cached", "--deleted", "--others", "--exclude-standard")
+        listing = (await listed(self.git, *options, "--", *pathspecs(glob), env=GLOBS)).text
         tagged: dict[str, set[str]] = {"H": set(), "R": set(), "?": set()}
         for record in _records(listing):
             tagged.setdefault(record[0], set()).add(record[2:])

@@ -21,7 +21,13 @@ from orchestrator.domain.unsafe import UNSAFE
 from orchestrator.errors import UsageProblem
 from orchestrator.ports.hands import CommandResult, Ending
 
-_CODES = {Ending.TIMED_OUT: 124, Ending.OUTPUT_LIMIT: 125, Ending.KILLED: 137, Ending.NOT_STARTED: 7}
+_CODES = {
+    Ending.TIMED_OUT: 124,
+    Ending.OUTPUT_LIMIT: 125,
+    Ending.LIMIT: 125,
+    Ending.KILLED: 137,
+    Ending.NOT_STARTED: 7,
+}
 """How the verb leaves when the command did not end by itself; 124 and 137 as timeout(1) does."""
 
 
@@ -62,7 +68,7 @@ def execute(
 
     It runs in a checkout of HEAD that is thrown away afterwards. A single word is a line for the shell. Tiers: 1 no
     network, 2 your package registries, 3 the whole network. Leaves with 124 after the time limit, 125 after too much
-    output, 137 if it was killed, 7 if it could not be started.
+    output or when it used up more than it may, 137 if it was killed, 7 if it could not be started.
 
     \b
     orchestrate hands exec -- ls -la ~

@@ -38,6 +38,7 @@ class Agent:
         self.sink = sink
         signal.set_wakeup_fd(sink.fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, self._reap)
+        signal.signal(signal.SIGINT, lambda *_: None)  # which a command could send; all others the kernel keeps from us
 
     def serve(self) -> None:
         """Answer until the harness hangs up: `?` asks whether all is as it was, anything else comes with an order."""

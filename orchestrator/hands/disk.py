@@ -4,7 +4,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from orchestrator.hands.beneath import open_beneath
@@ -30,13 +30,15 @@ class Held:
 class Disk:
     """The directories of a command, all on one file system; `limit_bytes` and `limit_files` are what is looked out for.
 
-    `check` is called for each directory while walking, and ends the walk by raising.
+    `check` is called for each directory while walking, and ends the walk by raising. `unlinked` tells how many bytes of
+    the file system with this device number are in files that are open without a name.
     """
 
     folders: tuple[Path, ...]
     limit_bytes: int | None
     limit_files: int
     check: Callable[[], None]
+    unlinked: Callable[[int], int] = lambda _: 0
     _first: tuple[int, int] = field(init=False)
     _free: tuple[int, int] = field(init=False)
     _walked: float = field(init=False, default_factory=time.monotonic)
@@ -52,6 +54,7 @@ class Disk:
             return None
         began = time.monotonic()
         held = hold(self.folders, self.check)
+        held = replace(held, size_bytes=held.size_bytes + self.unlinked(self.folders[0].stat().st_dev))
         self._free, self._walked = self._room(), time.monotonic()
         self._took_s = self._walked - began
         return held if held.is_all else self._at_worst(held)

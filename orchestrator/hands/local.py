@@ -42,8 +42,7 @@ class LocalHands:
         self._tried = tried
         self._opened: list[LocalWorkspace] = []
         directories = [*map(Path, policy.read_only), *(base / name for name, base in host.shared.items())]
-        kind = tried.backend.name if tried.backend else ""
-        told = f"{_DESIGN}\n{kind}\n{policy.sha}\n{fingerprint(directories)}\n"
+        told = f"{_DESIGN}\n{policy.sha}\n{fingerprint(directories)}\n"
         self._environment = hashlib.sha256(told.encode()).hexdigest()
 
     @property
@@ -123,6 +122,7 @@ async def local_hands(
         around = Surroundings(repository.root, home or Path.home(), state)
         policy, origin = await _understood(repository, grant, around, environ)
         tried = await try_backends(policy, around, environ, session, grant.backend)
+        policy = policy.model_copy(update={"backend": tried.backend.name if tried.backend else ""})
         host = Host(
             pool=worktree_pool(repository, state, policy.uid),
             policy=policy,

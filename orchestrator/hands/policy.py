@@ -117,7 +117,8 @@ class Policy(Frozen):
     `read_only` are directories bound at their own path, `masked` files below them that stay unreadable, `path` the
     directories of PATH in order, `shared` paths relative to the repository's root, each with the host directory below
     which it lies. `uid` is None unless commands are started by root and drop to it. `registries` are found out when a
-    command first asks for tier 2, and stand in the policy of that tier alone. Without `is_confined` there are no walls.
+    command first asks for tier 2, and stand in the policy of that tier alone. Without `is_confined` there are no
+    walls; `backend` names what builds them, once one has come up and held.
     """
 
     tier: Tier = Tier.COMMANDS
@@ -130,6 +131,7 @@ class Policy(Frozen):
     uid: int | None = None
     is_confined: bool = True
     registries: Registries | None = None
+    backend: str = ""
 
     def at(self, tier: Tier) -> "Policy":
         """The policy of commands at a tier."""

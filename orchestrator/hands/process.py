@@ -111,6 +111,7 @@ async def attend(begin: Begin, log: Path, terms: Terms) -> Ended:
         stack.callback(output.close)
         try:
             started = begin(output.writer, stack)
+            stack.callback(_look_away, started)
         except OSError as error:
             return Ended(Ending.NOT_STARTED, None, 0.0, 0, f"The sandbox could not be started: {error}.")
         finally:
@@ -177,11 +178,12 @@ def _judge(started: Running, output: OutputPipe, offence: str, seconds: float, l
 
 
 def _strays(started: Running) -> int:
-    if started.view is None:
-        return 0
-    try:
-        return started.view.stray_packets()
-    finally:
+    return 0 if started.view is None else started.view.stray_packets()
+
+
+def _look_away(started: Running) -> None:
+    """Also of a command that was cancelled: nobody asks what became of that."""
+    if started.view is not None:
         started.view.close()
 
 

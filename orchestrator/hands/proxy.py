@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
-from anyio.abc import ByteStream, SocketStream
+from anyio.abc import ByteStream, SocketListener, SocketStream, TaskGroup
 
 from orchestrator.domain.network import NetworkDecision
 from orchestrator.domain.plain import one_line
@@ -26,6 +26,7 @@ _DIAL_S = 15.0
 _LEAVE_S = 1.0
 _CHUNK_BYTES = 64 * 1024
 _MOST_TUNNELS = 64
+_FULL_PAUSE_S = 0.1
 _MOST_DECISIONS = 100
 _HOST_CHARS = 255
 _CONNECT = re.compile(r"CONNECT (\S{1,512}) HTTP/1\.[01]")
@@ -54,7 +55,6 @@ class Proxy:
     resolve: Resolve
     _spent: int = 0
     _made: dict[tuple[str, int, bool, str], NetworkDecision] = field(default_factory=dict)
-    _tunnels: anyio.Semaphore = field(default_factory=lambda: anyio.Semaphore(_MOST_TUNNELS))
 
     @property
     def decisions(self) -> tuple[NetworkDecision, ...]:
@@ -63,7 +63,7 @@ class Proxy:
 
     async def serve(self, client: ByteStream) -> None:
         """Answer one connection from inside, to its end."""
-        async with client, self._tunnels:
+        async with client:
             with suppress(*_BROKEN):
                 await self._answer(client)
 
@@ -195,7 +195,7 @@ async def serving(folder: Path, proxy: Proxy) -> AsyncIterator[None]:
     tasks = anyio.create_task_group()
     await tasks.__aenter__()
     try:
-        tasks.start_soon(listener.serve, proxy.serve)
+        tasks.start_soon(_admit, listener, proxy, tasks)
         yield
     finally:
         tasks.cancel_scope.cancel()
@@ -204,6 +204,27 @@ async def serving(folder: Path, proxy: Proxy) -> AsyncIterator[None]:
         finally:
             with anyio.CancelScope(shield=True):
                 await listener.aclose()
+
+
+async def _admit(listener: SocketListener, proxy: Proxy, tasks: TaskGroup) -> None:
+    """Take no more connections than are served: those that wait in the kernel cost us no descriptor."""
+    room = anyio.Semaphore(_MOST_TUNNELS)
+
+    async def serve(client: SocketStream) -> None:
+        try:
+            await proxy.serve(client)
+        finally:
+            room.release()
+
+    while True:
+        await room.acquire()
+        try:
+            client = await listener.accept()
+        except anyio.BrokenResourceError:  # we have no descriptor left for it
+            room.release()
+            await anyio.sleep(_FULL_PAUSE_S)
+        else:
+            tasks.start_soon(serve, client)
 
 
 async def _head(client: ByteStream) -> tuple[str, bytes]:

@@ -1,8 +1,9 @@
 """Whole directories of our own: handing one to the sandbox's user, removing one that a command has had its way with."""
 
 import os
-import shutil
 from pathlib import Path
+
+from worktrees.removal import open_top, remove
 
 
 def give_tree(directory: Path, owner: int | None) -> None:
@@ -22,14 +23,21 @@ def new_folder(directory: Path, owner: int | None = None) -> Path:
 
 
 def remove_tree(directory: Path) -> None:
-    """Remove a directory, also where something in it was made unreadable; links are not followed.
+    """Remove a directory, whatever a command made of it: of any depth, unreadable, full of links that lead out.
 
-    Nothing may be at work in it any more.
+    Nothing may be at work in it any more. A missing one is no error, and neither is something else at its place.
+
+    Raises:
+        OSError: something in it may not be removed.
     """
-    if not directory.is_dir():
+    if directory.is_symlink() or not directory.is_dir():
         return
-    for folder, folders, _ in os.walk(directory):
-        for inner in (Path(folder) / name for name in folders):
-            if not inner.is_symlink():
-                inner.chmod(0o700)
-    shutil.rmtree(directory)
+    inside = open_top(directory)
+    try:
+        with os.scandir(inside) as entries:
+            names = [entry.name for entry in entries]
+        for name in names:
+            remove(inside, name)
+    finally:
+        os.close(inside)
+    directory.rmdir()

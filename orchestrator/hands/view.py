@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGESIZE")
 _STAT_BYTES = 4096
+_BLOCK_BYTES = 512
 _COUNTERS_BYTES = 64 * 1024
 _NO_ROUTE = re.compile(rb"^Ip6OutNoRoutes\s+(\d+)", re.MULTILINE)
 
@@ -50,13 +52,13 @@ class View:
         """What its processes use now; None while it is being built, and when it is gone."""
         try:
             with self._processes() as place:
-                stats = [stat for name in _numbers(place) if (stat := _stat(place, name))]
+                stats = [fields for name in _numbers(place) if (fields := _stat(place, name))]
         except OSError:
             return None
         return Usage(
-            tasks=sum(int(stat[17]) for stat in stats),
-            cpu_s=sum(int(ticks) for stat in stats for ticks in stat[11:15]) / _TICKS,
-            resident_bytes=sum(int(stat[21]) for stat in stats) * _PAGE_BYTES,
+            tasks=sum(int(fields[17]) for fields in stats),
+            cpu_s=sum(int(ticks) for fields in stats for ticks in fields[11:15]) / _TICKS,
+            resident_bytes=sum(int(fields[21]) for fields in stats) * _PAGE_BYTES,
         )
 
     def memory_bytes(self) -> int:
@@ -74,6 +76,18 @@ class View:
         except OSError:
             return 0, 0
         return (found.f_blocks - found.f_bfree) * found.f_frsize, found.f_files - found.f_ffree
+
+    def unlinked_bytes(self, device: int) -> int:
+        """What files hold on disk that its processes have open and that have no name any more, where walks miss them.
+
+        `device` is the number of the file system that is asked about.
+        """
+        try:
+            with self._processes() as place:
+                sizes = {number: size for name in _numbers(place) for number, size in _unlinked(place, name, device)}
+        except OSError:
+            return 0
+        return sum(sizes.values())
 
     def stray_packets(self) -> int:
         """How often something inside sent to an address for which it has no network; also when all of it is dead."""
@@ -114,6 +128,26 @@ def _numbers(place: int) -> list[str]:
 def _stat(place: int, name: str) -> list[bytes]:
     """The fields of a process's `stat` from its state on; none if it is gone."""
     return _content(place, f"{name}/stat").rpartition(b")")[2].split()
+
+
+def _unlinked(place: int, name: str, device: int) -> Iterator[tuple[int, int]]:
+    """Number and bytes of such files; each thread is asked, as it may have descriptors of its own."""
+    with contextlib.suppress(OSError):  # it has ended
+        for thread in _names(place, f"{name}/task"):
+            for number in _names(place, f"{name}/task/{thread}/fd"):
+                with contextlib.suppress(OSError):  # closed meanwhile
+                    found = os.stat(f"{name}/task/{thread}/fd/{number}", dir_fd=place)
+                    if stat.S_ISREG(found.st_mode) and not found.st_nlink and found.st_dev == device:
+                        yield found.st_ino, found.st_blocks * _BLOCK_BYTES
+
+
+def _names(place: int, folder: str) -> list[str]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place)
+    try:
+        with os.scandir(descriptor) as entries:
+            return [entry.name for entry in entries]
+    finally:
+        os.close(descriptor)
 
 
 def _proportional(place: int, name: str) -> int:

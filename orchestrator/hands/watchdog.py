@@ -44,7 +44,10 @@ class Bounds:
 
 async def watch(view: View | None, bounds: Bounds) -> str:
     """Wait until the command uses more than it may; says what, in words. Without a `view` only disk is looked at."""
-    disk = Disk(bounds.folders, bounds.limits.disk_bytes, bounds.limits.files, from_thread.check_cancelled)
+    limits = bounds.limits
+    disk = Disk(bounds.folders, limits.disk_bytes, limits.files, from_thread.check_cancelled)
+    if view is not None:
+        disk.unlinked = view.unlinked_bytes
     pause = _PAUSE_S
     while True:
         await anyio.sleep(pause)

@@ -1,5 +1,6 @@
 """A workspace on this host: a leased checkout, commands in a sandbox around it, files from outside."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from orchestrator.redact.logs import scrub
 from orchestrator.redact.redactor import PATTERNS, Redactor
 from worktrees.errors import GitError
 from worktrees.pool import Pool, Worktree
+from worktrees.removal import open_top
 from worktrees.snapshot import snapshot
 
 
@@ -253,6 +255,7 @@ class LocalWorkspace:
 
     def _prepare(self, call: Call) -> Place:
         host = self._host
+        os.close(open_top(self.root))  # a command may have closed it to its own user
         if not self._git.exists():
             index = self._worktree.admin / "index"
             objects = shadow.OBJECTS if host.policy.is_confined else str(host.origin.objects)

@@ -97,3 +97,14 @@ def test_a_place_that_is_no_host_and_port_is_named_in_words(repository: Path) ->
     done = execute(repository, "--set", 'hands.registries=["https://packages.example"]', "--", "true")
     assert done.code == 2
     assert "hands.registries[0]: 'https://packages.example' is no HOST:PORT, such as packages.example:443" in done.err
+
+
+def test_a_command_that_used_up_more_than_it_may_is_told_of(repository: Path) -> None:
+    done = execute(repository, "--json", "--set", "hands.cpu_s=1", "while :; do :; done")
+    assert (done.code, done.json["exit"], done.json["ending"]) == (125, 125, "limit")
+    assert "It used more than 1 s of CPU time." in done.err
+
+
+def test_the_rules_that_are_hashed_name_what_builds_the_walls(repository: Path) -> None:
+    rules = execute(repository, "--explain", "--json").json["policy"]["rules"]
+    assert rules["backend"] == "bubblewrap"

@@ -153,6 +153,27 @@ async def test_a_workspace_cannot_fill_the_disk(
     assert sum(file.stat().st_size for file in yard.repo.rglob("*") if file.is_file()) >= 60 * MIB
 
 
+NAMELESS = script("""
+import os, time
+for n in range(8):
+    number = os.open(".", os.O_TMPFILE | os.O_RDWR)
+    os.write(number, b"x" * (15 << 20))
+    time.sleep(0.05)
+print(sum(os.stat(f"/proc/self/fd/{n}").st_blocks * 512 for n in range(3, 11)) >> 20, flush=True)
+time.sleep(%d)
+""")
+
+
+@pytest.mark.attack(16)
+async def test_files_without_a_name_count_as_well(yard: Any, shell_in: Any, outside: Callable[..., str]) -> None:
+    async with yard.hands(Grant(limits=Limits(disk_bytes=48 * MIB))) as hands:
+        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        ran = await shell_in(workspace, NAMELESS % 20)
+        assert ran.result.ending == Ending.LIMIT
+        assert ran.result.detail == "It filled its workspace with more than 48 MiB."
+    assert int(outside(NAMELESS % 0)) >= 120
+
+
 @pytest.mark.attack(16)
 @pytest.mark.parametrize("place", [".", "/tmp"])
 async def test_a_workspace_and_tmp_cannot_hold_files_without_number(

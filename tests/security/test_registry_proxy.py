@@ -174,6 +174,29 @@ async def test_bytes_are_counted_over_both_directions_and_end_with_the_budget(se
     ]
 
 
+@pytest.mark.attack(16)
+async def test_connections_without_number_cost_few_descriptors_and_no_other_command_its_way_out(
+    server: Loopback, folder: Path
+) -> None:
+    guard, count = proxy(server), lambda: len(list(Path("/proc/self/fd").iterdir()))
+    async with serving(folder, guard):
+        before, handle = count(), os.open(folder, os.O_RDONLY)
+        held = [socket.socket(socket.AF_UNIX) for _ in range(300)]
+        for client in held:
+            client.connect(f"/proc/self/fd/{handle}/{SOCKET}")
+        await anyio.sleep(0.1)
+        assert count() - before - len(held) < 100
+        for one in (*held, handle):
+            one.close() if isinstance(one, socket.socket) else os.close(one)
+        assert "hello" in await asked(folder, through(f"packages.test:{server.port}"))
+    with socket.create_server(("127.0.0.1", 0)) as plain:  # what takes whoever comes
+        clients = [socket.create_connection(plain.getsockname()) for _ in range(120)]
+        taken = [plain.accept()[0] for _ in clients]
+        assert count() - before > 200
+        for client in (*clients, *taken):
+            client.close()
+
+
 async def test_a_command_that_asks_without_end_is_told_of_in_sum(server: Loopback, folder: Path) -> None:
     guard = proxy(server)
     async with serving(folder, guard):

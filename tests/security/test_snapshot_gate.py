@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import EXPECTED, FILES, Project, content
+from worktrees import checkout
 from worktrees.errors import GitError, TooManyFiles
+from worktrees.pipes import remove_pipes
 from worktrees.pool import Pool, Worktree
+from worktrees.removal import remove_below
 from worktrees.screen import Limits
 from worktrees.snapshot import snapshot
 
@@ -86,6 +90,66 @@ async def test_a_pipe_that_git_would_read_settings_from_hangs_nothing(
     taken = await snapshot(worktree, "work", None)
 
     assert "src/new.py" in project.files(taken.tree)
+
+
+def file_below(root: Path, levels: int, name: str) -> str:
+    """A file under so many directories, made step by step; gives its path, which may be longer than paths may be."""
+    words = ("import os, sys", "os.chdir(sys.argv[1])", f"for _ in range({levels}): os.mkdir('d'); os.chdir('d')")
+    subprocess.run([sys.executable, "-c", "\n".join((*words, name)), str(root)], check=True)
+    return "d/" * levels
+
+
+@pytest.mark.attack(18)
+async def test_what_lies_too_deep_to_be_gone_through_is_left_out(
+    worktree: Worktree, pool: Pool, project: Project, tmp_path: Path
+) -> None:
+    place = file_below(worktree.root, 1_200, "open('new', 'w').write('x')")
+    plain_git(worktree.root, "init", "-q", str(tmp_path / "naive"))
+    plain_git(tmp_path / "naive", f"--work-tree={worktree.root}", "add", "-A")
+    assert f"{place}new" in plain_git(tmp_path / "naive", "ls-files")  # and a checkout of it would break later
+
+    taken = await snapshot(worktree, "work", None)
+
+    (told,) = taken.dropped
+    assert told == f"{place[:500]}…{f'{place}new'[-500:]}: it lies more than 200 directories deep"
+    assert content((await pool.lease(taken.commit)).root) == EXPECTED
+    remove_below(worktree.root, ["d"])  # which the removal of temporary directories could not
+
+
+@pytest.mark.attack(19)
+async def test_a_pipe_is_found_however_deep_the_directories_beside_it(worktree: Worktree) -> None:
+    file_below(worktree.root, 3_000, "")
+    os.mkfifo(worktree.root / "d" / ".gitattributes")
+    remove_pipes(worktree.root)
+    assert not (worktree.root / "d" / ".gitattributes").exists()
+    remove_below(worktree.root, ["d"])
+
+
+@pytest.mark.attack(18)
+async def test_of_what_is_left_out_without_end_a_part_is_named_and_the_rest_counted(worktree: Worktree) -> None:
+    for number in range(1_200):
+        (worktree.root / f"\x01{number}").touch()
+    taken = await snapshot(worktree, "work", None)
+    assert len(taken.dropped) == 1_001
+    assert taken.dropped[-1] == "and 200 more"
+
+
+@pytest.mark.attack(18)
+async def test_ignore_rules_that_take_for_ever_are_the_attempts_fault(
+    worktree: Worktree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checkout, "_LIST_TIMEOUT_S", 0.4)
+    (worktree.root / Path(*["a"] * 60)).mkdir(parents=True)
+    (worktree.root / Path(*["a"] * 60) / "new").write_text("x")
+    (worktree.root / ".gitignore").write_text("**/a/" * 20 + "b\n")
+    with pytest.raises(subprocess.TimeoutExpired):
+        plain_git(worktree.root, "ls-files", "--others", "--exclude-standard", timeout=0.4)
+
+    with pytest.raises(TooManyFiles, match="ignore rules"):
+        await snapshot(worktree, "work", None)
+    (worktree.root / ".gitignore").unlink()
+    with pytest.raises(GitError, match="a glob of many"):
+        await worktree.paths("**/a/" * 20 + "b")
 
 
 @pytest.mark.attack(29)

@@ -21,6 +21,7 @@ def test_the_hash_of_a_policy_does_not_depend_on_the_order_of_variables() -> Non
         Policy(limits=Limits(processes=9)),
         Policy(uid=1),
         Policy(registries=Registries()),
+        Policy(backend="podman"),
     ],
 )
 def test_the_hash_changes_with_every_part_of_a_policy(other: Policy) -> None:

@@ -57,3 +57,22 @@ def test_a_tree_is_removed_though_a_command_made_parts_of_it_unreadable(tmp_path
     remove_tree(tmp_path / "tree")
     assert [p.name for p in tmp_path.iterdir()] == ["kept"]
     remove_tree(tmp_path / "tree")
+
+
+def deepen(place: Path, levels: int) -> None:
+    """A chain of directories, longer than any path may be."""
+    script = "import os, sys\nos.chdir(sys.argv[1])\nfor _ in range(int(sys.argv[2])): os.mkdir('d'); os.chdir('d')"
+    subprocess.run([sys.executable, "-c", script, str(place), str(levels)], check=True)
+
+
+def test_a_tree_is_removed_however_deep_a_command_made_it(tmp_path: Path) -> None:
+    with open_session(tmp_path) as folder:
+        deepen(folder, 3 * sys.getrecursionlimit())  # more than shutil.rmtree can take
+    assert names(tmp_path) == set()
+
+
+def test_a_tree_is_removed_though_a_command_closed_its_top(tmp_path: Path) -> None:
+    (tmp_path / "tree" / "inner").mkdir(parents=True)
+    (tmp_path / "tree").chmod(0)
+    remove_tree(tmp_path / "tree")
+    assert list(tmp_path.iterdir()) == []

@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused, UsageProblem
 from orchestrator.hands.local import LocalHands
@@ -257,3 +258,28 @@ async def test_files_are_found_by_glob_and_by_content(workspace: LocalWorkspace)
         await workspace.search("(", "**", 10)
     with pytest.raises(ToolRefused):
         await workspace.paths("../*")
+
+
+async def test_commands_that_are_given_up_leave_no_descriptor_open(workspace: LocalWorkspace) -> None:
+    def count() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    before = count()
+    for number in range(4):
+        await workspace.start(f"call{number}", Command(line="sleep 99", output_bytes=100))
+        assert await workspace.wait(f"call{number}", 0.3) is None
+        assert count() > before
+        await workspace.kill(f"call{number}")
+    assert count() <= before + 2  # what an event loop keeps
+
+
+async def test_a_checkout_that_a_command_closed_to_its_user_serves_the_next_command_and_the_next_workspace(
+    hands: LocalHands, workspace: LocalWorkspace
+) -> None:
+    await run_command(workspace, Command(line="chmod 000 ."))
+    assert (await run_command(workspace, Command(line="touch x; chmod 000 ."))).exit_code == 0
+    name, commit = workspace.name, CommitId(workspace._worktree.commit)
+    await workspace.close()
+    again = await hands.open(commit, "again")
+    assert again.name == name
+    assert (await run_command(again, Command(line="test ! -e x"))).exit_code == 0
