@@ -203,6 +203,14 @@ class RunState:
         task = self.tasks.get(TaskId(approval.subject.rpartition("/")[0])) if approval.matter == "tier" else None
         return task is not None and task.status.is_terminal
 
+    @property
+    def attempted(self) -> list[Overstep]:
+        """What agents tried beyond their walls, without asking for a tier where the user granted one."""
+        return [one for one in self.oversteps if one.kind != "tier" or not self._was_granted(one.task)]
+
+    def _was_granted(self, task: TaskId | None) -> bool:
+        return task is not None and any(wish.decision == "approve" for wish in self.wishes(task))
+
     def wishes(self, task: TaskId) -> list[Answered]:
         """What the workers of a task asked for in tiers, oldest first."""
         asked = [one for one in self.approvals.values() if one.approval.matter == "tier"]

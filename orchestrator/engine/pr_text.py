@@ -62,7 +62,7 @@ def evidence(state: RunState) -> str:
 
 def beyond_the_walls(state: RunState) -> str:
     """How often agents tried to get past the sandbox, if any did: their work may deserve a closer look."""
-    counts = Counter((one.task, one.kind) for one in state.oversteps)
+    counts = Counter((one.task, one.kind) for one in state.attempted)
     lines = [f"`{task or '?'}`: {kind}, {count} times" for (task, kind), count in counts.items()]
     more = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return _section("Tried beyond the walls, by words or by what refused it", [*lines[:_SHOWN], *more])

@@ -42,7 +42,7 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
         "test_runs": state.test_runs,
         "spent": _spent(state),
         "pr": state.pr.model_dump(include={"forge", "ref", "url"}) if state.pr else None,
-        "attempted": [one.model_dump(mode="json") for one in state.oversteps],
+        "attempted": [one.model_dump(mode="json") for one in state.attempted],
         "notices": [notice.text for notice in state.notices],
         "journal": str(journal),
     }

@@ -67,10 +67,10 @@ def _tasks(state: RunState) -> Iterator[str]:
 def tried(state: RunState) -> Iterator[str]:
     """What agents tried beyond their walls, a line for each task; `show` has every try."""
     by_task: dict[str, Counter[str]] = {}
-    for one in state.oversteps:
+    for one in state.attempted:
         by_task.setdefault(one.task or "?", Counter())[one.kind] += 1
     if by_task:
-        yield f"tried beyond its walls, which hold ({len(state.oversteps)}; see orchestrate show {state.run.run} TASK):"
+        yield f"tried beyond its walls, which hold ({len(state.attempted)}; see orchestrate show {state.run.run} TASK):"
     for task, kinds in list(by_task.items())[:_SHOWN]:
         yield f"  ! {task}: {', '.join(f'{count} × {kind}' for kind, count in kinds.items())}"
     if len(by_task) > _SHOWN:

@@ -45,7 +45,7 @@ def task_object(state: RunState, task: TaskState) -> dict[str, Any]:
         "schema": "orchestrate.task/1",
         "task": task.model_dump(mode="json"),
         "receipts": [receipt.model_dump(mode="json") for receipt in _receipts(state, task)],
-        "attempted": [one.model_dump(mode="json") for one in state.oversteps if one.task == task.spec.id],
+        "attempted": [one.model_dump(mode="json") for one in state.attempted if one.task == task.spec.id],
         "spent": state.spent_by_task[task.spec.id].model_dump(mode="json")
         if task.spec.id in state.spent_by_task
         else None,
@@ -96,7 +96,7 @@ def _said(text: str) -> str:
 
 def _overstep_lines(state: RunState, task: TaskState, number: int) -> Iterator[str]:
     """What an attempt tried beyond its walls."""
-    for one in state.oversteps:
+    for one in state.attempted:
         if one.task == task.spec.id and one.attempt == number:
             yield f"  tried beyond its walls, {_BY[one.evidence]}: {one.kind}, turn {one.turn + 1}"
             yield f"    {_said(one.what)}"

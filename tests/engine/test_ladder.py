@@ -45,6 +45,7 @@ async def test_a_wish_waits_in_the_inbox_and_the_task_is_not_tried_again_before_
     assert (ended.exit_code, asked.approval.item, len(events(ended, AttemptStarted))) == (6, "tier/a/2", 1)
     assert "the tests need a package" in asked.approval.detail[0]
     assert "not granted yet" in returned(ended, "request_tier")[0]
+    assert [one.kind for one in ended.state.attempted] == ["tier"]
 
 
 async def test_a_granted_wish_raises_the_tier_of_that_task_alone(bench: Bench) -> None:
@@ -57,6 +58,7 @@ async def test_a_granted_wish_raises_the_tier_of_that_task_alone(bench: Bench) -
     assert (shells[0].tier, asking.tier) == (Tier.REGISTRIES, Tier.COMMANDS)
     assert shells[0].policy != asking.policy
     assert any("granted" in line for line in events(ended, AttemptStarted)[-1].attempt.feedback)
+    assert ended.state.attempted == []  # what the user grants was no attempt to get beyond a wall
 
 
 async def test_a_refused_wish_is_told_to_the_next_attempt_and_not_asked_again(bench: Bench) -> None:
