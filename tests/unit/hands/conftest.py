@@ -67,9 +67,11 @@ class Shell(Protocol):
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """What every backend has to hold to is tried on each; containers take their time to start."""
+    """What every backend has to hold to is tried on each; `make test` tries the attacks alone on containers."""
     if metafunc.definition.get_closest_marker("conformance"):
-        container = pytest.param(Choice.CONTAINER, id="container", marks=pytest.mark.slow)
+        is_attack = metafunc.definition.get_closest_marker("attack") is not None
+        marks = pytest.mark.slow if is_attack else pytest.mark.extended
+        container = pytest.param(Choice.CONTAINER, id="container", marks=marks)
         metafunc.parametrize("backend", [pytest.param(Choice.BUBBLEWRAP, id="bubblewrap"), container], indirect=True)
 
 
