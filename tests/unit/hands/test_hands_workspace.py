@@ -283,3 +283,9 @@ async def test_a_checkout_that_a_command_closed_to_its_user_serves_the_next_comm
     again = await hands.open(commit, "again")
     assert again.name == name
     assert (await run_command(again, Command(line="test ! -e x"))).exit_code == 0
+
+
+async def test_a_pattern_that_would_take_gigabytes_to_compile_is_refused(workspace: LocalWorkspace) -> None:
+    with pytest.raises(ToolRefused):
+        await workspace.search("((((a{1,200}){1,200}){1,200}){1,200}){1,200}", "**", 10)
+    assert await workspace.search(".", "**", 1)
