@@ -13,7 +13,7 @@ demo: $(STAMP)
 	@command -v orchestrate >/dev/null || echo 'for the commands above: export PATH="$(CURDIR)/$(BIN):$$PATH"'
 
 test: node containers $(STAMP)
-	$(BIN)/python -m pytest -n 4 -m "not slow and not extended"
+	$(BIN)/python -m pytest -n 3 -m "not slow and not extended"
 	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "slow and not extended"
 
 # All slow tests at full size, with those that make test leaves out: larger projects, every crash point, two hundred kills.

@@ -319,7 +319,9 @@ async def test_the_way_out_changes_nothing_else_of_a_command(tier_2: Any) -> Non
     done = await tier_2(
         "yes | head -n 1; ls /proc/self/fd | wc -l; trap - PIPE; grep SigIgn /proc/$$/status", timeout_s=5.0
     )
-    assert done.output == "y\n4\nSigIgn:\t0000000000000000\n"
+    printed, count, _, ignored = done.output.split()
+    assert (printed, count) == ("y", "4")
+    assert int(ignored, 16) & 0x7FFFFFFF == 0  # above are the C library's own, which some parents (make) leave ignored
     assert (await tier_2("cat", stdin="told")).output == "told"
 
 

@@ -91,7 +91,7 @@ async def test_what_goes_wrong_becomes_the_same_error_as_without_streaming(
 ) -> None:
     async with serving(item, reply("Back again.")) as (client, server, url):
         with pytest.raises(error) as failure:
-            await client.complete(streamed(url, stall_s=0.5))
+            await client.complete(streamed(url, stall_s=3.0))
         assert type(failure.value) is error
         assert failure.value.retry_after_s == item.retry_after_s
         assert server.stats()["calls"] == 2, "litellm must not try again by itself"
