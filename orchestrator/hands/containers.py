@@ -22,7 +22,7 @@ from orchestrator.hands.container import Container, start_container
 from orchestrator.hands.container_engines import Engine, packed
 from orchestrator.hands.container_words import CONTROL, SESSION_LABEL, STATE_LABEL, Launch
 from orchestrator.hands.interpreters import own_python
-from orchestrator.hands.layout import EXCHANGE, Layout, build_layout
+from orchestrator.hands.layout import EXCHANGE, Layout, OnLayout, build_layout
 from orchestrator.hands.mounts import Kind, Mount, in_order
 from orchestrator.hands.places import Surroundings
 from orchestrator.hands.policy import Policy, Registries
@@ -40,7 +40,7 @@ _MODE = 0o1777
 
 
 @dataclass
-class Containers:
+class Containers(OnLayout):
     """Containers as a `Backend`, made once per process by `build_containers`.
 
     `root` is what names their root file system to the engine, `seccomp` a file. `idle` holds those that wait for the
@@ -62,21 +62,6 @@ class Containers:
         return self.engine.kind
 
     @property
-    def policy(self) -> Policy:
-        """What commands run under."""
-        return self.layout.policy
-
-    @property
-    def around(self) -> Surroundings:
-        """What lies around the work on the host."""
-        return self.layout.around
-
-    @property
-    def owner(self) -> int | None:
-        """Whom files must belong to that commands are to use; None for ourselves."""
-        return self.policy.uid
-
-    @property
     def ceiling(self) -> Tier:
         """Containers have no network at all, so no registries either."""
         return Tier.COMMANDS
@@ -87,10 +72,6 @@ class Containers:
         who = "as yourself" if self.policy.uid is None else f"as user {self.policy.uid}"
         runtime = f" with {self.engine.runtime}" if self.engine.runtime else ""
         return f"{self.engine.version} at {self.engine.program}{runtime}, {who}"
-
-    def mounts(self, place: Place) -> tuple[Mount, ...]:
-        """What stands where for a command in a place."""
-        return in_order(self.layout.mounts(place, True, None))
 
     def env(self, command: Command, registries: Registries | None = None) -> dict[str, str]:
         """Every variable the command sees when it starts."""

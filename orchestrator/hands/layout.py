@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from orchestrator.hands import shadow, system_files
 from orchestrator.hands.backend import Place
-from orchestrator.hands.mounts import Mount, empty, link, read_only, writable
+from orchestrator.hands.mounts import Mount, empty, in_order, link, read_only, writable
 from orchestrator.hands.places import SYSTEM, Surroundings, is_provided
 from orchestrator.hands.policy import Policy
 from orchestrator.hands.system_files import User
@@ -83,6 +83,31 @@ class Layout:
         }
         files = {variable: f"{EXCHANGE}/{name}" for variable, name in command.files.items()}
         return base | dict(network) | self.policy.env | command.env | files
+
+
+class OnLayout:
+    """What backends have in common whose walls are built around a `layout`."""
+
+    layout: Layout
+
+    @property
+    def policy(self) -> Policy:
+        """What commands run under."""
+        return self.layout.policy
+
+    @property
+    def around(self) -> Surroundings:
+        """What lies around the work on the host."""
+        return self.layout.around
+
+    @property
+    def owner(self) -> int | None:
+        """Whom files must belong to that commands are to use; None for ourselves."""
+        return self.policy.uid
+
+    def mounts(self, place: Place) -> tuple[Mount, ...]:
+        """What stands where for a command in a place."""
+        return in_order(self.layout.mounts(place, True, None))
 
 
 def build_layout(policy: Policy, around: Surroundings, fixtures: Path) -> Layout:

@@ -14,8 +14,8 @@ from orchestrator.hands.backend import Order, Place
 from orchestrator.hands.bubblewrap import Launch, arguments
 from orchestrator.hands.ceilings import limited
 from orchestrator.hands.cgroup import Group, Groups, are_needed, usable_groups
-from orchestrator.hands.layout import Layout, build_layout
-from orchestrator.hands.mounts import Mount, in_order, read_only
+from orchestrator.hands.layout import Layout, OnLayout, build_layout
+from orchestrator.hands.mounts import Mount, read_only
 from orchestrator.hands.places import Surroundings
 from orchestrator.hands.policy import Policy, Registries
 from orchestrator.hands.process import Ended, Terms
@@ -28,7 +28,7 @@ from orchestrator.ports.hands import Command
 
 
 @dataclass(frozen=True)
-class Sandbox:
+class Sandbox(OnLayout):
     """Bubblewrap as a `Backend`, made once per process by `build_sandbox`.
 
     `filter_file` holds the filter of system calls, None on machines whose calls we do not know; `groups` makes control
@@ -44,21 +44,6 @@ class Sandbox:
     def name(self) -> str:
         """One word for it."""
         return "bubblewrap"
-
-    @property
-    def policy(self) -> Policy:
-        """What commands run under."""
-        return self.layout.policy
-
-    @property
-    def around(self) -> Surroundings:
-        """What lies around the work on the host."""
-        return self.layout.around
-
-    @property
-    def owner(self) -> int | None:
-        """Whom files must belong to that commands are to use; None for ourselves."""
-        return self.policy.uid
 
     @property
     def ceiling(self) -> Tier:
@@ -78,10 +63,6 @@ class Sandbox:
             return ""
         version = self.groups.version if self.groups else 0
         return f", limits held by cgroups v{version}" if version else ", limits watched by sampling"
-
-    def mounts(self, place: Place) -> tuple[Mount, ...]:
-        """What stands where for a command in a place."""
-        return in_order(self.layout.mounts(place, True, None))
 
     def env(self, command: Command, registries: Registries | None = None) -> dict[str, str]:
         """Every variable the command sees when it starts."""
