@@ -12,9 +12,12 @@ demo: $(STAMP)
 	$(BIN)/orchestrate demo
 	@command -v orchestrate >/dev/null || echo 'for the commands above: export PATH="$(CURDIR)/$(BIN):$$PATH"'
 
+# The slow tests run even if a quick one failed, so that one run tells of all.
 test: node containers $(STAMP)
-	$(BIN)/python -m pytest -n 3 -m "not slow and not extended"
-	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "slow and not extended"
+	@failed=; \
+	$(BIN)/python -m pytest -n 3 -m "not slow and not extended" || failed=1; \
+	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "slow and not extended" || failed=1; \
+	test -z "$$failed"
 
 # All slow tests at full size, with those that make test leaves out: larger projects, every crash point, two hundred kills.
 cases: node containers $(STAMP)

@@ -10,6 +10,10 @@ _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _DOT_GIT = re.compile(r"\.git|git~\d+", re.IGNORECASE)
 _DOT_GITMODULES = re.compile(r"\.gitmodules|g[a-z0-9]{0,5}~\d+|gitmod~\d+", re.IGNORECASE)
 _DOT_GITATTRIBUTES = re.compile(r"\.gitattributes|gi7d29~\d+|gitatt~\d+", re.IGNORECASE)
+_NOT_FOLLOWED = re.compile(
+    _DOT_GITATTRIBUTES.pattern + r"|\.gitignore|gi250a~\d+|gitign~\d+|\.mailmap|maba30~\d+|mailma~\d+", re.IGNORECASE
+)
+"""Files that git reads, but not through a link; with the short names that it knows for them (`fsck.c`, `path.c`)."""
 DEEPEST = 200
 """Directories above a file: each costs a descriptor while a tree is gone through, and nobody needs more."""
 
@@ -52,7 +56,7 @@ def link_objection(path: str, target: str) -> str | None:
 
     Targets may climb only at their beginning, so that no chain of such links can leave the tree.
     """
-    if is_gitmodules(path):
+    if is_gitmodules(path) or _looks_like(path.rpartition("/")[2], _NOT_FOLLOWED):
         return "git does not follow a link of this name"
     if target.startswith("/"):
         return "it is a link to an absolute path"

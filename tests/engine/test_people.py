@@ -226,10 +226,10 @@ async def test_the_budget_that_is_spent_is_the_one_that_a_person_is_asked_to_rai
 
 
 async def test_a_call_that_is_to_be_tried_again_is_not_while_the_run_is_paused(bench: Bench) -> None:
-    down = reply(role="worker", task="a", error="unavailable")
+    down = reply(role="worker", task="a", error="unavailable", retry_after_s=2.0)
     items = [plans("root", {"key": "a"}), down, *task("a"), planner_ends(), judges()]
     pause = When("model.failed", lambda _: say(bench, Pause()))
-    ended = await bench.run(*items, when=pause, retry={"tries": 3, "base_s": 1.0})
+    ended = await bench.run(*items, when=pause, retry={"tries": 3, "base_s": 0.01})
     assert (ended.exit_code, len(events(ended, ModelCalled))) == (6, 2)
 
 

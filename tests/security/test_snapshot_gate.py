@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import EXPECTED, FILES, Project, content
@@ -321,6 +321,7 @@ def take_step(root: Path, kind: str, names: list[str], target: str) -> None:
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(steps=st.lists(STEPS, min_size=1, max_size=12))
+@example([("link", [".gitattributes"], "a"), ("link", ["src", ".gitignore"], "a")])
 @pytest.mark.attack(18)
 async def test_whatever_a_worktree_holds_its_snapshot_is_sound_or_refused(
     worktree: Worktree, project: Project, tmp_path: Path, steps: list[tuple[str, list[str], str]]

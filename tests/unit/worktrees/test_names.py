@@ -100,7 +100,11 @@ def test_control_characters_make_a_name_unreadable() -> None:
         (".GITMODULES", "b", False),
         ("gitmod~1", "b", False),
         ("gi7eba~1", "b", False),
-        (".gitignore", "b", True),
+        (".gitignore", "b", False),
+        ("d/.GitAttributes", "b", False),
+        (".mailmap", "b", False),
+        (".mailmap.txt", "b", True),
+        (".gitignore/a", "b", True),
     ],
 )
 def test_links(path: str, target: str, is_fine: bool) -> None:
