@@ -68,6 +68,9 @@ class GateSettings(Frozen):
     command: str
     report: ReportFormat
     timeout_s: Seconds
+    reruns: NotNegative = 1
+    canaries: bool = True
+    new_tests: Literal["red", "flag", "off"] = "red"
 
     def checks(self) -> tuple[CheckSpec, ...]:
         """The gate as checks; empty when no command is configured."""

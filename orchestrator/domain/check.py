@@ -104,12 +104,14 @@ class Receipt(Frozen):
 
     `tests` is the sha of a blob that holds test id → outcome as JSON, or None where the check reports only an
     exit code; `problem` says what is wrong with the report itself, or what the command was killed for.
-    `environment` hashes what besides the tree decides the outcome. `seconds` is wall time.
+    `environment` hashes what besides the tree decides the outcome. `seconds` is wall time. `argv` is the sha256 of
+    the line that the shell was given, with what the harness put before the command; old journals do not have it.
     """
 
     key: str
     check: str
     command: str
+    argv: str = ""
     tree: TreeId
     environment: str
     status: ReceiptStatus
@@ -122,13 +124,17 @@ class Receipt(Frozen):
 
 
 class Difference(Frozen):
-    """What a candidate's outcomes lost against the baseline. Green is when nothing was lost and something ran."""
+    """What a candidate's outcomes lost against the baseline. Green is when nothing was lost and something ran.
+
+    `flaky` are tests that were seen both ways on this very tree, of which the last run was not red.
+    """
 
     new_failures: tuple[str, ...] = ()
     missing_tests: tuple[str, ...] = ()
     newly_skipped: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    flaky: tuple[str, ...] = ()
 
     @property
     def is_green(self) -> bool:
@@ -142,4 +148,5 @@ class Difference(Frozen):
             newly_skipped=self.newly_skipped + other.newly_skipped,
             fixed=self.fixed + other.fixed,
             problems=self.problems + other.problems,
+            flaky=self.flaky + other.flaky,
         )

@@ -20,11 +20,15 @@ class Contract(Frozen):
 
 
 class CriterionFinding(Frozen):
-    """Whether a criterion is met, with the evidence cited for it."""
+    """Whether a criterion is met, with the evidence cited for it.
+
+    `receipt` is the key of the receipt of its command, which only the harness can put there.
+    """
 
     id: str
     met: bool
     evidence: str
+    receipt: str = ""
 
 
 class Proposal(Frozen):

@@ -96,6 +96,11 @@ def _(event: run.CheckFinished, state: RunState) -> None:
 
 
 @_apply.register
+def _(event: run.FlakesSeen, state: RunState) -> None:
+    state.flaky.update(event.flaky)
+
+
+@_apply.register
 def _(event: run.ContractFrozen, state: RunState) -> None:
     state.contract = event.contract
 

@@ -9,7 +9,7 @@ from orchestrator.domain.task import TaskStatus
 
 S = TypeVar("S", bound=StrEnum)
 
-_STOPS = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.CANCELLED}
+_STOPS = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED}
 
 TASK_MOVES: Mapping[TaskStatus, frozenset[TaskStatus]] = {
     TaskStatus.PLANNED: frozenset({TaskStatus.RUNNING, TaskStatus.PLANNING, *_STOPS}),
@@ -26,6 +26,7 @@ TASK_MOVES: Mapping[TaskStatus, frozenset[TaskStatus]] = {
     # the end, unless a person has it tried again
     TaskStatus.BLOCKED: frozenset({TaskStatus.PLANNED}),
     TaskStatus.REJECTED: frozenset({TaskStatus.PLANNED}),
+    TaskStatus.SPLIT: frozenset({TaskStatus.PLANNED}),
     TaskStatus.CANCELLED: frozenset({TaskStatus.PLANNED, TaskStatus.WAITING}),  # its planner waits for it again
 }
 

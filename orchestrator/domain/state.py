@@ -144,6 +144,8 @@ class RunState:
     tasks: dict[TaskId, TaskState] = field(default_factory=dict)
     sessions: dict[SessionId, SessionState] = field(default_factory=dict)
     receipts: dict[str, Receipt] = field(default_factory=dict)
+    flaky: Counter[str] = field(default_factory=Counter)
+    """How often two runs on one tree disagreed on a test, by its id."""
     files: dict[str, FileRecord] = field(default_factory=dict)
     steps: dict[str, float] = field(default_factory=dict)
     rung_files: Counter[int] = field(default_factory=Counter)

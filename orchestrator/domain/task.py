@@ -72,6 +72,7 @@ class TaskStatus(StrEnum):
     DONE = "done"
     REJECTED = "rejected"
     BLOCKED = "blocked"
+    SPLIT = "split"
     CANCELLED = "cancelled"
 
     @property
@@ -81,5 +82,27 @@ class TaskStatus(StrEnum):
 
 
 _TERMINAL = frozenset(
-    {TaskStatus.MERGED, TaskStatus.DONE, TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.CANCELLED}
+    {
+        *(TaskStatus.MERGED, TaskStatus.DONE),
+        *(TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED),
+    }
 )
+
+
+class EndCause(StrEnum):
+    """Why a task ended without landing: each has a name of its own, and calls for a different reaction.
+
+    A task that merged, or a planner's that is done, has none.
+    """
+
+    NO_ATTEMPT_LEFT = "no-attempt-left"
+    REFUSED_BY_REVIEW = "refused-by-review"
+    REFUSED_BY_HOOK = "refused-by-hook"
+    REFUSED_BY_PERSON = "refused-by-person"
+    BUDGET_SPENT = "budget-spent"
+    TOO_LARGE = "too-large"
+    UNREADABLE_REVIEW = "unreadable-review"
+    UNSETTLED_TESTS = "unsettled-tests"
+    NOT_TESTED = "not-tested"
+    DEPENDENCY = "dependency"
+    PLANNER_FAILED = "planner-failed"

@@ -9,23 +9,37 @@ from orchestrator.domain.base import Frozen
 class VerdictKind(StrEnum):
     """merge: to the queue. revise: same workspace, with the evidence. restart: fresh workspace and context.
 
-    reject: the task ends. escalate: a person or a working provider is needed; it says nothing about the work.
+    split: back to its planner, which divides it. reject: the task ends. escalate: a person or a working provider is
+    needed; it says nothing about the work.
     """
 
     MERGE = "merge"
     REVISE = "revise"
     RESTART = "restart"
+    SPLIT = "split"
     REJECT = "reject"
     ESCALATE = "escalate"
 
 
+class PointFinding(Frozen):
+    """Whether one point of a task is met, with what shows it: `path:line` of the change, or the id of a check.
+
+    `id` is `outcome`, or `A1`, `A2`, … for the task's acceptance points in their order.
+    """
+
+    id: str
+    met: bool
+    evidence: tuple[str, ...] = ()
+
+
 class LensVote(Frozen):
-    """One independent review of a diff. `unreadable` means the reviewer's answer could not be understood."""
+    """One independent review of a change. `unreadable` means the reviewer's answer could not be understood."""
 
     lens: str
     model: str
-    decision: Literal["approve", "revise", "restart", "reject", "unreadable"]
+    decision: Literal["approve", "revise", "restart", "split", "reject", "unreadable"]
     reasons: tuple[str, ...] = ()
+    findings: tuple[PointFinding, ...] = ()
 
 
 class Verdict(Frozen):

@@ -9,8 +9,8 @@ from orchestrator.domain.event.work import PlanningStarted, TaskCreated
 from orchestrator.domain.ids import ROOT
 from orchestrator.engine.approvals import ask, question
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.judging import summarise
 from orchestrator.engine.planning import report_on, root_task
+from orchestrator.engine.reviewing import summarise
 from orchestrator.ports.roles import IterationBrief, Roles, SessionResult
 from worktrees.diff import diff_stat
 

@@ -139,7 +139,7 @@ def _first(state: RunState, task: TaskState) -> Action | None:
         return None
     needed = [state.tasks[name] for name in task.spec.depends_on]
     for other in needed:
-        if other.status in {TaskStatus.REJECTED, TaskStatus.CANCELLED, TaskStatus.BLOCKED}:
+        if other.status.is_terminal and other.status not in {TaskStatus.MERGED, TaskStatus.DONE}:
             return End(task.spec.id, TaskStatus.CANCELLED, f"it depends on {other.spec.id}, which was {other.status}")
     if any(other.status not in {TaskStatus.MERGED, TaskStatus.DONE} for other in needed):
         return None
@@ -156,6 +156,8 @@ def _after_verdict(state: RunState, task: TaskState, bounds: Bounds) -> Action |
             return End(task.spec.id, TaskStatus.REJECTED, reasons)
         case VerdictKind.ESCALATE:
             return End(task.spec.id, TaskStatus.BLOCKED, reasons)
+        case VerdictKind.SPLIT:
+            return End(task.spec.id, TaskStatus.SPLIT, reasons)
         case _:
             return _again(state, task, bounds, reasons)
 

@@ -16,9 +16,22 @@ from orchestrator.redact.redactor import Redactor
 IDENTIFIERS = frozenset(
     {
         *("kind", "v", "key", "id", "item", "notification", "round", "task", "parent", "depends_on", "session"),
-        *("continues", "call_id", "run", "unit", "units", "receipts", "subject", "check", "name", "lens", "variant"),
+        *(
+            "continues",
+            "call_id",
+            "run",
+            "unit",
+            "units",
+            "receipt",
+            "receipts",
+            "subject",
+            "check",
+            "name",
+            "lens",
+            "variant",
+        ),
         *("base", "base_tree", "start", "commit", "tree", "blob", "mode", "tried", "old", "new", "object", "ref"),
-        *("sha", "tests", "policy", "prompt", "request", "environment", "signature", "version", "host"),
+        *("sha", "argv", "tests", "policy", "prompt", "request", "environment", "signature", "version", "host"),
         *("branch", "target", "remote", "repository", "forge", "model", "pool", "step", "error", "finish_reason"),
         *("settings", "recipe"),  # a run works with them; that they hold no known value is seen to when it begins
     }
@@ -27,7 +40,7 @@ IDENTIFIERS = frozenset(
 TO_THE_LETTER = frozenset(
     {
         *("command", "checks", "arguments", "path", "paths", "grants", "conflict", "purpose"),
-        *("fixed", "missing_tests", "new_failures", "newly_skipped"),
+        *("fixed", "missing_tests", "new_failures", "newly_skipped", "flaky"),
     }
 )
 """Keys of what is run, opened or compared."""

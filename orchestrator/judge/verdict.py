@@ -25,6 +25,17 @@ class Evidence(Frozen):
     votes: tuple[LensVote, ...] = ()
     revisions: int = 0
 
+    @property
+    def is_green(self) -> bool:
+        """Whether the tests ran and nothing that the harness saw itself speaks against the candidate."""
+        is_blocked = any(finding.is_blocking for finding in self.findings)
+        has_passed = self.difference is not None and self.difference.is_green
+        return self.exit == Exit.FINISHED and not is_blocked and has_passed and not self.failed_checks
+
+    def but(self, **changes: object) -> "Evidence":
+        """The same with more known."""
+        return self.model_copy(update=changes)
+
 
 def decide(evidence: Evidence) -> Verdict:
     """The verdict, with reasons that a worker can act on."""

@@ -78,6 +78,17 @@ class CheckFinished(Done):
     receipt: Receipt
 
 
+class FlakesSeen(Event):
+    """Two runs of one check on one tree disagreed on these tests: they say nothing for certain about any change."""
+
+    kind: Literal["flakes.seen"] = "flakes.seen"
+    v: Literal[1] = 1
+    check: str
+    tree: TreeId
+    flaky: tuple[str, ...]
+    receipts: tuple[str, str]
+
+
 class ContractFrozen(Event):
     """The acceptance criteria, before the first task."""
 

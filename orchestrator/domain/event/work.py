@@ -12,7 +12,7 @@ from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import CommitId, SessionId, TreeId
 from orchestrator.domain.network import NetworkDecision
 from orchestrator.domain.plan import Plan
-from orchestrator.domain.task import Task, TaskStatus
+from orchestrator.domain.task import EndCause, Task, TaskStatus
 from orchestrator.domain.text import Text
 from orchestrator.domain.tier import Tier
 from orchestrator.domain.usage import Usage
@@ -143,12 +143,13 @@ class LensVoted(Event):
 
 
 class TaskEnded(Event):
-    """The task reached a terminal status."""
+    """The task reached a terminal status; old journals do not name the cause."""
 
     kind: Literal["task.ended"] = "task.ended"
     v: Literal[1] = 1
     status: TaskStatus
     reason: str
+    cause: EndCause | None = None
 
 
 class SessionStarted(Event):

@@ -88,6 +88,7 @@ def test_nothing_leaves_a_terminal_status_but_a_planner_that_is_woken_and_what_a
         TaskStatus.DONE: frozenset({TaskStatus.PLANNING}),
         TaskStatus.REJECTED: frozenset({TaskStatus.PLANNED}),
         TaskStatus.BLOCKED: frozenset({TaskStatus.PLANNED}),
+        TaskStatus.SPLIT: frozenset({TaskStatus.PLANNED}),
         TaskStatus.CANCELLED: frozenset({TaskStatus.PLANNED, TaskStatus.WAITING}),
     }
     assert all(FILE_MOVES[status] == frozenset() for status in FileStatus if status.is_terminal)

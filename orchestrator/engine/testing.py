@@ -1,0 +1,74 @@
+"""Testing a candidate: the gate on its tree, the tests of its base on its code, the task's own checks."""
+
+from orchestrator.domain.check import CheckSpec, Difference, Receipt, ReportFormat
+from orchestrator.domain.event.work import CandidateTaken
+from orchestrator.domain.state import TaskState
+from orchestrator.engine.changes import Changes, restored
+from orchestrator.engine.context import RunContext
+from orchestrator.judge.protected import granter, held_back
+from orchestrator.judge.signature import failure_excerpt
+from orchestrator.judge.verdict import Evidence
+from orchestrator.ports.gate import GateResult
+
+_UNDER_THE_BASE_TESTS = Difference(
+    problems=("that is how the tests of the base judge the change, without its own changes to tests",)
+)
+
+
+async def tested(
+    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: Changes, evidence: Evidence
+) -> Evidence:
+    """The evidence with what the tests say of a candidate; the first check that is red ends it."""
+    purpose = f"{state.spec.id} attempt {candidate.number}"
+    gate = await context.gate.judge(candidate.commit, candidate.tree, purpose)
+    receipts = [context.state.receipts[key] for key in gate.receipts]
+    difference = gate.difference
+    if difference.is_green and (held := await _held(context, state, candidate, changes, purpose)):
+        receipts += [context.state.receipts[key] for key in held.receipts]
+        difference += _beside(difference, held.difference)
+    failed: list[str] = []
+    if difference.is_green:
+        own = [await context.gate.run_extra(spec, candidate.commit, candidate.tree, purpose) for spec in _own(state)]
+        failed = [f"`{receipt.command}` exits {receipt.exit_code}" for receipt in own if receipt.exit_code != 0]
+        receipts += own
+    return evidence.but(
+        difference=difference,
+        failed_checks=tuple(failed),
+        receipts=tuple(receipt.key for receipt in receipts),
+        excerpt=await _excerpt(context, difference, receipts, bool(failed)),
+    )
+
+
+async def _held(
+    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: Changes, purpose: str
+) -> GateResult | None:
+    """The gate's word on the candidate's code under the tests of its base; None if it left those alone."""
+    paths = held_back(changes.files, granter(state.spec.grants))
+    git, base = context.repository.git, state.attempts[-1].base
+    held = await restored(git, candidate.commit, base, paths, context.when)
+    if held is None:
+        return None
+    return await context.gate.judge(held.commit, held.tree, f"{purpose}, tests as on its base")
+
+
+def _beside(difference: Difference, held: Difference) -> Difference:
+    """What the tests of the base, without the change's own to tests, say against a change that is green with them."""
+    if not held.is_green:
+        return held + _UNDER_THE_BASE_TESTS
+    if lent := sorted(set(difference.fixed) - set(held.fixed)):
+        return Difference(problems=(f"pass only together with the change's own tests: {', '.join(lent[:12])}",))
+    return Difference()
+
+
+def _own(state: TaskState) -> list[CheckSpec]:
+    return [
+        CheckSpec(id=f"task-{number}", run=command, report=ReportFormat.EXIT_CODE, timeout_s=600)
+        for number, command in enumerate(state.spec.checks, start=1)
+    ]
+
+
+async def _excerpt(context: RunContext, difference: Difference, receipts: list[Receipt], failed: bool) -> str:
+    if (difference.is_green and not failed) or not receipts:
+        return ""
+    output = await context.journal.read(receipts[-1].output)
+    return failure_excerpt(output, (*difference.new_failures, *difference.missing_tests))
