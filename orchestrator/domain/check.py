@@ -126,7 +126,8 @@ class Receipt(Frozen):
 class Difference(Frozen):
     """What a candidate's outcomes lost against the baseline. Green is when nothing was lost and something ran.
 
-    `flaky` are tests that were seen both ways on this very tree, of which the last run was not red.
+    `flaky` are tests that were seen both ways on this very tree. `unsettled` are those of them that are all that is
+    red, while no run was green as a whole: nobody can be blamed for them, and nothing can land.
     """
 
     new_failures: tuple[str, ...] = ()
@@ -135,11 +136,26 @@ class Difference(Frozen):
     fixed: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     flaky: tuple[str, ...] = ()
+    unsettled: tuple[str, ...] = ()
 
     @property
     def is_green(self) -> bool:
         """Whether the candidate may land as far as the tests go."""
-        return not (self.new_failures or self.missing_tests or self.newly_skipped or self.problems)
+        return not (self.unsettled or self.new_failures or self._is_red_otherwise)
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether nothing is known to be wrong, and nothing to be right."""
+        return bool(self.unsettled) and not (self.new_failures or self._is_red_otherwise)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether tests that fail are all that is red, so that another run may see it otherwise."""
+        return bool(self.unsettled or self.new_failures) and not self._is_red_otherwise
+
+    @property
+    def _is_red_otherwise(self) -> bool:
+        return bool(self.missing_tests or self.newly_skipped or self.problems)
 
     def __add__(self, other: "Difference") -> "Difference":
         return Difference(
@@ -148,5 +164,6 @@ class Difference(Frozen):
             newly_skipped=self.newly_skipped + other.newly_skipped,
             fixed=self.fixed + other.fixed,
             problems=self.problems + other.problems,
-            flaky=self.flaky + other.flaky,
+            flaky=tuple(dict.fromkeys(self.flaky + other.flaky)),
+            unsettled=tuple(dict.fromkeys(self.unsettled + other.unsettled)),
         )

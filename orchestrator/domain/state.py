@@ -231,6 +231,10 @@ class RunState:
             return self.earlier_s
         return self.earlier_s + (self.last_at - self.epoch_at).total_seconds()
 
+    def flaky_tests(self) -> list[tuple[str, int]]:
+        """The tests that were seen both ways on one tree, with the number of such trees, most first."""
+        return sorted(self.flaky.items(), key=lambda item: (-item[1], item[0]))
+
     @property
     def test_runs(self) -> int:
         """How often the harness ran a check."""

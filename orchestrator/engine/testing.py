@@ -5,6 +5,7 @@ from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.state import TaskState
 from orchestrator.engine.changes import Changes, restored
 from orchestrator.engine.context import RunContext
+from orchestrator.judge.flakes import flaky_findings
 from orchestrator.judge.protected import granter, held_back
 from orchestrator.judge.signature import failure_excerpt
 from orchestrator.judge.verdict import Evidence
@@ -20,7 +21,7 @@ async def tested(
 ) -> Evidence:
     """The evidence with what the tests say of a candidate; the first check that is red ends it."""
     purpose = f"{state.spec.id} attempt {candidate.number}"
-    gate = await context.gate.judge(candidate.commit, candidate.tree, purpose)
+    gate = await context.gate.judge(candidate.commit, candidate.tree, purpose, reruns=context.config.gate.reruns)
     receipts = [context.state.receipts[key] for key in gate.receipts]
     difference = gate.difference
     if difference.is_green and (held := await _held(context, state, candidate, changes, purpose)):
@@ -32,6 +33,7 @@ async def tested(
         failed = [f"`{receipt.command}` exits {receipt.exit_code}" for receipt in own if receipt.exit_code != 0]
         receipts += own
     return evidence.but(
+        findings=(*evidence.findings, *flaky_findings(difference)),
         difference=difference,
         failed_checks=tuple(failed),
         receipts=tuple(receipt.key for receipt in receipts),
@@ -48,16 +50,19 @@ async def _held(
     held = await restored(git, candidate.commit, base, paths, context.when)
     if held is None:
         return None
-    return await context.gate.judge(held.commit, held.tree, f"{purpose}, tests as on its base")
+    purpose, reruns = f"{purpose}, tests as on its base", context.config.gate.reruns
+    return await context.gate.judge(held.commit, held.tree, purpose, reruns=reruns)
 
 
 def _beside(difference: Difference, held: Difference) -> Difference:
     """What the tests of the base, without the change's own to tests, say against a change that is green with them."""
+    if held.is_unsettled:
+        return held
     if not held.is_green:
         return held + _UNDER_THE_BASE_TESTS
     if lent := sorted(set(difference.fixed) - set(held.fixed)):
         return Difference(problems=(f"pass only together with the change's own tests: {', '.join(lent[:12])}",))
-    return Difference()
+    return Difference(flaky=held.flaky)
 
 
 def _own(state: TaskState) -> list[CheckSpec]:
@@ -71,4 +76,4 @@ async def _excerpt(context: RunContext, difference: Difference, receipts: list[R
     if (difference.is_green and not failed) or not receipts:
         return ""
     output = await context.journal.read(receipts[-1].output)
-    return failure_excerpt(output, (*difference.new_failures, *difference.missing_tests))
+    return failure_excerpt(output, (*difference.new_failures, *difference.unsettled, *difference.missing_tests))

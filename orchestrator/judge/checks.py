@@ -12,6 +12,7 @@ from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.text import Text
 from orchestrator.hands.reading import read_ends
 from orchestrator.hands.run import run_command
+from orchestrator.judge.flakes import newly_flaky
 from orchestrator.judge.reports import ParsedReport, parse_report
 from orchestrator.ports.effect import effect
 from orchestrator.ports.hands import Command, CommandResult, Ending, Hands
@@ -44,12 +45,14 @@ class CheckRunner:
         key = self._ledger.next_key(f"check/{check_name(spec)}/{tree}")
         async with effect(self._ledger, CheckStarted(key=key, check=spec.id, tree=tree, purpose=purpose)) as check:
             workspace = await self._hands.open(commit, purpose)
+            command = self._command(spec)
             try:
-                result = await run_command(workspace, self._command(spec))
+                result = await run_command(workspace, command)
             finally:
                 await workspace.close()
-            receipt = await self._receipt(key, spec, tree, result)
+            receipt = await self._receipt(key, spec, tree, command, result)
             check.done = CheckFinished(key=key, receipt=receipt)
+            check.along = await newly_flaky(self._ledger, receipt)
         return receipt
 
     def _command(self, spec: CheckSpec) -> Command:
@@ -60,7 +63,9 @@ class CheckRunner:
             line=line, timeout_s=spec.timeout_s, output_bytes=self._output_bytes, files={_REPORT: "report.xml"}
         )
 
-    async def _receipt(self, key: str, spec: CheckSpec, tree: TreeId, result: CommandResult) -> Receipt:
+    async def _receipt(
+        self, key: str, spec: CheckSpec, tree: TreeId, command: Command, result: CommandResult
+    ) -> Receipt:
         report = await to_thread.run_sync(_report, spec, result)
         outcomes = report.outcomes
         counts = TestCounts.of(outcomes.values()) if outcomes is not None else TestCounts()
@@ -68,6 +73,7 @@ class CheckRunner:
             key=key,
             check=check_name(spec),
             command=spec.run,
+            argv=hashlib.sha256(command.line.encode("utf-8", "surrogateescape")).hexdigest(),
             tree=tree,
             environment=self.environment,
             status=ReceiptStatus(_STATUS[result.ending]),
@@ -75,7 +81,7 @@ class CheckRunner:
             seconds=round(result.seconds, 3),
             counts=counts,
             tests=None if outcomes is None else await self._ledger.keep_bytes(_dump(outcomes)),
-            problem=report.problem if result.ending != Ending.LIMIT else result.detail,
+            problem=result.detail if result.ending in _TOLD else report.problem,
             output=await self._keep_output(result),
         )
 
@@ -92,6 +98,8 @@ _STATUS = {
     Ending.LIMIT: "killed",
     Ending.NOT_STARTED: "not-started",
 }
+_TOLD = frozenset({Ending.LIMIT, Ending.NOT_STARTED})
+"""Endings of which the sandbox itself says why."""
 
 
 def check_name(spec: CheckSpec) -> str:

@@ -83,6 +83,11 @@ def _(event: run.BaselineRecorded) -> str:
 
 
 @say.register
+def _(event: run.FlakesSeen) -> str:
+    return f"flaky: {', '.join(event.flaky[:5])}{', …' * (len(event.flaky) > 5)} passed and failed on {event.tree[:12]}"
+
+
+@say.register
 def _(event: run.ContractFrozen) -> str:
     return f"contract frozen: {len(event.contract.criteria)} criteria"
 

@@ -118,6 +118,8 @@ def receipt_lines(receipt: Receipt, read_blob: ReadBlob) -> Iterator[str]:
     yield f"receipt {receipt.key}"
     yield f"  $ {receipt.command}"
     yield f"  {receipt.status}, exit {receipt.exit_code}, {receipt.seconds:.1f} s, tree {receipt.tree[:12]}"
+    if receipt.argv:
+        yield f"  the whole line has sha256 {receipt.argv[:12]}, its environment {receipt.environment[:12]}"
     if receipt.tests is not None:
         yield (f"  {counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped")
     output = strip_controls(cap(_whole(receipt.output, read_blob), _OUTPUT_CHARS).text)
@@ -153,6 +155,7 @@ def file_text(state: RunState, file: FileRecord, read_blob: ReadBlob) -> Iterato
     if ejection is None:
         return
     yield from (f"  fails: {test}" for test in ejection.difference.new_failures)
+    yield from (f"  passes and fails on one tree: {test}" for test in ejection.difference.unsettled)
     yield from (f"  missing: {test}" for test in ejection.difference.missing_tests)
     for key in ejection.receipts:
         yield ""
