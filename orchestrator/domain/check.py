@@ -45,6 +45,12 @@ Outcomes = Mapping[str, TestOutcome]
 """Test id → outcome."""
 
 
+CANARY = "canary"
+"""The id of the check that runs the harness's own tests in place of a project's: see `orchestrator.judge.canary`."""
+NEW_TESTS = "new-tests"
+"""The id of the gate's check where it runs on a base with the tests that a change adds."""
+
+
 class CheckSpec(Frozen):
     """A command with its time limit; `{report}` in it stands for the path of the report it writes."""
 
@@ -121,6 +127,11 @@ class Receipt(Frozen):
     tests: str | None = None
     problem: str = ""
     output: Text = Field(default_factory=Text)
+
+    @property
+    def kind(self) -> str:
+        """The id of its check, without the hash of what defines that."""
+        return self.check.rpartition(".")[0]
 
 
 class Difference(Frozen):

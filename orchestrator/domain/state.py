@@ -12,7 +12,7 @@ from orchestrator.domain.approval import Answered, Approval
 from orchestrator.domain.attempt import Attempt, Exit
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.chat import Role
-from orchestrator.domain.check import Receipt
+from orchestrator.domain.check import CANARY, Receipt
 from orchestrator.domain.command import Retry
 from orchestrator.domain.contract import Contract, IterationVerdict
 from orchestrator.domain.event.base import Intent
@@ -237,8 +237,8 @@ class RunState:
 
     @property
     def test_runs(self) -> int:
-        """How often the harness ran a check."""
-        return len(self.receipts)
+        """How often the harness ran a check; runs of its own tests in place of the project's are none."""
+        return sum(receipt.kind != CANARY for receipt in self.receipts.values())
 
     def lineage(self, task: TaskId | None) -> Iterator[TaskId]:
         """A task and the tasks above it, up to the root; nothing for None or a task that does not exist."""
