@@ -21,5 +21,5 @@ def examine(files: Sequence[ChangedFile], lines: Iterable[AddedLine], grants: Se
     return (
         *protected_findings(files, is_granted),
         *forgery_findings(files, is_granted),
-        *flagged(lines),
+        *flagged(lines, (file.path for file in files if not file.is_gone)),
     )
