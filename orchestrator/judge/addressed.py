@@ -20,7 +20,7 @@ _ADDRESSES = tuple(
         r"\bapprove\s+this\s+(?:change|diff|pr|patch|commit|pull request)\b",
         r"""["']?(?:decision|verdict)["']?\s*[:=]\s*["'](?:approve|approved|merge|pass)["']""",
         r"\bsubmit_verdict\b",
-        r"</?(?:diff|diffstat|evidence|report|reason|claims|notes|task|system)-[0-9a-z]{2,}>",
+        r"</?(?:diff|diffstat|code|codebase|evidence|report|reason|claims|notes|task|system)-[0-9a-z]{2,}>",
         r"<\|(?:im_start|im_end|endoftext|system|user|assistant)\|>|\[/?INST\]|<</?SYS>>",
     )
 )
@@ -47,8 +47,8 @@ RULES = frozenset({"addressed", "hidden-text"})
 
 
 def flagged(lines: Iterable[AddedLine], names: Iterable[str] = ()) -> tuple[Finding, ...]:
-    """What a person and a reviewer should know of the added lines and of the names of changed files: where, and of which
-    kind; none of it blocks.
+    """What a person and a reviewer should know of the added lines and of the names of changed files: where, and of
+    which kind; none of it blocks.
 
     A change is judged by what it does. So the same change with and without such text has the same verdict.
     """

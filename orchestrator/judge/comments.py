@@ -1,4 +1,4 @@
-"""Where comments stand in languages other than Python, found without parsing them, or not at all where that is unsure."""
+"""Where comments stand in languages other than Python, found without parsing; nowhere where that is unsure."""
 
 import re
 from dataclasses import dataclass
@@ -60,7 +60,6 @@ _BY_SUFFIX = {
     **dict.fromkeys((".sh", ".bash"), _SHELL),
     **dict.fromkeys((".yml", ".yaml"), _YAML),
     ".go": _GO,
-    ".css": Syntax(block=("/*", "*/"), unsure=_SLASH),
     ".toml": Syntax("#", raw="'", ambiguous=_LONG_QUOTES),
 }
 """Languages whose strings may hold code with strings of its own, or quotes that begin none, are not among them."""
