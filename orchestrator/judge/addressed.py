@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from orchestrator.judge.rules import Finding
@@ -71,9 +72,18 @@ def _flags(lines: Iterable[AddedLine]) -> Iterator[Finding]:
 
 def _flagged_names(names: Iterable[str]) -> Iterator[Finding]:
     for name in names:
-        if _speaks(_WORDS_OF_NAMES.sub(" ", name)) or _speaks(name):
+        if _name_speaks(name):
             said = f"the name of {made_visible(name)} speaks to whoever reviews it; it instructs nobody"
             yield Finding(rule="addressed", text=said, is_blocking=False)
+
+
+def _name_speaks(name: str) -> bool:
+    return _speaks(_WORDS_OF_NAMES.sub(" ", name)) or _speaks(name)
+
+
+def name_without_address(name: str) -> str:
+    """A path, or a mark in its place if it speaks to reviewers."""
+    return f"{_LEFT_OUT}{PurePosixPath(name).suffix}" if _name_speaks(name) else name
 
 
 def _speaks(text: str) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from orchestrator.domain.review import Shown, Span
-from orchestrator.judge.addressed import made_visible, without_addresses, without_hidden
+from orchestrator.judge.addressed import made_visible, name_without_address, without_addresses, without_hidden
 from orchestrator.judge.stripping import stripped
 from worktrees.diff import Diff, FileDiff
 from worktrees.hunks import Hunk, Line
@@ -27,7 +27,7 @@ def diff_view(text: str, changed: Diff) -> Shown:
     places = {
         path: tuple(span for hunk in file.hunks for span in _spans(hunk))
         for file in changed.files
-        for path in _names(file)
+        for path in map(printable, _paths(file))
     }
     return Shown(text=text, places=places)
 
@@ -47,7 +47,7 @@ def code_view(changed: Diff, contents: Mapping[str, Sides]) -> Shown:
         about, rows = _code_of(file, contents.get(file.path, (None, None)))
         parts += [f"{_title(file)}{f' ({about})' if about else ''}", *map(_numbered, rows), ""]
         spans = _runs(number for _, number, _ in rows)
-        places |= dict.fromkeys(_names(file), spans)
+        places |= dict.fromkeys((_bare_name(path) for path in _paths(file)), spans)
     is_empty = not any(places.values()) and not any(map(_is_more_than_text, changed.files))
     return Shown(text="\n".join((*parts, *([_NOTHING] if is_empty else []))), places=places)
 
@@ -77,8 +77,12 @@ def codebase_view(files: Mapping[str, bytes | None], gone: Sequence[str], names:
     return Shown(text="\n".join(parts), places=places)
 
 
-def _names(file: FileDiff) -> Iterator[str]:
-    yield from (printable(path) for path in (file.path, file.old_path) if path is not None)
+def _paths(file: FileDiff) -> Iterator[str]:
+    yield from (path for path in (file.path, file.old_path) if path is not None)
+
+
+def _bare_name(path: str) -> str:
+    return printable(name_without_address(without_hidden(path)))
 
 
 def _spans(hunk: Hunk) -> Iterator[Span]:
@@ -88,9 +92,9 @@ def _spans(hunk: Hunk) -> Iterator[Span]:
 
 
 def _title(file: FileDiff) -> str:
-    came = f" from {printable(file.old_path)}" if file.old_path else ""
+    came = f" from {_bare_name(file.old_path)}" if file.old_path else ""
     mode = f", mode {file.old_mode} -> {file.new_mode}" if file.old_mode and file.new_mode != file.old_mode else ""
-    return without_addresses(without_hidden(f"{printable(file.path)}: {file.status}{came}{mode}"))
+    return f"{_bare_name(file.path)}: {file.status}{came}{mode}"
 
 
 def _is_more_than_text(file: FileDiff) -> bool:
