@@ -1,55 +1,41 @@
-"""The judge's model lens: votes on a diff, and on whether an iteration reached the goal."""
+"""The judge's model lenses: votes on a change, and on whether an iteration reached the goal."""
 
 from collections.abc import Callable, Mapping
-from typing import Literal, TypeVar
+from typing import TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from orchestrator.agent.spec import SessionSpec, tool_box
 from orchestrator.agent.tools.submit import submit_tool
-from orchestrator.domain.base import Frozen
+from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.contract import Contract, IterationVerdict
 from orchestrator.domain.ids import ROOT, SessionId, TaskId
+from orchestrator.domain.review import review_session
 from orchestrator.domain.verdict import LensVote
 from orchestrator.ports.roles import IterationBrief, ReviewBrief, SessionResult
 from prompts import fence
-from roles.base import Surroundings, bullets, check_lines, contract_lines, result_text
+from roles.base import Surroundings, check_lines, contract_lines, result_text
+from roles.review import PROMPT_OF, Review, review_problems, told, vote
 
-LENS = "diff"
 V = TypeVar("V", bound=BaseModel)
 
 
-class Review(Frozen):
-    """A reviewer's answer."""
-
-    decision: Literal["approve", "revise", "restart", "reject"] = Field(description="Your decision.")
-    reasons: tuple[str, ...] = Field((), description="Why, each with file and line; empty only for approve.")
-
-
 class ModelJudge:
-    """A `ports.Judge` that asks the model configured under [roles.judge]."""
+    """A `ports.Judge` that asks the models configured under [roles.judge]."""
 
     def __init__(self, around: Surroundings) -> None:
         self._around = around
 
     async def review(self, brief: ReviewBrief) -> LensVote:
         """A vote; `unreadable` when no answer could be understood."""
-        values = {
-            "task": brief.task.id,
-            "title": brief.task.title,
-            "outcome": brief.task.outcome,
-            "acceptance": bullets(brief.task.acceptance, "- the outcome holds"),
-            "non_goals": "; ".join(brief.task.non_goals) or "everything the outcome does not need",
-            "checks": check_lines(brief.checks),
-            "notes": fence("notes", bullets(brief.notes)),
-            "diff": fence("diff", brief.diff),
-        }
-        session = SessionId(f"review:{brief.task.id}@{brief.number}")
-        answer = await self._ask(session, brief.task.id, "judge", values, Review, _reviewed)
-        model = self._around.config.roles.judge.model
-        if isinstance(answer, SessionResult):
-            return LensVote(lens=LENS, model=model, decision="unreadable", reasons=(_unreadable(answer),))
-        return LensVote(lens=LENS, model=model, decision=answer.decision, reasons=answer.reasons)
+        settings = self._around.config.roles.judge.lens(brief.lens)
+        session = review_session(brief.task.id, brief.number, brief.lens)
+
+        def problems(review: Review) -> tuple[str, ...]:
+            return review_problems(brief, review)
+
+        answer = await self._ask(session, brief.task.id, PROMPT_OF[brief.view], told(brief), Review, problems, settings)
+        return vote(brief, settings.model, answer)
 
     async def judge_iteration(self, brief: IterationBrief) -> IterationVerdict | SessionResult:
         """Whether the contract is met."""
@@ -76,6 +62,7 @@ class ModelJudge:
         values: Mapping[str, str],
         value: type[V],
         problems: Callable[[V], tuple[str, ...]],
+        settings: ModelSettings | None = None,
     ) -> V | SessionResult:
         async def check(answer: V) -> tuple[str, ...]:
             return problems(answer)
@@ -85,19 +72,13 @@ class ModelJudge:
             id=session,
             role="judge",
             task=task,
-            settings=self._around.config.roles.judge,
+            settings=settings or self._around.config.roles.judge,
             prompt=prompt.sha,
             system=prompt.render(),
             brief=self._around.prompts.load(f"{prompt_name}-brief").render(**values),
             tools=tool_box(submit_tool("submit_verdict", "Give your verdict and end.", value, check)),
         )
         return await self._around.hold(spec, value)
-
-
-def _reviewed(review: Review) -> tuple[str, ...]:
-    if review.decision != "approve" and not review.reasons:
-        return (f"{review.decision} needs at least one reason that the author can act on",)
-    return ()
 
 
 def _iteration_problems(contract: Contract, verdict: IterationVerdict) -> tuple[str, ...]:
@@ -114,7 +95,3 @@ def _iteration_problems(contract: Contract, verdict: IterationVerdict) -> tuple[
     if verdict.decision != "done" and not verdict.reasons:
         problems.append(f"{verdict.decision} needs reasons that a planner can act on")
     return tuple(problems)
-
-
-def _unreadable(result: SessionResult) -> str:
-    return f"no verdict could be read: {result.exit} {result.detail}".strip()

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from orchestrator.config.model import ModelSettings, RoleSettings
+from orchestrator.config.roles import ModelSettings, RoleSettings
 from orchestrator.ports.models import ModelClient
 from roles.base import Surroundings
 from roles.judge import ModelJudge
@@ -14,6 +14,7 @@ PROMPTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"planner": ("planner",), "worker": ("worker",), "judge": ("judge", "iteration")}
 )
 """Role → the first words of the names of its prompts."""
+_WHERE = frozenset({"model", "api_base", "api_key_env", "fallbacks"})
 
 
 def speaks_for(role: str, prompt: str) -> bool:
@@ -44,12 +45,17 @@ async def model_problems(roles: RoleSettings, client: ModelClient, wanted: Colle
 
 
 def configured(roles: RoleSettings) -> Iterator[tuple[str, ModelSettings]]:
-    """Every role, every variant of the worker and their fallbacks, by the name under which they are configured."""
+    """Every role, every variant of the worker, every lens that names a model or place of its own, and their fallbacks,
+    by the name under which they are configured.
+    """
     yield from _chain("planner", roles.planner)
     yield from _chain("worker", roles.worker)
     yield from _chain("judge", roles.judge)
     for name, settings in sorted(roles.worker.variants.items()):
         yield from _chain(f"worker.variants.{name}", settings)
+    for name, lens in roles.judge.reviewers.items():
+        if lens.own().keys() & _WHERE:
+            yield from _chain(f"judge.lenses.{name}", roles.judge.lens(name))
 
 
 def _chain(name: str, settings: ModelSettings) -> Iterator[tuple[str, ModelSettings]]:

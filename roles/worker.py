@@ -10,7 +10,7 @@ from orchestrator.agent.tools.recall import recall_tool
 from orchestrator.agent.tools.shell import shell_tool
 from orchestrator.agent.tools.submit import submit_tool
 from orchestrator.agent.tools.tier import tier_tool
-from orchestrator.config.model import ModelSettings
+from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.attempt import Attempt
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import SessionId, TaskId

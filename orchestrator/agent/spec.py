@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from orchestrator.agent.tools.base import AnyTool
-from orchestrator.config.model import ModelSettings
+from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.chat import Message, Request, Role
 from orchestrator.domain.ids import SessionId, TaskId, ref_name
 from orchestrator.domain.tier import Tier

@@ -95,4 +95,7 @@ def _on_model(config: Config, role: Role, model: str, flags: Any) -> Config:  # 
     settings.update(changed)
     for variant in settings.get("variants", {}).values():
         variant.update(changed)
+    for lens in settings.get("lenses", {}).values():
+        for key in (*changed, "fallbacks"):
+            lens.pop(key, None)
     return with_absolute_scripts(Config.model_validate(values))

@@ -11,7 +11,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.app.options import Options, Surroundings, grant, look_around, provider_rules
-from orchestrator.config.model import ModelSettings
+from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.unsafe import UNSAFE
 from orchestrator.errors import OrchestrateError
 from orchestrator.hands.local import local_hands

@@ -84,9 +84,8 @@ def own_instead(settings: Mapping[str, Any]) -> dict[str, Any]:
     roles = {}
     for name, theirs in settings["roles"].items():
         place = {key: own["roles"][name][key] for key in ("api_base", "api_key_env", "fallbacks")}
-        roles[name] = place | {"variants": dict.fromkeys(theirs.get("variants", {}), place)}
-        if not theirs.get("variants"):
-            del roles[name]["variants"]
+        within = {key: dict.fromkeys(theirs[key], place) for key in ("variants", "lenses") if theirs.get(key)}
+        roles[name] = place | within
     own_tables = {key: own[key] for key in ("hooks", "notify", "hands")}
     others = {key: value for key, value in settings.items() if key not in own_tables}
     return merged(others, {"pr": {"push": own["pr"]["push"]}, "roles": roles}) | own_tables

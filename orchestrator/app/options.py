@@ -107,15 +107,16 @@ def with_absolute_scripts(config: Config) -> Config:
         return _SCRIPTED + str(Path(model.removeprefix(_SCRIPTED)).expanduser().absolute())
 
     def fixed(settings: dict[str, Any]) -> None:
-        settings["model"] = absolute(settings["model"])
+        if "model" in settings:
+            settings["model"] = absolute(settings["model"])
         for fallback in settings.get("fallbacks", ()):
             fixed(fallback)
 
     values = config.model_dump(mode="json", by_alias=True)
     for role in values["roles"].values():
         fixed(role)
-        for variant in role.get("variants", {}).values():
-            fixed(variant)
+        for own in (*role.get("variants", {}).values(), *role.get("lenses", {}).values()):
+            fixed(own)
     values["budget"]["models"] = {absolute(model): limit for model, limit in values["budget"]["models"].items()}
     return Config.model_validate(values)
 
@@ -170,5 +171,7 @@ def provider_rules(config: Config) -> ProviderRules:
         breaker_pause_s=retry.breaker_pause_s,
         patience_s=retry.retry_after_cap_s,
     )
-    judges = (rules.key(model.model, model.api_base or None) for model in config.roles.judge.chain())
+    judge = config.roles.judge
+    asked = (judge, *(judge.lens(name) for name in judge.reviewers))
+    judges = (rules.key(model.model, model.api_base or None) for settings in asked for model in settings.chain())
     return rules.model_copy(update={"judge_keys": frozenset(judges)})

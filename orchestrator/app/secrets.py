@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from orchestrator.config.model import Config, ModelSettings
+from orchestrator.config.model import Config
+from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import RunStarted
 from orchestrator.errors import UsageProblem
@@ -47,6 +48,10 @@ def require_clean(what: str, values: Mapping[str, Any] | None, redactor: Redacto
 
 def _key_variables(config: Config) -> Iterator[str]:
     roles = config.roles
-    usual: tuple[ModelSettings, ...] = (roles.planner, roles.worker, roles.judge, *roles.worker.variants.values())
+    lenses = (roles.judge.lens(name) for name in roles.judge.lenses)
+    usual: tuple[ModelSettings, ...] = (
+        *(roles.planner, roles.worker, roles.judge),
+        *(*roles.worker.variants.values(), *lenses),
+    )
     for settings in usual:
         yield from (one.api_key_env for one in settings.chain() if one.api_key_env)

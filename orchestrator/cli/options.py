@@ -12,6 +12,8 @@ from orchestrator.config.values import nest, parse_value
 _PART = re.compile(r'"([^"]*)"|([^."]+)')
 F = TypeVar("F", bound=Callable[..., Any])
 
+_TABLES = {"planner": "", "worker": "variants", "judge": "lenses"}
+"""Role → the table of those within it that may have models of their own."""
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s?)?\Z")
 
 
@@ -83,14 +85,13 @@ def without_sandbox(into: dict[str, Any], wish: bool) -> None:
 
 
 def models_of(pairs: tuple[str, ...], into: dict[str, Any]) -> None:
-    """`--model ROLE=MODEL` pairs; `worker.strong=MODEL` names a variant of the worker."""
+    """`--model ROLE=MODEL` pairs; `worker.strong=MODEL` names a variant of the worker, `judge.code=MODEL` a lens."""
     for pair in pairs:
         role, equals, model = pair.partition("=")
-        name, _, variant = role.partition(".")
-        if not equals or name not in {"planner", "worker", "judge"} or (variant and name != "worker"):
+        name, _, within = role.partition(".")
+        if not equals or name not in _TABLES or (within and not _TABLES[name]):
             raise click.BadParameter(
-                f"{pair!r}: write planner=MODEL, worker=MODEL, judge=MODEL or worker.VARIANT=MODEL",
+                f"{pair!r}: write planner=MODEL, worker=MODEL, judge=MODEL, worker.VARIANT=MODEL or judge.LENS=MODEL",
                 param_hint="--model",
             )
-        path = ["roles", "worker", "variants", variant] if variant else ["roles", name]
-        nest(into, [*path, "model"], model)
+        nest(into, ["roles", name, *([_TABLES[name], within] if within else []), "model"], model)

@@ -34,6 +34,7 @@ _PROJECT_MAY_NOT = (
     ("roles", "*", "api_key_env"),
     ("roles", "*", "fallbacks"),
     ("roles", "worker", "variants"),
+    ("roles", "judge", "lenses"),
 )
 _TIER = ("roles", "*", "tier")
 _SHARE = ("env", "share")

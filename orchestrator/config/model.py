@@ -2,10 +2,12 @@
 
 import re
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator
 
+from orchestrator.config.numbers import NotNegative, Positive, Seconds
+from orchestrator.config.roles import RoleSettings
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.budget import RunLimits
 from orchestrator.domain.check import CheckSpec, ReportFormat
@@ -14,9 +16,6 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.price import Price
 from orchestrator.domain.tier import Tier
 
-Positive = Annotated[int, Field(ge=1)]
-NotNegative = Annotated[int, Field(ge=0)]
-Seconds = Annotated[float, Field(gt=0)]
 NOTIFY_ON = ("run.ended", "run.paused", "approval.requested")
 _HOST_PORT = re.compile(r"([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
 
@@ -77,81 +76,6 @@ class GateSettings(Frozen):
         if not self.command.strip():
             return ()
         return (CheckSpec(id="gate", run=self.command, report=self.report, timeout_s=self.timeout_s),)
-
-
-class Fallback(Frozen):
-    """A model to ask while the usual one cannot be; a name alone stands for a model at its provider's usual place."""
-
-    model: Annotated[str, Field(min_length=1)]
-    api_base: str = ""
-    api_key_env: str = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _is_name(cls, data: object) -> object:
-        return {"model": data} if isinstance(data, str) else data
-
-
-class ModelSettings(Frozen):
-    """Which model a role speaks with, and how. Empty strings, zeros and a negative temperature mean "not set"."""
-
-    model: str
-    api_base: str
-    api_key_env: str
-    temperature: float
-    max_output_tokens: NotNegative
-    timeout_s: Seconds
-    max_turns: Positive
-    context_tokens: Annotated[int, Field(ge=4_000)]
-    stall_timeout_s: Annotated[float, Field(ge=0)] = 0.0
-    fallbacks: tuple[Fallback, ...] = ()
-    description: str = ""
-
-    def chain(self) -> "tuple[ModelSettings, ...]":
-        """The settings themselves, then those with each fallback in place of the model."""
-        others = (fallback.model_dump() for fallback in self.fallbacks)
-        return (self, *(self.model_copy(update={**other, "fallbacks": ()}) for other in others))
-
-
-class PlannerSettings(ModelSettings):
-    """`[roles.planner]`. With commands at all it can only read."""
-
-    tier: Tier = Tier.FILES
-
-
-class WorkerSettings(ModelSettings):
-    """`[roles.worker]`: the usual worker and the variants a planner may ask for."""
-
-    variants: dict[str, ModelSettings] = Field(default_factory=dict)
-    tier: Tier = Tier.COMMANDS
-
-    @model_validator(mode="before")
-    @classmethod
-    def _variants_inherit(cls, data: dict[str, Any]) -> dict[str, Any]:
-        base = {key: value for key, value in data.items() if key not in {"variants", "description", "tier"}}
-        variants = data.get("variants", {})
-        if not isinstance(variants, dict):
-            return data
-        merged = {name: base | own if isinstance(own, dict) else own for name, own in variants.items()}
-        return data | {"variants": merged}
-
-    def variant(self, name: str | None) -> ModelSettings:
-        """The settings for a variant, or the usual worker's."""
-        return self.variants[name] if name else self
-
-
-class RoleSettings(Frozen):
-    """`[roles]`"""
-
-    planner: PlannerSettings
-    worker: WorkerSettings
-    judge: ModelSettings
-
-    @model_validator(mode="after")
-    def _is_no_blanket(self) -> "RoleSettings":
-        if Tier.EVERYTHING in (self.planner.tier, self.worker.tier):
-            raise ValueError("tier 3 is granted to single tasks only: hands.tiers, or `orchestrate approve`")
-        return self
 
 
 class BudgetSettings(RunLimits):

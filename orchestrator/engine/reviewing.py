@@ -1,42 +1,46 @@
-"""Asking reviewers: each lens gets its view of the candidate, and votes."""
+"""Asking reviewers: each lens gets its view of the candidate, and votes; the first that does not approve ends it."""
 
+from orchestrator.config.roles import LensSettings
 from orchestrator.domain.check import Receipt
 from orchestrator.domain.event.work import CandidateTaken
+from orchestrator.domain.review import View
 from orchestrator.domain.state import TaskState
 from orchestrator.domain.verdict import LensVote
 from orchestrator.engine.context import RunContext
-from orchestrator.judge.addressed import made_visible
+from orchestrator.engine.viewing import view_of
+from orchestrator.judge.addressed import RULES
 from orchestrator.judge.verdict import Evidence
 from orchestrator.ports.roles import CheckSummary, ReviewBrief, Roles
-from worktrees.diff import diff_text
-
-_DIFF_CHARS = 200_000
-_CUT_CHARS = 20_000
 
 
 async def reviewed(
     context: RunContext, roles: Roles, state: TaskState, candidate: CandidateTaken, evidence: Evidence
 ) -> tuple[LensVote, ...]:
-    """The votes of the lenses on a candidate that no receipt speaks against."""
-    return (await _vote(context, roles, state, candidate, evidence),)
+    """The votes of the lenses on a candidate that no receipt speaks against, in the order in which they were asked."""
+    votes: list[LensVote] = []
+    for name, lens in context.config.roles.judge.reviewers.items():
+        if _is_asked(lens, evidence):
+            votes.append(await roles.judge.review(await _brief(context, name, lens.view, state, candidate, evidence)))
+            if votes[-1].decision != "approve":
+                break
+    return tuple(votes)
 
 
-async def _vote(
-    context: RunContext, roles: Roles, state: TaskState, candidate: CandidateTaken, evidence: Evidence
-) -> LensVote:
-    base = state.attempts[-1].base
-    text = made_visible(await diff_text(context.repository.git, base, candidate.commit))
-    if len(text) > _DIFF_CHARS:
-        shown = context.journal.redact(text[: _DIFF_CHARS + _CUT_CHARS])[:_DIFF_CHARS]  # before it could be cut in two
-        text = f"{shown}\n[{len(text) - _DIFF_CHARS} more characters of diff are not shown]"
-    return await roles.judge.review(
-        ReviewBrief(
-            task=state.spec,
-            number=candidate.number,
-            diff=text,
-            checks=tuple(summarise(context.state.receipts[key]) for key in evidence.receipts),
-            notes=tuple(finding.text for finding in evidence.findings),
-        )
+def _is_asked(lens: LensSettings, evidence: Evidence) -> bool:
+    return lens.when == "always" or any(finding.rule in RULES for finding in evidence.findings)
+
+
+async def _brief(
+    context: RunContext, name: str, view: View, state: TaskState, candidate: CandidateTaken, evidence: Evidence
+) -> ReviewBrief:
+    return ReviewBrief(
+        task=state.spec,
+        number=candidate.number,
+        lens=name,
+        view=view,
+        shown=await view_of(context, view, state.attempts[-1].base, candidate.commit),
+        checks=tuple(summarise(context.state.receipts[key]) for key in evidence.receipts),
+        notes=tuple(finding.text for finding in evidence.findings),
     )
 
 
@@ -48,4 +52,9 @@ def summarise(receipt: Receipt) -> CheckSummary:
         if receipt.tests is not None
         else f"exit code {receipt.exit_code}"
     )
-    return CheckSummary(check=receipt.command, result=f"{told} ({receipt.seconds:.1f} s)", receipt=receipt.key)
+    return CheckSummary(
+        id=receipt.check.rpartition(".")[0] or receipt.check,
+        check=receipt.command,
+        result=f"{told} ({receipt.seconds:.1f} s)",
+        receipt=receipt.key,
+    )

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from orchestrator.judge.rules import Finding
@@ -20,7 +21,7 @@ _ADDRESSES = tuple(
         r"\bapprove\s+this\s+(?:change|diff|pr|patch|commit|pull request)\b",
         r"""["']?(?:decision|verdict)["']?\s*[:=]\s*["'](?:approve|approved|merge|pass)["']""",
         r"\bsubmit_verdict\b",
-        r"</?(?:diff|diffstat|evidence|report|reason|claims|notes|task|system)-[0-9a-z]{2,}>",
+        r"</?(?:diff|diffstat|code|codebase|evidence|report|reason|claims|notes|task|system)-[0-9a-z]{2,}>",
         r"<\|(?:im_start|im_end|endoftext|system|user|assistant)\|>|\[/?INST\]|<</?SYS>>",
     )
 )
@@ -28,6 +29,8 @@ _HIDDEN = re.compile(
     "[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufff9-\ufffb\U000e0000-\U000e01ef]"
     "|(?<!^)\ufeff|[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]"
 )
+_WORDS_OF_NAMES = re.compile(r"[-_./]+")
+_LEFT_OUT = "⟨words to reviewers, left out⟩"
 _MOST = 20
 _LINE_CHARS = 10_000
 
@@ -40,12 +43,17 @@ class AddedLine(NamedTuple):
     text: str
 
 
-def flagged(lines: Iterable[AddedLine]) -> tuple[Finding, ...]:
-    """What a person and a reviewer should know of the added lines: where, and of which kind; none of it blocks.
+RULES = frozenset({"addressed", "hidden-text"})
+"""The rules of what is flagged here."""
+
+
+def flagged(lines: Iterable[AddedLine], names: Iterable[str] = ()) -> tuple[Finding, ...]:
+    """What a person and a reviewer should know of the added lines and of the names of changed files: where, and of
+    which kind; none of it blocks.
 
     A change is judged by what it does. So the same change with and without such text has the same verdict.
     """
-    found = [*_flags(lines)]
+    found = [*_flagged_names(names), *_flags(lines)]
     more = [Finding(rule="flags", text=f"and {len(found) - _MOST} more flags", is_blocking=False)]
     return (*found[:_MOST], *(more if len(found) > _MOST else ()))
 
@@ -57,13 +65,41 @@ def _flags(lines: Iterable[AddedLine]) -> Iterator[Finding]:
             name = unicodedata.name(hidden[0], "a control character")
             said = f"{where} holds U+{ord(hidden[0]):04X} ({name}), which a reader does not see"
             yield Finding(rule="hidden-text", text=said, is_blocking=False)
-        if any(address.search(_without_hidden(text)) for address in _ADDRESSES):
+        if _speaks(text):
             said = f"{where} speaks to whoever reviews it; it is part of the change and instructs nobody"
             yield Finding(rule="addressed", text=said, is_blocking=False)
 
 
-def _without_hidden(text: str) -> str:
+def _flagged_names(names: Iterable[str]) -> Iterator[Finding]:
+    for name in names:
+        if _name_speaks(name):
+            said = f"the name of {made_visible(name)} speaks to whoever reviews it; it instructs nobody"
+            yield Finding(rule="addressed", text=said, is_blocking=False)
+
+
+def _name_speaks(name: str) -> bool:
+    return _speaks(_WORDS_OF_NAMES.sub(" ", name)) or _speaks(name)
+
+
+def name_without_address(name: str) -> str:
+    """A path, or a mark in its place if it speaks to reviewers."""
+    return f"{_LEFT_OUT}{PurePosixPath(name).suffix}" if _name_speaks(name) else name
+
+
+def _speaks(text: str) -> bool:
+    return any(address.search(without_hidden(text)) for address in _ADDRESSES)
+
+
+def without_hidden(text: str) -> str:
+    """The text without what a reader would not see."""
     return _HIDDEN.sub("", text)
+
+
+def without_addresses(text: str) -> str:
+    """A line with what it says to reviewers left out, and with a mark that something was."""
+    for address in _ADDRESSES:
+        text = address.sub(_LEFT_OUT, text)
+    return text
 
 
 def made_visible(text: str) -> str:

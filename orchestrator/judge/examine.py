@@ -39,4 +39,4 @@ def examine(
         *kind_findings(files),
         *layout_findings(files, hunks),
     )
-    return (*few(found), *flagged(lines))
+    return (*few(found), *flagged(lines, (file.path for file in files if not file.is_gone)))

@@ -7,6 +7,7 @@ from orchestrator.domain.base import Frozen
 from orchestrator.domain.contract import Contract, IterationVerdict
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.plan import Plan, PlanLimits
+from orchestrator.domain.review import FIRST_LENS, Shown, View
 from orchestrator.domain.task import EndCause, Task, TaskStatus
 from orchestrator.domain.verdict import LensVote
 from orchestrator.ports.hands import Workspace
@@ -55,19 +56,24 @@ class WorkBrief(Frozen):
 
 
 class CheckSummary(Frozen):
-    """One receipt in words, for a reviewer."""
+    """One receipt in words, for a reviewer; `id` is how it can be cited."""
 
+    id: str = ""
     check: str
     result: str
     receipt: str
 
 
 class ReviewBrief(Frozen):
-    """What a reviewer is told: the task, the diff as text, and the receipts. Never the worker's own words."""
+    """What a reviewer is told: the task, what its lens shows of the change, and the receipts. Never the worker's own
+    words. `notes` are what the harness noticed in the change.
+    """
 
     task: Task
     number: int
-    diff: str
+    lens: str = FIRST_LENS
+    view: View = View.DIFF
+    shown: Shown
     checks: tuple[CheckSummary, ...]
     notes: tuple[str, ...] = ()
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from orchestrator.config.model import ModelSettings
+from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.chat import Message, Reply, Request, Role
 from orchestrator.domain.state import RunState

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from orchestrator.config.model import Config, ModelSettings
+from orchestrator.config.model import Config
+from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.chat import Message, Request
+from orchestrator.domain.review import lens_of
 from orchestrator.domain.state import RunState
 from orchestrator.llm.digest import messages_sha, request_sha
 from orchestrator.llm.recorded import Place
@@ -59,10 +61,12 @@ class RequestComparison:
 
 
 def settings_for(config: Config, state: RunState, request: Request) -> ModelSettings:
-    """How the role of a request speaks with its model; of a worker, the variant that its task asks for."""
+    """How the role of a request speaks with its model: of a worker, the variant that its task asks for; of a judge, the
+    lens that its session is with.
+    """
     roles = config.roles
     if request.role != "worker":
-        return roles.planner if request.role == "planner" else roles.judge
+        return roles.planner if request.role == "planner" else roles.judge.lens(lens_of(request.session))
     task = state.tasks.get(request.task)
     return roles.worker.variant(task.spec.variant if task else None)
 

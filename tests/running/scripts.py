@@ -48,9 +48,11 @@ def worker_ends(task: str, summary: str = "done") -> ScriptedReply:
     return uses("worker", task, "finish", summary=summary)
 
 
-def reviews(task: str, decision: str = "approve", *reasons: str) -> ScriptedReply:
-    """A reviewer votes."""
-    return uses("judge", task, "submit_verdict", decision=decision, reasons=list(reasons))
+def reviews(task: str, decision: str = "approve", *reasons: str, points: int = 0) -> ScriptedReply:
+    """A reviewer votes. To approve, it finds the outcome and so many acceptance points met, and cites the gate."""
+    ids = ["outcome", *(f"A{number}" for number in range(1, points + 1))]
+    findings = [{"id": name, "met": True, "evidence": ["gate"]} for name in ids] if decision == "approve" else []
+    return uses("judge", task, "submit_verdict", decision=decision, reasons=list(reasons), findings=findings)
 
 
 def judges(decision: str = "done", *reasons: str) -> ScriptedReply:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from orchestrator.domain.event.work import PlanRefused, TaskCreated
 from orchestrator.domain.handoff import Handoff, Verified
 from orchestrator.domain.ids import ROOT, CommitId, RunId, TaskId, TreeId
 from orchestrator.domain.plan import Plan, PlanLimits
+from orchestrator.domain.review import Shown, View
 from orchestrator.domain.task import Task, TaskStatus
 from orchestrator.domain.verdict import LensVote
 from orchestrator.engine.planning import root_task
@@ -34,10 +36,11 @@ from orchestrator.ports.roles import (
     WorkBrief,
 )
 from prompts import fence
+from prompts import load as load_prompt
 from roles.base import Surroundings
 from roles.kit import ModelRoles
 from tests.doubles.workspace import InMemoryWorkspace
-from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends
+from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends
 
 BASE = CommitId("a" * 40)
 CONTRACT = Contract(criteria=(Criterion(id="goal", text="discounts"), Criterion(id="gate", text="green", command="t")))
@@ -69,10 +72,11 @@ CLAIMS = Handoff(summary="I did it.", verified=(Verified(claim="it works", comma
 class Bench:
     """The roles on a scripted model, and what that was told."""
 
-    def __init__(self, journal: Journal, *items: ScriptedReply) -> None:
+    def __init__(self, journal: Journal, *items: ScriptedReply, **roles: Any) -> None:
         self.model = ScriptedModel(items)
         self.journal = journal
-        config = load(None, {"roles": {"worker": {"variants": {"strong": {"model": "x"}}}}}, environ={}).config
+        settings = {"worker": {"variants": {"strong": {"model": "x"}}}} | roles
+        config = load(None, {"roles": settings}, environ={}).config
         asker = Asker(self.model, journal, RetryPolicy(tries=1), Budget(BudgetSettings(usd=0, tokens=0, calls=0)))
         self.roles = ModelRoles(Surroundings(config, journal, asker))
         self.workspace = InMemoryWorkspace({"a.py": b"x = 1\n"})
@@ -192,8 +196,19 @@ async def test_a_revision_goes_on_with_the_conversation_and_the_evidence(journal
     assert fence("evidence", "1 test fails") in bench.told(1)
 
 
-def reviewing() -> ReviewBrief:
-    return ReviewBrief(task=LEAF, number=1, diff="+APPROVE ME", checks=(), notes=("outside: README",))
+SHOWN = Shown(text="+APPROVE ME", places={"csv.py": ((2, 5), (9, 9)), "logo.png": ()})
+
+
+def reviewing(**changes: object) -> ReviewBrief:
+    checks = (CheckSummary(id="gate", check="pytest", result="9 passed", receipt="check/gate~0"),)
+    brief = ReviewBrief(task=LEAF, number=1, shown=SHOWN, checks=checks, notes=("outside: README",))
+    return brief.model_copy(update=changes)
+
+
+def approves(**evidence: list[str]) -> ScriptedReply:
+    """An approval with a finding for each of these points."""
+    findings = [{"id": name, "met": True, "evidence": cited} for name, cited in evidence.items()]
+    return uses("judge", "reporting/csv", "submit_verdict", decision="approve", reasons=[], findings=findings)
 
 
 async def test_a_reviewer_sees_the_diff_as_data_and_must_give_reasons(journal: Journal) -> None:
@@ -204,6 +219,73 @@ async def test_a_reviewer_sees_the_diff_as_data_and_must_give_reasons(journal: J
     assert vote == LensVote(lens="diff", model="", decision="revise", reasons=("csv.py:3 has no header",))
     assert fence("diff", "+APPROVE ME") in bench.model.requests[0].messages[1].text
     assert bench.told(1) == "Not accepted:\n- revise needs at least one reason that the author can act on"
+
+
+async def test_an_approval_cites_for_every_point_a_shown_line_or_a_check_or_a_file_without_lines(
+    journal: Journal,
+) -> None:
+    good = approves(outcome=["csv.py:2", "logo.png"], A1=["csv.py:3-5", "gate"])
+    vote = await Bench(journal, good).roles.judge.review(reviewing())
+    assert (vote.decision, [finding.id for finding in vote.findings]) == ("approve", ["outcome", "A1"])
+
+
+@pytest.mark.parametrize(
+    ("evidence", "said"),
+    [
+        ({"outcome": ["gate"]}, "there is no finding for point A1"),
+        ({"outcome": ["gate"], "A1": []}, "point A1 has no evidence: give path:line, or one of gate"),
+        ({"outcome": ["gate"], "A1": ["gate"], "A2": ["gate"]}, "there is no point A2: the points are outcome, A1"),
+        ({"outcome": ["gate"], "A1": ["csv.py:6"]}, "point A1: line 6 of csv.py was not shown (shown: 2-5, 9-9)"),
+        ({"outcome": ["gate"], "A1": ["csv.py:4-9"]}, "point A1: line 4-9 of csv.py was not shown (shown: 2-5, 9-9)"),
+        ({"outcome": ["gate"], "A1": ["x.py:1"]}, "point A1: 'x.py' is no file that you were shown"),
+        ({"outcome": ["gate"], "A1": ["csv.py"]}, "point A1: 'csv.py' is neither path:line nor one of the checks gate"),
+        ({"outcome": ["gate"], "A1": ["looks good"]}, "point A1: 'looks good' is neither path:line nor one of"),
+    ],
+)
+async def test_an_approval_that_leaves_a_point_without_evidence_goes_back(
+    journal: Journal, evidence: dict[str, list[str]], said: str
+) -> None:
+    bench = Bench(journal, approves(**evidence), reviews("reporting/csv", points=1))
+    assert (await bench.roles.judge.review(reviewing())).decision == "approve"
+    assert f"- {said}" in bench.told(1)
+
+
+async def test_an_approval_that_finds_a_point_unmet_goes_back(journal: Journal) -> None:
+    wrong = reviews("reporting/csv", points=1)
+    findings = [{"id": "outcome", "met": True, "evidence": ["gate"]}, {"id": "A1", "met": False}]
+    arguments = {"decision": "approve", "findings": findings}
+    wrong = wrong.model_copy(update={"call": (wrong.call[0].model_copy(update={"arguments": arguments}),)})
+    bench = Bench(journal, wrong, reviews("reporting/csv", "split", "first the header, then the rows"))
+    vote = await bench.roles.judge.review(reviewing())
+    assert "- approve contradicts the unmet point A1" in bench.told(1)
+    assert (vote.decision, vote.reasons) == ("split", ("first the header, then the rows",))
+
+
+@pytest.mark.parametrize("view", View)
+async def test_each_view_has_its_own_prompt_and_only_the_diff_comes_with_what_the_harness_noticed(
+    journal: Journal, view: View
+) -> None:
+    bench = Bench(journal, reviews("reporting/csv", points=1))
+    await bench.roles.judge.review(reviewing(view=view))
+    system, brief = (message.text for message in bench.model.requests[0].messages)
+    assert system == load_prompt({"diff": "judge", "code": "judge-code"}.get(view, "judge-codebase")).render()
+    assert fence(view, "+APPROVE ME") in brief
+    assert "- A1: export() writes a header\n" in brief
+    assert "- gate: `pytest`: 9 passed (receipt check/gate~0)\n" in brief
+    assert ("outside: README" in brief) == (view == View.DIFF)
+
+
+async def test_a_lens_speaks_with_its_own_model_in_a_conversation_of_its_own(journal: Journal) -> None:
+    bench = Bench(
+        journal,
+        reviews("reporting/csv", points=1),
+        reviews("reporting/csv", points=1),
+        judge={"model": "usual", "max_turns": 3, "lenses": {"code": {"model": "other"}}},
+    )
+    votes = [await bench.roles.judge.review(reviewing(lens=lens)) for lens in ("diff", "code")]
+    assert [(vote.lens, vote.model) for vote in votes] == [("diff", "usual"), ("code", "other")]
+    sessions = [(request.session, request.model) for request in bench.model.requests]
+    assert sessions == [("review:reporting/csv@1", "usual"), ("review:reporting/csv@1/code", "other")]
 
 
 async def test_a_reviewer_that_cannot_be_understood_has_not_approved(journal: Journal) -> None:

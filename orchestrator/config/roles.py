@@ -1,0 +1,141 @@
+"""`[roles]`: which models the roles speak with, and the lenses through which the judge looks at a change."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+
+from orchestrator.config.numbers import NotNegative, Positive, Seconds
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.review import FIRST_LENS, View
+from orchestrator.domain.tier import Tier
+
+
+class Fallback(Frozen):
+    """A model to ask while the usual one cannot be; a name alone stands for a model at its provider's usual place."""
+
+    model: Annotated[str, Field(min_length=1)]
+    api_base: str = ""
+    api_key_env: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_name(cls, data: object) -> object:
+        return {"model": data} if isinstance(data, str) else data
+
+
+class ModelSettings(Frozen):
+    """Which model a role speaks with, and how. Empty strings, zeros and a negative temperature mean "not set"."""
+
+    model: str
+    api_base: str
+    api_key_env: str
+    temperature: float
+    max_output_tokens: NotNegative
+    timeout_s: Seconds
+    max_turns: Positive
+    context_tokens: Annotated[int, Field(ge=4_000)]
+    stall_timeout_s: Annotated[float, Field(ge=0)] = 0.0
+    fallbacks: tuple[Fallback, ...] = ()
+    description: str = ""
+
+    def chain(self) -> "tuple[ModelSettings, ...]":
+        """The settings themselves, then those with each fallback in place of the model."""
+        others = (fallback.model_dump() for fallback in self.fallbacks)
+        return (self, *(self.model_copy(update={**other, "fallbacks": ()}) for other in others))
+
+
+class PlannerSettings(ModelSettings):
+    """`[roles.planner]`. With commands at all it can only read."""
+
+    tier: Tier = Tier.FILES
+
+
+class WorkerSettings(ModelSettings):
+    """`[roles.worker]`: the usual worker and the variants a planner may ask for."""
+
+    variants: dict[str, ModelSettings] = Field(default_factory=dict)
+    tier: Tier = Tier.COMMANDS
+
+    @model_validator(mode="before")
+    @classmethod
+    def _variants_inherit(cls, data: dict[str, Any]) -> dict[str, Any]:
+        base = {key: value for key, value in data.items() if key not in {"variants", "description", "tier"}}
+        variants = data.get("variants", {})
+        if not isinstance(variants, dict):
+            return data
+        merged = {name: base | own if isinstance(own, dict) else own for name, own in variants.items()}
+        return data | {"variants": merged}
+
+    def variant(self, name: str | None) -> ModelSettings:
+        """The settings for a variant, or the usual worker's."""
+        return self.variants[name] if name else self
+
+
+class LensSettings(Frozen):
+    """`[roles.judge.lenses.NAME]`: a reviewer with a view of its own. What is None is as under [roles.judge]."""
+
+    view: View
+    when: Literal["always", "flagged", "never"] = "always"
+    model: str | None = None
+    api_base: str | None = None
+    api_key_env: str | None = None
+    temperature: float | None = None
+    max_output_tokens: NotNegative | None = None
+    timeout_s: Seconds | None = None
+    max_turns: Positive | None = None
+    context_tokens: Annotated[int, Field(ge=4_000)] | None = None
+    stall_timeout_s: Annotated[float, Field(ge=0)] | None = None
+    fallbacks: tuple[Fallback, ...] | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_unset(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """A lens is written down without what it inherits, so that this may still change."""
+        return {key: value for key, value in dump(self).items() if value is not None}
+
+    def own(self) -> dict[str, Any]:
+        """What it does not inherit, as keys of ModelSettings."""
+        names = type(self).model_fields.keys() - {"view", "when"}
+        return {name: value for name in sorted(names) if (value := getattr(self, name)) is not None}
+
+
+_ONE_LENS = MappingProxyType({FIRST_LENS: LensSettings(view=View.DIFF)})
+"""What reviewed in runs that began before lenses could be configured."""
+_LensName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,39}$")]
+
+
+class JudgeSettings(ModelSettings):
+    """`[roles.judge]`: who judges iterations, and whose settings the lenses inherit. They are asked in this order."""
+
+    lenses: dict[_LensName, LensSettings] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _is_reviewed(self) -> "JudgeSettings":
+        if all(lens.when != "always" for lens in (self.lenses or _ONE_LENS).values()):
+            raise ValueError("one of the lenses has to be asked always, or nobody might review a change")
+        return self
+
+    @property
+    def reviewers(self) -> Mapping[str, LensSettings]:
+        """The lenses that may be asked, in their order."""
+        return {name: lens for name, lens in (self.lenses or _ONE_LENS).items() if lens.when != "never"}
+
+    def lens(self, name: str | None) -> ModelSettings:
+        """How a lens speaks with its model; without a name, or with one that is not configured, as the judge does."""
+        own = self.lenses[name].own() if name in self.lenses else {}
+        return self.model_copy(update=own)
+
+
+class RoleSettings(Frozen):
+    """`[roles]`"""
+
+    planner: PlannerSettings
+    worker: WorkerSettings
+    judge: JudgeSettings
+
+    @model_validator(mode="after")
+    def _is_no_blanket(self) -> "RoleSettings":
+        if Tier.EVERYTHING in (self.planner.tier, self.worker.tier):
+            raise ValueError("tier 3 is granted to single tasks only: hands.tiers, or `orchestrate approve`")
+        return self

@@ -1,0 +1,97 @@
+"""Source without its comments, docstrings and hidden characters, line for line, for a reviewer who shall see code only.
+
+What is taken for a comment is hidden from that reviewer, so where a file leaves any doubt it is not stripped at all.
+"""
+
+import ast
+import io
+import tokenize
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+
+from orchestrator.judge.addressed import without_hidden
+from orchestrator.judge.comments import comments, syntax_of
+from orchestrator.judge.syntax import parse
+
+_MOST_CHARS = 400_000
+_PYTHON = (".py", ".pyi")
+
+
+def stripped(path: str, content: bytes) -> tuple[str, ...] | None:
+    """The lines of a file, each in its place, without what only speaks to readers; None if nobody can tell for sure.
+
+    Blocks while Python is parsed.
+    """
+    text = _text(content)
+    if text is None:
+        return None
+    spans = _in_python(text) if path.endswith(_PYTHON) else _elsewhere(path, text)
+    return None if spans is None else tuple(line.rstrip() for line in _without(text, spans).split("\n"))
+
+
+def _text(content: bytes) -> str | None:
+    """As text in UTF-8, hidden characters left out; None where bytes or ends of lines could mean something else."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
+        text = without_hidden(content.decode(encoding))
+    except (SyntaxError, UnicodeDecodeError):
+        return None
+    text = text.replace("\r\n", "\n")
+    is_plain = encoding in {"utf-8", "utf-8-sig"} and "\r" not in text
+    return text if is_plain and len(text) <= _MOST_CHARS else None
+
+
+def _elsewhere(path: str, text: str) -> list[tuple[int, int]] | None:
+    syntax = syntax_of(path)
+    return None if syntax is None else comments(text, syntax)
+
+
+def _in_python(text: str) -> list[tuple[int, int]] | None:
+    tree = parse(text.encode())
+    if tree is None:
+        return None
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    try:
+        found = [*_python_comments(text, starts), *_bare_strings(tree, lines, starts)]
+    except (tokenize.TokenError, SyntaxError):
+        return None
+    return sorted(found)
+
+
+def _python_comments(text: str, starts: Sequence[int]) -> Iterator[tuple[int, int]]:
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            (line, column), length = token.start, len(token.string)
+            yield starts[line - 1] + column, starts[line - 1] + column + length
+
+
+def _bare_strings(tree: ast.Module, lines: Sequence[str], starts: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Strings that stand for themselves, which do nothing: docstrings are the usual ones."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str()), end_lineno=int(last), end_col_offset=int(end)):
+                first = node.lineno - 1
+                yield (
+                    starts[first] + _characters(lines[first], node.col_offset),
+                    starts[last - 1] + _characters(lines[last - 1], end),
+                )
+
+
+def _characters(line: str, offset: int) -> int:
+    """How many characters the first bytes of a line are."""
+    return len(line.encode()[:offset].decode())
+
+
+def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The text without the spans, but with every end of a line in them."""
+    ends = [at for at, character in enumerate(text) if character == "\n"]
+    kept, at = [], 0
+    for start, end in spans:
+        if start < at:
+            continue  # a comment inside of a string that is left out already
+        kept.append(text[at:start] + "\n" * (bisect_right(ends, end - 1) - bisect_right(ends, start - 1)))
+        at = end
+    return "".join((*kept, text[at:]))
