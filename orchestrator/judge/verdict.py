@@ -73,6 +73,7 @@ def _vetoed(evidence: Evidence) -> tuple[VerdictKind, tuple[str, ...]] | None:
 _VETOES = (
     ("reject", VerdictKind.REJECT),
     ("unreadable", VerdictKind.ESCALATE),
+    ("split", VerdictKind.SPLIT),
     ("restart", VerdictKind.RESTART),
     ("revise", VerdictKind.REVISE),
 )
