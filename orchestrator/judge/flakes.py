@@ -78,12 +78,12 @@ def settled(last: Difference, both_ways: frozenset[str]) -> Difference:
 
 
 def runs_allowed(state: RunState, difference: Difference, reruns: int) -> int:
-    """How often in all a tree may be tested of which only tests are red: once more if each of them is known as flaky
-    from another tree.
+    """How often in all a tree may be tested of which this is known: `reruns` times more than once if tests are all that
+    is red, and still once more if each of them is known as flaky from another tree.
     """
     red = (*difference.new_failures, *difference.unsettled)
     if not difference.is_doubtful or len(red) > MOST_DOUBTED or not reruns:
-        return 1
+        return 0
     is_known = all(state.flaky[test] > (test in difference.flaky) for test in red)
     return 1 + reruns + is_known
 

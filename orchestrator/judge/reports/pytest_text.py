@@ -66,6 +66,8 @@ def stopped(text: str) -> str:
 
     Only where it stands at the end of a run is it pytest's own word; a test may print the like.
     """
+    if "!!! " not in text:
+        return ""
     lines = [*filter(str.strip, lines_of(text)), ""]
     for line, after in pairwise(lines):
         if (match := _BANNER.match(line)) and (not after or _BANNER.match(after) or _END.match(after)):
