@@ -1,6 +1,8 @@
 """Asking reviewers: each lens gets its view of the candidate, and votes."""
 
-from orchestrator.domain.check import Receipt
+from collections.abc import Iterator
+
+from orchestrator.domain.check import BESIDE_THE_GATE, Receipt
 from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.state import TaskState
 from orchestrator.domain.verdict import LensVote
@@ -34,10 +36,16 @@ async def _vote(
             task=state.spec,
             number=candidate.number,
             diff=text,
-            checks=tuple(summarise(context.state.receipts[key]) for key in evidence.receipts),
+            checks=tuple(map(summarise, _of_the_change(context, evidence))),
             notes=tuple(finding.text for finding in evidence.findings),
         )
     )
+
+
+def _of_the_change(context: RunContext, evidence: Evidence) -> Iterator[Receipt]:
+    """The receipts that say how the change's own tests end; what was run beside them would only confuse."""
+    receipts = (context.state.receipts[key] for key in evidence.receipts)
+    return (receipt for receipt in receipts if receipt.kind not in BESIDE_THE_GATE)
 
 
 def summarise(receipt: Receipt) -> CheckSummary:

@@ -60,7 +60,7 @@ _UNBELIEVABLE = (
 
 
 class Canaries:
-    """Canary runs of one gate. On the base they show first that they behave there; where not, they are off for the run.
+    """Canary runs of a check. On the base they show first that they behave there; else they are off for the run.
 
     Outcomes that can be believed are not proven: code that reads the plugin in its own process can play along.
     """

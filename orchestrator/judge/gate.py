@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from orchestrator.domain.check import CheckSpec, Difference, Receipt, ReceiptStatus, TestOutcome
 from orchestrator.domain.event.run import BaselineRecorded, Noticed
@@ -67,6 +68,32 @@ class HarnessGate:
     async def run_extra(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str) -> Receipt:
         """The receipt of a check that is not part of the gate, such as a task's own."""
         return await self._receipt(spec, commit, tree, purpose, fresh=False)
+
+    async def told(self, commit: CommitId, tree: TreeId, purpose: str) -> Mapping[str, TestOutcome] | None:
+        """Test id → outcome on a tree, tested only if it never was; None where a check tells only its exit code."""
+        known: dict[str, TestOutcome] = {}
+        for spec in self._checks:
+            outcomes = await self.outcomes(await self._receipt(spec, commit, tree, purpose, fresh=False))
+            if outcomes is None:
+                return None
+            known |= outcomes
+        return known
+
+    async def run_beside(
+        self, kind: str, commit: CommitId, tree: TreeId, purpose: str
+    ) -> tuple[Sequence[Receipt], Mapping[str, TestOutcome]]:
+        """Run the checks for another purpose than to judge the tree, under an id of their own; with what they told.
+
+        One that hangs is not tried again: that is an answer as well.
+        """
+        receipts, known = [], dict[str, TestOutcome]()
+        for spec in self._checks:
+            other = spec.model_copy(update={"id": kind})
+            receipt = self._known(other, tree) or await self._runner.run(other, commit, tree, purpose)
+            receipts.append(receipt)
+            with suppress(BlobLost):
+                known |= await self.outcomes(receipt) or {}
+        return receipts, known
 
     async def _receipt(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str, fresh: bool) -> Receipt:
         known = None if fresh else self._known(spec, tree)
