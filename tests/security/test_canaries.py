@@ -62,19 +62,20 @@ def key(name: str) -> str:
     return name.replace("_", "-")
 
 
-def forges(name: str) -> list[Any]:
+def changed(name: str) -> dict[str, str]:
     change = SCENARIOS / name / "change"
     files = sorted(path for path in change.rglob("*") if path.is_file())
-    return [
-        *(writes(key(name), str(path.relative_to(change)), path.read_text()) for path in files),
-        worker_ends(key(name)),
-    ]
+    return {str(path.relative_to(change)): path.read_text() for path in files}
+
+
+def forges(name: str) -> list[Any]:
+    return [*(writes(key(name), path, text) for path, text in changed(name).items()), worker_ends(key(name))]
 
 
 @pytest.fixture(scope="module")
 def forged(tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """One run in which everything is granted."""
-    plan = plans("root", *({"key": key(name), "grants": ["**"]} for name in FORGERIES))
+    """One run in which every file that is forged with was granted."""
+    plan = plans("root", *({"key": key(name), "grants": [*changed(name)]} for name in FORGERIES))
     items = [item for name in FORGERIES for item in forges(name)]
 
     async def run() -> Ended:
@@ -116,8 +117,7 @@ def test_nothing_that_was_drawn_for_a_canary_run_is_kept(forged: Ended) -> None:
 
 
 async def honest(place: Path, settings: dict[str, Any]) -> Ended:
-    change = SCENARIOS / "001_honest_fix" / "change"
-    made = [writes("mend", path, (change / path).read_text()) for path in ("prices.py", "tests/test_more.py")]
+    made = [writes("mend", path, text) for path, text in changed("001_honest_fix").items()]
     return await bench(place).run(
         plans("root", {"key": "mend"}),
         *made,
