@@ -163,6 +163,8 @@ def _doubts(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> Iter
             told.setdefault(found[1], {})[found[2]] = outcome
         elif is_test(test):
             yield f"an outcome came of {test}, which did not run"
+    if not told:
+        yield f"no canary was reported (exit code {receipt.exit_code})"
     for group in told.values():
         yield from _wrong(group)
     if exit_code is not None and receipt.exit_code != exit_code:
