@@ -49,6 +49,11 @@ CANARY = "canary"
 """The id of the check that runs the harness's own tests in place of a project's: see `orchestrator.judge.canary`."""
 NEW_TESTS = "new-tests"
 """The id of the gate's check where it runs on a base with the tests that a change adds."""
+BESIDE_THE_GATE: Mapping[str, str] = {
+    CANARY: "with tests of the harness in place of the project's: one that must pass, the others must fail",
+    NEW_TESTS: "on the base, with the tests that the change adds",
+}
+"""How the gate's command was run where that says nothing of the candidate's own tests."""
 
 
 class CheckSpec(Frozen):

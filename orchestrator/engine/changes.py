@@ -82,22 +82,24 @@ def _hunks(changed: Diff) -> Iterator[DiffHunk]:
 
 @dataclass(frozen=True)
 class Restored:
-    """A candidate with some of its files as they are on the base."""
+    """A commit with some of its files as they are on another one."""
 
     commit: CommitId
     tree: TreeId
 
 
-async def restored(git: Git, candidate: CommitId, base: CommitId, paths: Sequence[str], when: str) -> Restored | None:
-    """The candidate with `paths` put back to what the base has there; None if that changes nothing."""
+async def restored(
+    git: Git, commit: CommitId, source: CommitId, paths: Sequence[str], when: str, message: str
+) -> Restored | None:
+    """The commit with `paths` as `source` has them; None if that changes nothing."""
     wanted = frozenset(paths)
     back = {
         change.path: (change.new_mode, change.oid) if change.new_mode else None
-        for change in await tree_delta(git, candidate, base)
+        for change in await tree_delta(git, commit, source)
         if change.path in wanted
     }
     if not back:
         return None
-    tree = await overlay(git, await tree_of(git, candidate), back)
-    commit = await commit_tree(git, tree, [candidate], "The candidate's code under the tests of its base", when)
-    return Restored(CommitId(commit), TreeId(tree))
+    tree = await overlay(git, await tree_of(git, commit), back)
+    made = await commit_tree(git, tree, [commit], message, when)
+    return Restored(CommitId(made), TreeId(tree))

@@ -60,7 +60,7 @@ _UNBELIEVABLE = (
 
 
 class Canaries:
-    """Canary runs of one gate. On the base they show first that they behave there; where not, they are off for the run.
+    """Canary runs of a check. On the base they show first that they behave there; else they are off for the run.
 
     Outcomes that can be believed are not proven: code that reads the plugin in its own process can play along.
     """
@@ -163,6 +163,8 @@ def _doubts(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> Iter
             told.setdefault(found[1], {})[found[2]] = outcome
         elif is_test(test):
             yield f"an outcome came of {test}, which did not run"
+    if not told:
+        yield f"no canary was reported (exit code {receipt.exit_code})"
     for group in told.values():
         yield from _wrong(group)
     if exit_code is not None and receipt.exit_code != exit_code:

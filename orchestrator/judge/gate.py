@@ -1,11 +1,12 @@
 """The gate: the run's checks, their baseline, and the difference of a tree to it."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import anyio
 
-from orchestrator.domain.check import CheckSpec, Difference, Outcomes, Receipt, ReceiptStatus
+from orchestrator.domain.check import CheckSpec, Difference, Outcomes, Receipt, ReceiptStatus, TestOutcome
 from orchestrator.domain.event.run import BaselineRecorded, Noticed
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.errors import BlobLost, EnvironmentProblem
@@ -96,6 +97,32 @@ class HarnessGate:
             if len(runs) >= runs_allowed(self._ledger.state, difference, reruns):
                 return tuple(dict.fromkeys([*(run.key for run in runs), receipt.key])), difference
             purpose, fresh = f"{purpose}, again", True
+
+    async def told(self, commit: CommitId, tree: TreeId, purpose: str) -> Mapping[str, TestOutcome] | None:
+        """Test id → outcome on a tree, tested only if it never was; None where a check tells only its exit code."""
+        known: dict[str, TestOutcome] = {}
+        for spec in self._checks:
+            outcomes = await self.outcomes(await self.run_extra(spec, commit, tree, purpose))
+            if outcomes is None:
+                return None
+            known |= outcomes
+        return known
+
+    async def run_beside(
+        self, kind: str, commit: CommitId, tree: TreeId, purpose: str
+    ) -> tuple[Sequence[Receipt], Mapping[str, TestOutcome]]:
+        """Run the checks for another purpose than to judge the tree, under an id of their own; with what they told.
+
+        One that hangs is not tried again: that is an answer as well.
+        """
+        receipts, known = [], dict[str, TestOutcome]()
+        for spec in self._checks:
+            other = spec.model_copy(update={"id": kind})
+            receipt = self._known(other, tree) or await self._runner.run(other, commit, tree, purpose)
+            receipts.append(receipt)
+            with suppress(BlobLost):
+                known |= await self.outcomes(receipt) or {}
+        return receipts, known
 
     async def _receipt(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str, fresh: bool) -> Receipt:
         known = None if fresh else self._known(spec, tree)

@@ -2,6 +2,7 @@
 
 from functools import singledispatch
 
+from orchestrator.domain.check import BESIDE_THE_GATE
 from orchestrator.domain.event import Event, Recorded, landing, migration, outside, people, run, work
 from orchestrator.domain.network import refused_in_words
 from orchestrator.domain.plain import strip_controls
@@ -74,7 +75,8 @@ def _(event: run.CheckFinished) -> str:
         else f"exit {receipt.exit_code}"
     )
     ending = "" if receipt.status == "completed" else f"{receipt.status}: "
-    return f"tested  {receipt.tree[:12]}: {ending}{told} ({receipt.seconds:.1f} s)"
+    how = f", {BESIDE_THE_GATE[receipt.kind]}" if receipt.kind in BESIDE_THE_GATE else ""
+    return f"tested  {receipt.tree[:12]}{how}: {ending}{told} ({receipt.seconds:.1f} s)"
 
 
 @say.register

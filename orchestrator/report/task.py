@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from orchestrator.domain.check import Receipt
+from orchestrator.domain.check import BESIDE_THE_GATE, CANARY, Receipt
 from orchestrator.domain.excerpt import cap
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration import FileRecord
@@ -117,6 +117,8 @@ def receipt_lines(receipt: Receipt, read_blob: ReadBlob) -> Iterator[str]:
     counts = receipt.counts
     yield f"receipt {receipt.key}"
     yield f"  $ {receipt.command}"
+    if how := BESIDE_THE_GATE.get(receipt.kind):
+        yield f"  {how}"
     yield f"  {receipt.status}, exit {receipt.exit_code}, {receipt.seconds:.1f} s, tree {receipt.tree[:12]}"
     if receipt.argv:
         yield f"  the whole line has sha256 {receipt.argv[:12]}, its environment {receipt.environment[:12]}"
@@ -124,6 +126,8 @@ def receipt_lines(receipt: Receipt, read_blob: ReadBlob) -> Iterator[str]:
         yield (f"  {counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped")
     output = strip_controls(cap(_whole(receipt.output, read_blob), _OUTPUT_CHARS).text)
     yield from (f"  | {line}" for line in output.splitlines())
+    if receipt.kind == CANARY:
+        return  # the harness alone can run that again
     command = receipt.command.replace("{report}", "report.xml")
     files = f"export GIT_INDEX_FILE=$PWD/look.index; git read-tree {receipt.tree}; git checkout-index -a --prefix=look/"
     yield f"  again: ({files}) && (cd look && {command})"
