@@ -87,7 +87,7 @@ def _of_bodies(old: TestFunction, new: TestFunction) -> Iterator[_Told]:
     yield from ((line, f"{name} asks for less: {told}") for line, told in weaker)
     fewer = _weight(now, new.cases) < _weight(was, old.cases) and None not in {old.cases, new.cases}
     if fewer and not weaker and not any(one.is_delegated for one in _without(now, was)):
-        yield new.node.lineno, f"{name} holds {_weight(now, 1)} assertions, and held {_weight(was, 1)}"
+        yield new.node.lineno, f"{name} has assertions: {_weight(now, 1)}, where it had {_weight(was, 1)}"
 
 
 def _weight(found: Sequence[Assertion], cases: int | None) -> int:
