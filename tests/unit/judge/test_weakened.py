@@ -193,6 +193,20 @@ def test_code_that_is_nested_without_end_is_refused_and_not_looked_into() -> Non
     assert red("unreadable", changed("a.py", None, "x = [" + "f(1) + 2, " * 5_000 + "]\n")) == []
 
 
+def test_what_is_nested_just_less_deeply_is_looked_into() -> None:
+    chain = "if f(0):\n    pass\n" + "".join(f"elif f({n}):\n    pass\n" for n in range(140))
+    sums = "assert f(1) == " + "+".join(["1"] * 140)
+    before = test(f"{chain}{sums}")
+    assert flags(before, test(f"{chain}assert f(1)")) != []
+    assert flags(before, test(f"{chain}x = 2\n{sums}")) == []
+
+
+def test_names_are_taken_for_their_values_even_where_those_could_not_be_written() -> None:
+    before = test("x = 'a\\n'\nassert f(f'{x}') == 3")
+    (flag,) = flags(before, before.replace(" == 3", ""))
+    assert flag.endswith("`f(f'{x}') == 3` became `f(f'{x}')`")
+
+
 @given(st.lists(st.sampled_from(["assert f(1) == 3", "assert g()", "x = h()", "with raises(E):\n    k()"]), min_size=1))
 def test_saying_the_same_is_never_told_wherever_it_stands(lines: list[str]) -> None:
     one, other = test("\n".join(lines)), test("assert f(2) == 4", "def test_other():\n")
