@@ -93,4 +93,5 @@ async def _findings(
         uncounted=uncounted,
     )
     looked = await to_thread.run_sync(examine, changes.files, changes.lines, state.spec.grants, changes.hunks)
-    return (*plain, *scope_findings(state.spec, changes.files, others), *looked)
+    found = (*plain, *scope_findings(state.spec, changes.files, others), *looked)
+    return tuple(finding.model_copy(update={"text": printable(finding.text)}) for finding in found)

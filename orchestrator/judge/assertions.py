@@ -5,7 +5,7 @@ import copy
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from orchestrator.judge.syntax import name_of
@@ -74,8 +74,16 @@ def assertions(body: Sequence[ast.stmt]) -> list[Assertion]:
     return sorted(_in_body(body), key=lambda one: one.line)
 
 
-def resolved(function: Function) -> Function:
-    """The function with names put in for what they stand for, as far as each was given its value once, and plainly."""
+def assertions_of(function: Function) -> list[Assertion]:
+    """Those of a function, with names taken for what they stand for, and in the words in which they are written."""
+    plain, found = assertions(function.body), assertions(_resolved(function).body)
+    if len(plain) != len(found):
+        return found
+    return [replace(one, words=written.words) for one, written in zip(found, plain, strict=True)]
+
+
+def _resolved(function: Function) -> Function:
+    """The function with values in place of names, as far as each name was given its value once, and plainly."""
     copied = copy.deepcopy(function)
     stored = Counter(node.id for node in ast.walk(copied) if isinstance(node, ast.Name) and _is_store(node))
     values: dict[str, ast.expr] = {}
@@ -244,4 +252,7 @@ def _tolerance(call: ast.Call) -> float:
 
 
 def _words(node: ast.AST) -> str:
-    return ast.unparse(node).split("\n")[0][:80]
+    try:
+        return ast.unparse(node).split("\n")[0][:80]
+    except (ValueError, RecursionError):  # what came in for a name may not fit there, as in an f-string
+        return f"the assertion of line {getattr(node, 'lineno', 0)}"

@@ -4,6 +4,7 @@ import ast
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from orchestrator.judge.assertions import Function
 from orchestrator.judge.syntax import name_of
@@ -37,7 +38,7 @@ class TestFunction:
         """Its place, as `path:line`."""
         return f"{self.path}:{self.node.lineno}"
 
-    @property
+    @cached_property
     def says(self) -> str:
         """What it does, whatever it is called."""
         return "".join(map(ast.dump, self.node.body))

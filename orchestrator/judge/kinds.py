@@ -10,10 +10,13 @@ from orchestrator.judge.changed import ChangedFile
 from orchestrator.judge.places import is_test
 
 _DOCUMENTS = GitIgnoreSpec.from_lines(
-    ("*.md", "*.mdx", "*.rst", "*.adoc", "*.txt", "docs/**", "doc/**", "examples/**", "LICENSE*", "CHANGELOG*")
+    ("*.md", "*.mdx", "*.rst", "*.adoc", "*.txt", "**/docs/**", "/doc/**", "**/examples/**", "LICENSE*", "CHANGELOG*")
 )
 _SAMPLES = GitIgnoreSpec.from_lines(
-    ("fixtures/**", "__fixtures__/**", "testdata/**", "__snapshots__/**", "cassettes/**", "*.example", "*.sample")
+    (
+        *("/fixtures/**", "**/test/**/fixtures/**", "**/tests/**/fixtures/**", "**/__fixtures__/**", "**/testdata/**"),
+        *("**/__snapshots__/**", "**/cassettes/**", "*.example", "*.sample"),
+    )
 )
 _LOCKS = GitIgnoreSpec.from_lines(
     ("*.lock", "*.lockb", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "go.sum", "gradle.lockfile")

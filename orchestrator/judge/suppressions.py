@@ -40,7 +40,7 @@ def suppression_findings(files: Sequence[ChangedFile], is_granted: Callable[[str
     spare = _lost(*_moved_apart(granted))
     more = {kind: len(places) - len(gone.get(kind, ())) - spare[kind] for kind, places in sorted(new.items())}
     for kind, count in more.items():
-        is_told = kind.endswith(_EVERYTHING) and more[kind.removesuffix(_EVERYTHING)] > 0
+        is_told = kind.endswith(_EVERYTHING) and more.get(kind.removesuffix(_EVERYTHING), 0) > 0
         if count > 0 and not is_told:
             yield Finding(rule="suppression", text=_told(kind, new[kind], count), is_blocking=True)
 
@@ -52,9 +52,8 @@ def _lost(new: Mapping[str, Sequence[_Place]], gone: Mapping[str, Sequence[_Plac
 def _told(kind: str, places: Sequence[_Place], more: int) -> str:
     where = some([f"{place.path}:{place.line}" for place in places], ", ")
     count = "one more" if more == 1 else f"{more} more"
-    return (
-        f"{where} silences a tool ({count} `{kind}` than on the base), which the plan did not grant: mend what it hides"
-    )
+    told = f"{where} silences a tool ({count} `{kind}` than on the base), which the plan did not grant"
+    return f"{told}: mend what it hides"
 
 
 _Places = dict[str, list[_Place]]
@@ -82,7 +81,7 @@ def _found(path: str, content: bytes | None) -> Iterator[_Found]:
     kinds = kinds_for(path)
     if not content or not kinds or is_sample(path):
         return
-    for number, comment, text in _comments(content, kinds):
+    for number, comment, text in _comments(content, kinds, is_python=kinds is PYTHON):
         for kind in kinds:
             if kind.name == "ts expect error" and is_test(path):
                 continue  # there it is an assertion: it fails where there is no error
@@ -93,12 +92,13 @@ def _found(path: str, content: bytes | None) -> Iterator[_Found]:
                     yield kind.name + _EVERYTHING, place
 
 
-def _comments(content: bytes, kinds: Sequence[SilencerKind]) -> Iterator[tuple[int, str, str]]:
+def _comments(content: bytes, kinds: Sequence[SilencerKind], is_python: bool) -> Iterator[tuple[int, str, str]]:
     """Line number, comment and whole line where something could be silenced; of Python only real comments."""
     text = content.decode("utf-8", "replace")
-    lines = text.split("\n")
+    kinds = [kind for kind in kinds if kind.pattern.search(text)]
+    lines = text.split("\n") if kinds else []
     suspects = {n for n, line in enumerate(lines, start=1) if any(kind.pattern.search(line) for kind in kinds)}
-    read = tokens(content) if suspects and kinds is PYTHON else None
+    read = tokens(content) if suspects and is_python else None
     if read is None:
         yield from ((number, lines[number - 1], lines[number - 1]) for number in sorted(suspects))
         return

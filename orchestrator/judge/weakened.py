@@ -6,9 +6,9 @@ The plan let the task change these files, so all of this is told and nothing of 
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 
-from orchestrator.judge.assertions import Assertion, Strength, assertions, resolved
+from orchestrator.judge.assertions import Assertion, Strength, assertions, assertions_of
 from orchestrator.judge.changed import ChangedFile
 from orchestrator.judge.functions import TestFunction, functions
 from orchestrator.judge.places import is_test
@@ -20,6 +20,13 @@ _ASSERTING_FIXTURES = re.compile(r"snapshot|regression|benchmark|golden", re.IGN
 _Told = tuple[int, str]
 """A line of the new file, and what is to be said of it."""
 _Pair = tuple[TestFunction, TestFunction | None]
+_KEYS: tuple[Callable[[TestFunction], Hashable], ...] = (
+    lambda one: (one.path, one.name),
+    lambda one: one.name,
+    lambda one: one.last_name,
+    lambda one: one.says,
+)
+"""By what a function is found again, the surest first."""
 
 
 def weakened_tests(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> Iterator[Finding]:
@@ -48,18 +55,15 @@ def _functions(path: str, content: bytes | None) -> list[TestFunction]:
 
 def _pairs(before: Sequence[TestFunction], after: Sequence[TestFunction]) -> list[_Pair]:
     """Each function of before with what became of it: the same name there, elsewhere, in another class, or its body."""
-    left, found = list(reversed(after)), dict[int, TestFunction]()
-    for is_same in (
-        lambda old, new: (old.path, old.name) == (new.path, new.name),
-        lambda old, new: old.name == new.name,
-        lambda old, new: old.last_name == new.last_name,
-        lambda old, new: old.says == new.says,
-    ):
+    left, found = {id(one): one for one in after}, dict[int, TestFunction]()
+    for key in _KEYS:
+        by_key: dict[Hashable, list[TestFunction]] = {}
+        for one in left.values():
+            by_key.setdefault(key(one), []).append(one)
         for old in before:
-            new = None if id(old) in found else next((one for one in left if is_same(old, one)), None)
-            if new is not None:
-                found[id(old)] = new
-                left.remove(new)
+            successors = [] if id(old) in found else by_key.get(key(old), [])
+            if successors:
+                found[id(old)] = left.pop(id(successors.pop()))
     return [(old, found.get(id(old))) for old in before]
 
 
@@ -82,12 +86,12 @@ def _of_bodies(old: TestFunction, new: TestFunction) -> Iterator[_Told]:
         return
     for line in _swallowing(new.node)[len(_swallowing(old.node)) :]:
         yield line, f"{name} goes on when an assertion fails"
-    was, now = assertions(resolved(old.node).body), assertions(resolved(new.node).body)
+    was, now = assertions_of(old.node), assertions_of(new.node)
     weaker = list(_weaker(_without(was, now), _without(now, was)))
     yield from ((line, f"{name} asks for less: {told}") for line, told in weaker)
     fewer = _weight(now, new.cases) < _weight(was, old.cases) and None not in {old.cases, new.cases}
     if fewer and not weaker and not any(one.is_delegated for one in _without(now, was)):
-        yield new.node.lineno, f"{name} holds {_weight(now, 1)} assertions, and held {_weight(was, 1)}"
+        yield new.node.lineno, f"{name} has assertions: {_weight(now, 1)}, where it had {_weight(was, 1)}"
 
 
 def _weight(found: Sequence[Assertion], cases: int | None) -> int:
