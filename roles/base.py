@@ -75,6 +75,8 @@ def slice_text(task: Task) -> str:
 def report_text(report: TaskReport) -> str:
     """What became of a task, for its planner; reasons and the words of its worker are fenced as data."""
     lines = _heading(report)
+    if report.kept:
+        lines.append(f"its work is kept as {report.kept}, for people: no task can see it")
     if report.reason:
         lines.append(fence("reason", report.reason))
     if report.handoff:
@@ -95,7 +97,11 @@ def result_text(report: TaskReport) -> str:
 def _heading(report: TaskReport) -> list[str]:
     changed, more = report.paths[:20], len(report.paths) - 20
     files = f"{', '.join(changed)}{f' and {more} more' if more > 0 else ''}"
-    return [f"{report.task.id} ({report.task.title}): {report.status}", *([fence("changed", files)] if changed else [])]
+    cause = f" ({report.cause})" if report.cause else ""
+    return [
+        f"{report.task.id} ({report.task.title}): {report.status}{cause}",
+        *([fence("changed", files)] if changed else []),
+    ]
 
 
 def handoff_text(handoff: Handoff) -> str:

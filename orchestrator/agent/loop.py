@@ -132,7 +132,7 @@ class _Session:
 
     async def _ask(self) -> Turn | SessionResult:
         if veto := await self._points.before_turn(len(self._conversation.turns)):
-            return SessionResult(exit=Exit.REFUSED, detail=veto)
+            return SessionResult(exit=Exit.VETOED, detail=veto)
         window = self._spec.settings.context_tokens
         messages = self._conversation.messages(window)
         try:

@@ -11,7 +11,10 @@ AttemptMode = Literal["fresh", "revise", "restart", "fork"]
 
 
 class Exit(StrEnum):
-    """How an agent's session ended; each name calls for a different reaction."""
+    """How an agent's session ended; each name calls for a different reaction.
+
+    `refused` is the provider's word, `vetoed` that of a hook of the user's.
+    """
 
     FINISHED = "finished"
     OUT_OF_TURNS = "out-of-turns"
@@ -20,7 +23,18 @@ class Exit(StrEnum):
     STUCK = "stuck"
     MALFORMED = "malformed"
     REFUSED = "refused"
+    VETOED = "vetoed"
     UNKEEPABLE = "unkeepable"
+
+    @property
+    def is_infrastructure(self) -> bool:
+        """Whether a model or its provider failed, which says nothing about the task."""
+        return self in {Exit.REFUSED, Exit.MALFORMED}
+
+    @property
+    def lacked_room(self) -> bool:
+        """Whether the session was too short for its task."""
+        return self in {Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT}
 
 
 class Fork(Frozen):

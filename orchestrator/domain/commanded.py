@@ -7,9 +7,12 @@ from orchestrator.domain.command import Approve, Cancel, Command, Configure, Con
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.lifecycle import TASK_MOVES, move
 from orchestrator.domain.state import RunState, TaskState
-from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.task import EndCause, TaskStatus
 
-_RETRIED = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.CANCELLED, TaskStatus.RUNNING, TaskStatus.JUDGING}
+_RETRIED = {
+    *(TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED),
+    *(TaskStatus.RUNNING, TaskStatus.JUDGING),
+}
 
 
 def refusal(state: RunState, command: Command) -> str:
@@ -95,7 +98,8 @@ def _cancel(state: RunState, command: Cancel, by: str) -> None:
     for task in list(top):
         if not task.status.is_terminal:
             status = move(TASK_MOVES, f"task {task.spec.id}", task.status, TaskStatus.CANCELLED)
-            state.tasks[task.spec.id] = task.model_copy(update={"status": status, "reason": reason})
+            ended = {"status": status, "reason": reason, "cause": EndCause.CANCELLED}
+            state.tasks[task.spec.id] = task.model_copy(update=ended)
 
 
 def below(state: RunState, task: TaskState) -> Iterator[TaskState]:
@@ -126,7 +130,7 @@ def _retry(state: RunState, command: Retry) -> None:
 
 def _move(state: RunState, task: TaskState, to: TaskStatus, changes: dict[str, object]) -> None:
     status = move(TASK_MOVES, f"task {task.spec.id}", task.status, to)
-    state.tasks[task.spec.id] = task.model_copy(update={"status": status, "reason": ""} | changes)
+    state.tasks[task.spec.id] = task.model_copy(update={"status": status, "reason": "", "cause": None} | changes)
 
 
 def _fell_with(state: RunState, task: TaskState, needed: TaskId) -> bool:

@@ -216,7 +216,7 @@ def _(event: work.VerdictGiven, state: RunState) -> None:
 
 @_apply.register
 def _(event: work.TaskEnded, state: RunState) -> None:
-    _update(state, _task(state, event), event.status, reason=event.reason)
+    _update(state, _task(state, event), event.status, reason=event.reason, cause=event.cause)
 
 
 # --- conversations -------------------------------------------------------------------------------------------------

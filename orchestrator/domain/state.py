@@ -23,7 +23,7 @@ from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, UnitId
 from orchestrator.domain.migration import FileRecord
 from orchestrator.domain.overstep import Overstep
-from orchestrator.domain.task import Task, TaskStatus
+from orchestrator.domain.task import EndCause, Task, TaskStatus
 from orchestrator.domain.usage import Usage
 
 
@@ -40,6 +40,7 @@ class TaskState(Frozen):
     rounds: int = 0
     handoff: Handoff | None = None
     reason: str = ""
+    cause: EndCause | None = None
     retry: Retry | None = None
     """What a person asked for, until the attempt that it leads to begins."""
     earlier_attempts: int = 0

@@ -90,19 +90,41 @@ _TERMINAL = frozenset(
 
 
 class EndCause(StrEnum):
-    """Why a task ended without landing: each has a name of its own, and calls for a different reaction.
+    """Why a candidate did not land, or a task ended without landing: each calls for a different reaction.
 
-    A task that merged, or a planner's that is done, has none.
+    What merged, and a planner's task that is done, has none. A task whose attempts are used up ends with the cause of
+    the last one; `no-attempt-left` stands where an old journal does not name that.
     """
 
+    RED_TESTS = "red-tests"
+    RULE_BROKEN = "rule-broken"
+    UNFINISHED = "unfinished"
+    CONFLICT = "conflict"
+    RED_TOGETHER = "red-together"
     NO_ATTEMPT_LEFT = "no-attempt-left"
     REFUSED_BY_REVIEW = "refused-by-review"
     REFUSED_BY_HOOK = "refused-by-hook"
     REFUSED_BY_PERSON = "refused-by-person"
+    CANCELLED = "cancelled"
     BUDGET_SPENT = "budget-spent"
     TOO_LARGE = "too-large"
     UNREADABLE_REVIEW = "unreadable-review"
     UNSETTLED_TESTS = "unsettled-tests"
     NOT_TESTED = "not-tested"
+    MODEL_REFUSED = "model-refused"
+    MODEL_UNREADABLE = "model-unreadable"
     DEPENDENCY = "dependency"
     PLANNER_FAILED = "planner-failed"
+
+    @property
+    def is_infrastructure(self) -> bool:
+        """Whether it says nothing about the work: what has to be mended is a model, its provider or the tests."""
+        return self in _INFRASTRUCTURE
+
+
+_INFRASTRUCTURE = frozenset(
+    {
+        *(EndCause.UNREADABLE_REVIEW, EndCause.UNSETTLED_TESTS, EndCause.NOT_TESTED),
+        *(EndCause.MODEL_REFUSED, EndCause.MODEL_UNREADABLE),
+    }
+)

@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import Literal
 
 from orchestrator.domain.base import Frozen
+from orchestrator.domain.task import EndCause
 
 
 class VerdictKind(StrEnum):
@@ -46,7 +47,7 @@ class Verdict(Frozen):
     """The judge's decision on one attempt; `receipts` are the keys of the receipts it rests on.
 
     `flags` are what was noticed in the change and decided nothing: text aimed at reviewers, hidden characters, files
-    that the task did not name.
+    that the task did not name. `cause` names why it is no merge; old journals do not have it.
     """
 
     kind: VerdictKind
@@ -54,3 +55,4 @@ class Verdict(Frozen):
     flags: tuple[str, ...] = ()
     receipts: tuple[str, ...] = ()
     votes: tuple[LensVote, ...] = ()
+    cause: EndCause | None = None

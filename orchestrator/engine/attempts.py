@@ -15,7 +15,7 @@ from orchestrator.domain.event.work import (
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import TaskId, ref_name
 from orchestrator.domain.state import RunState, TaskState
-from orchestrator.domain.task import Task, TaskStatus
+from orchestrator.domain.task import EndCause, Task, TaskStatus
 from orchestrator.domain.verdict import VerdictKind
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.points import after_attempt, before_attempt
@@ -27,8 +27,6 @@ from orchestrator.ports.roles import Roles, SessionResult, WorkBrief
 from worktrees.diff import diff
 from worktrees.names import printable
 
-_LACKED_ROOM = {Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT, Exit.OUT_OF_BUDGET}
-
 
 async def start_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
     """Begin the next attempt at a task and carry it out."""
@@ -36,7 +34,8 @@ async def start_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
     attempt = await _next_attempt(context, roles, state)
     if veto := await before_attempt(context, state, attempt):
         reason = f"refused by a hook: {veto}"
-        await context.journal.append(TaskEnded(task=task, status=TaskStatus.BLOCKED, reason=reason))
+        refused = TaskEnded(task=task, status=TaskStatus.BLOCKED, reason=reason, cause=EndCause.REFUSED_BY_HOOK)
+        await context.journal.append(refused)
         return
     await context.journal.append(AttemptStarted(task=task, attempt=attempt))
     await continue_attempt(context, roles, task)
@@ -126,7 +125,8 @@ async def _forked(context: RunContext, roles: Roles, state: TaskState, retry: Re
 
 def _ran_out(state: TaskState) -> bool:
     """Whether the latest attempt only lacked room: the next one goes on from its files with a fresh conversation."""
-    return bool(state.ends) and state.ends[-1].exit in _LACKED_ROOM
+    latest = state.ends[-1].exit if state.ends else None
+    return latest is not None and (latest.lacked_room or latest == Exit.OUT_OF_BUDGET)
 
 
 def _answers(state: RunState, task: TaskId) -> Iterator[str]:

@@ -2,15 +2,21 @@
 
 from orchestrator.domain.event.run import Noticed, Outcome, PrOpened, PrOpening, RunEnded
 from orchestrator.domain.plain import inert_title
+from orchestrator.domain.state import RunState
+from orchestrator.domain.task import EndCause, TaskStatus
 from orchestrator.engine.approvals import ask, question
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.push import push_branch
 from orchestrator.ports.effect import effect
 from orchestrator.ports.forge import PullRequest
 
+_REACHED = frozenset({TaskStatus.MERGED, TaskStatus.DONE})
+_FOLLOWED = frozenset({EndCause.DEPENDENCY, EndCause.CANCELLED})
+_SHOWN = 10
 EXIT_CODES: dict[Outcome, int] = {
     "done": 0,
     "partial": 3,
+    "blocked": 6,
     "rejected": 4,
     "nothing-changed": 4,
     "failed": 4,
@@ -53,6 +59,19 @@ async def open_pull_request(context: RunContext, title: str, body: str) -> None:
             )
         )
         opening.done = PrOpened(key=key, forge=opened.forge, ref=opened.ref, url=opened.url)
+
+
+def stopped_by_infrastructure(state: RunState) -> str:
+    """What ended each task, where none of them ended for its work; empty if one did, or none was stopped at all.
+
+    Tasks that only fell with others, or that a person gave up, do not count.
+    """
+    ended = [task for task in state.tasks.values() if task.status.is_terminal and task.status not in _REACHED]
+    stopped = [task for task in ended if task.cause not in _FOLLOWED]
+    if not all(task.cause and task.cause.is_infrastructure for task in stopped):
+        return ""
+    more = [f"and {len(stopped) - _SHOWN} more"] if len(stopped) > _SHOWN else []
+    return ", ".join([*(f"{task.spec.id} ({task.cause})" for task in stopped[:_SHOWN]), *more])
 
 
 async def end_run(context: RunContext, outcome: Outcome, reason: str) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from orchestrator.domain.accounts import Accounts
 from orchestrator.domain.approval import Approval
 from orchestrator.domain.contract import Contract
+from orchestrator.domain.ending import BY_EXIT
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import (
     PlanningEnded,
@@ -17,10 +18,10 @@ from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import ROOT, TaskId, child_id
 from orchestrator.domain.plan import Plan, PlanLimits
 from orchestrator.domain.state import TaskState
-from orchestrator.domain.task import Task, TaskDraft, TaskStatus
+from orchestrator.domain.task import EndCause, Task, TaskDraft, TaskStatus
 from orchestrator.engine.approvals import question
 from orchestrator.engine.context import RunContext
-from orchestrator.ports.roles import PlanningBrief, Roles, TaskReport
+from orchestrator.ports.roles import PlanningBrief, Roles, SessionResult, TaskReport
 
 
 async def plan_round(context: RunContext, roles: Roles, task: TaskId) -> None:
@@ -43,8 +44,18 @@ async def plan_round(context: RunContext, roles: Roles, task: TaskId) -> None:
         case Handoff():
             await context.journal.append(PlanningEnded(task=task, round=state.rounds, handoff=result))
         case _:
-            reason = f"its planner ended {result.exit}: {result.detail}"
-            await context.journal.append(TaskEnded(task=task, status=TaskStatus.REJECTED, reason=reason))
+            await context.journal.append(_failed(task, result))
+
+
+def _failed(task: TaskId, result: SessionResult) -> TaskEnded:
+    """The end of a slice whose planner gave no plan; what a model or its provider failed at rejects nothing."""
+    cause = BY_EXIT[result.exit]
+    return TaskEnded(
+        task=task,
+        status=TaskStatus.BLOCKED if cause.is_infrastructure else TaskStatus.REJECTED,
+        reason=f"its planner ended {result.exit}: {result.detail}",
+        cause=EndCause.PLANNER_FAILED if cause == EndCause.UNFINISHED else cause,
+    )
 
 
 async def _close(context: RunContext, state: TaskState) -> None:
@@ -104,8 +115,10 @@ def report_on(state: TaskState) -> TaskReport:
         task=state.spec,
         status=state.status,
         reason=state.reason,
+        cause=state.cause,
         handoff=state.handoff,
         paths=state.candidate.paths if state.candidate else (),
+        kept=state.candidate.ref if state.candidate and state.status != TaskStatus.MERGED else "",
     )
 
 

@@ -4,6 +4,7 @@ from orchestrator.domain.attempt import Attempt
 from orchestrator.domain.hooks import Scope
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import TaskState, unit_id
+from orchestrator.domain.task import EndCause
 from orchestrator.domain.verdict import Verdict, VerdictKind
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import PersonNeeded
@@ -59,7 +60,12 @@ async def standing(context: RunContext, task: TaskId, verdict: Verdict) -> Verdi
     veto = await context.hooks.before(_of_verdict(context.state.tasks[task], verdict))
     if veto is None or verdict.kind != VerdictKind.MERGE:
         return verdict
-    return verdict.model_copy(update={"kind": VerdictKind.REJECT, "reasons": (f"refused by a hook: {veto}",)})
+    refused = {
+        "kind": VerdictKind.REJECT,
+        "reasons": (f"refused by a hook: {veto}",),
+        "cause": EndCause.REFUSED_BY_HOOK,
+    }
+    return verdict.model_copy(update=refused)
 
 
 async def after_verdict(context: RunContext, task: TaskId) -> None:
@@ -69,7 +75,7 @@ async def after_verdict(context: RunContext, task: TaskId) -> None:
 
 
 def _of_verdict(state: TaskState, verdict: Verdict) -> Moment:
-    told = verdict.model_dump(mode="json", include={"kind", "reasons", "receipts"})
+    told = verdict.model_dump(mode="json", include={"kind", "cause", "reasons", "receipts"})
     return _moment("verdict", state, state.attempts[-1], verdict=told)
 
 

@@ -24,9 +24,7 @@ def goal_body(state: RunState, reason: str) -> str:
             inert(state.run.goal),
             inert(reason),
             _section("Landed", (_landed(task) for task in landed)),
-            _section(
-                "Not landed", (f"`{task.spec.id}`: {task.status} – {inert(one_line(task.reason))}" for task in rest)
-            ),
+            _section("Not landed", map(_not_landed, rest)),
             evidence(state),
             beyond_the_walls(state),
             cost(state),
@@ -44,6 +42,11 @@ def _landed(task: TaskState) -> str:
     attempts = len(task.attempts)
     tries = "" if attempts == 1 else f" ({attempts} attempts)"
     return f"`{task.spec.id}` {inert(one_line(task.spec.title))}{tries}"
+
+
+def _not_landed(task: TaskState) -> str:
+    cause = f" ({task.cause})" if task.cause else ""
+    return f"`{task.spec.id}`: {task.status}{cause} – {inert(one_line(task.reason))}"
 
 
 def _section(title: str, items: Iterable[str]) -> str:

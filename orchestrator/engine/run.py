@@ -17,7 +17,7 @@ from orchestrator.engine import iterations
 from orchestrator.engine.approvals import ask, budget_question, waits
 from orchestrator.engine.attempts import continue_attempt, start_attempt
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.finish import end_run, open_pull_request
+from orchestrator.engine.finish import end_run, open_pull_request, stopped_by_infrastructure
 from orchestrator.engine.judging import judge_attempt
 from orchestrator.engine.landing import land_tasks
 from orchestrator.engine.planning import plan_round
@@ -165,8 +165,8 @@ class GoalRun:
                 await judge_attempt(context, roles, task)
             case Land(tasks):
                 await land_tasks(context, tasks)
-            case End(task, status, reason):
-                await context.journal.append(TaskEnded(task=task, status=status, reason=reason))
+            case End(task, status, reason, cause):
+                await context.journal.append(TaskEnded(task=task, status=status, reason=reason, cause=cause))
 
     async def _close_iteration(self) -> None:
         """Judge what landed; then end the run or plan again."""
@@ -193,11 +193,15 @@ class GoalRun:
             await iterations.begin_again(self._context, verdict)
 
     async def _end_empty(self) -> None:
-        leaves = [task for task in self._context.state.tasks.values() if task.spec.kind == "leaf"]
-        if leaves:
+        state = self._context.state
+        if stopped := stopped_by_infrastructure(state):
+            reason = f"no task could land, and none because of its work: {stopped}"
+            await end_run(self._context, "blocked", f"{reason}; have them tried again: orchestrate retry")
+            return
+        if any(task.spec.kind == "leaf" for task in state.tasks.values()):
             await end_run(self._context, "rejected", "no task could land")
             return
-        root = self._context.state.tasks[ROOT]
+        root = state.tasks[ROOT]
         if root.handoff:
             await end_run(self._context, "nothing-changed", f"the planner submitted no task: {root.handoff.summary}")
         else:

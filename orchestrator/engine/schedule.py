@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import RunState, TaskState
-from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.task import EndCause, TaskStatus
 from orchestrator.domain.verdict import VerdictKind
 
 
@@ -48,11 +48,12 @@ class Judge:
 
 @dataclass(frozen=True)
 class End:
-    """End a task without further work."""
+    """End a task without further work; `cause` is None where an old journal does not name it."""
 
     task: TaskId
     status: TaskStatus
     reason: str
+    cause: EndCause | None = None
 
 
 @dataclass(frozen=True)
@@ -115,9 +116,11 @@ def _next(state: RunState, task: TaskState, bounds: Bounds) -> Action | None:
         case TaskStatus.JUDGING:
             return Judge(name) if task.verdict is None else _after_verdict(state, task, bounds)
         case TaskStatus.QUEUED if task.ejection is not None:
-            return _again(state, task, bounds, "the queue ejected it")
+            cause = EndCause.CONFLICT if task.ejection.conflict else EndCause.RED_TOGETHER
+            return _again(state, task, bounds, "the queue ejected it", cause)
         case TaskStatus.QUEUED if (reason := _denied(state, f"landing/{task.unit}")) is not None:
-            return End(name, TaskStatus.REJECTED, f"a person did not let it land: {reason}")
+            reason = f"a person did not let it land: {reason}"
+            return End(name, TaskStatus.REJECTED, reason, EndCause.REFUSED_BY_PERSON)
     return None
 
 
@@ -134,13 +137,15 @@ def _waits(state: RunState, item: str) -> bool:
 
 def _first(state: RunState, task: TaskState) -> Action | None:
     if (reason := _denied(state, task.spec.approval)) is not None:
-        return End(task.spec.id, TaskStatus.CANCELLED, f"a person did not approve the plan: {reason}")
+        reason = f"a person did not approve the plan: {reason}"
+        return End(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.REFUSED_BY_PERSON)
     if _waits(state, task.spec.approval):
         return None
     needed = [state.tasks[name] for name in task.spec.depends_on]
     for other in needed:
         if other.status.is_terminal and other.status not in {TaskStatus.MERGED, TaskStatus.DONE}:
-            return End(task.spec.id, TaskStatus.CANCELLED, f"it depends on {other.spec.id}, which was {other.status}")
+            reason = f"it depends on {other.spec.id}, which was {other.status}"
+            return End(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.DEPENDENCY)
     if any(other.status not in {TaskStatus.MERGED, TaskStatus.DONE} for other in needed):
         return None
     return PlanRound(task.spec.id) if task.spec.kind == "branch" else StartAttempt(task.spec.id)
@@ -150,27 +155,36 @@ def _after_verdict(state: RunState, task: TaskState, bounds: Bounds) -> Action |
     given = task.verdict
     if given is None or given.verdict.kind == VerdictKind.MERGE:
         return None
-    reasons = "; ".join(given.verdict.reasons)
-    match given.verdict.kind:
-        case VerdictKind.REJECT:
-            return End(task.spec.id, TaskStatus.REJECTED, reasons)
-        case VerdictKind.ESCALATE:
-            return End(task.spec.id, TaskStatus.BLOCKED, reasons)
-        case VerdictKind.SPLIT:
-            return End(task.spec.id, TaskStatus.SPLIT, reasons)
-        case _:
-            return _again(state, task, bounds, reasons)
+    reasons, cause = "; ".join(given.verdict.reasons), given.verdict.cause
+    if given.verdict.kind in _ENDS:
+        return End(task.spec.id, _ENDS[given.verdict.kind], reasons, cause)
+    return _again(state, task, bounds, reasons, cause or EndCause.NO_ATTEMPT_LEFT)
 
 
-def _again(state: RunState, task: TaskState, bounds: Bounds, reason: str) -> Action | None:
-    """The next try, once there is an answer to what the last one asked for."""
+_ENDS = {
+    VerdictKind.REJECT: TaskStatus.REJECTED,
+    VerdictKind.ESCALATE: TaskStatus.BLOCKED,
+    VerdictKind.SPLIT: TaskStatus.SPLIT,
+}
+
+
+def _again(state: RunState, task: TaskState, bounds: Bounds, reason: str, cause: EndCause) -> Action | None:
+    """The next try, once there is an answer to what the last one asked for.
+
+    Attempts that a model or its provider ended do not count against the others, but there may be no more of them.
+    """
     if any(wish.is_open for wish in state.wishes(task.spec.id)):
         return None
-    tries = len(task.attempts) - task.earlier_attempts
-    if tries >= bounds.max_attempts:
-        text = f"no attempt of {tries} could land; the last: {reason}"
-        return End(task.spec.id, TaskStatus.REJECTED, text)
-    return StartAttempt(task.spec.id)
+    exits = [end.exit for end in task.ends if end.number > task.earlier_attempts]
+    tries, failed = len(task.attempts) - task.earlier_attempts, sum(ended.is_infrastructure for ended in exits)
+    if max(failed, tries - failed) < bounds.max_attempts:
+        return StartAttempt(task.spec.id)
+    text = f"no attempt of {tries} could land; the last: {reason}"
+    if failed >= bounds.max_attempts:
+        return End(task.spec.id, TaskStatus.BLOCKED, text, cause)
+    if exits and all(ended.lacked_room or ended.is_infrastructure for ended in exits):
+        return End(task.spec.id, TaskStatus.SPLIT, text, EndCause.TOO_LARGE)
+    return End(task.spec.id, TaskStatus.REJECTED, text, cause)
 
 
 def _landing(state: RunState, busy: frozenset[Action]) -> Iterator[Land]:

@@ -3,6 +3,8 @@
 from orchestrator.domain.attempt import Exit
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.check import Difference
+from orchestrator.domain.ending import BY_EXIT
+from orchestrator.domain.task import EndCause
 from orchestrator.domain.verdict import LensVote, Verdict, VerdictKind
 from orchestrator.judge.rules import Finding
 
@@ -38,18 +40,27 @@ class Evidence(Frozen):
 
 
 def decide(evidence: Evidence) -> Verdict:
-    """The verdict, with reasons that a worker can act on."""
+    """The verdict, with reasons that a worker can act on and the name of why it is no merge."""
     kind, reasons = _decide(evidence)
     flags = tuple(finding.text for finding in evidence.findings if not finding.is_blocking)
-    return Verdict(kind=kind, reasons=reasons, flags=flags, receipts=evidence.receipts, votes=evidence.votes)
+    return Verdict(
+        kind=kind,
+        reasons=reasons,
+        flags=flags,
+        receipts=evidence.receipts,
+        votes=evidence.votes,
+        cause=_cause(evidence, kind),
+    )
 
 
 def _decide(evidence: Evidence) -> tuple[VerdictKind, tuple[str, ...]]:
     if evidence.exit != Exit.FINISHED:
         kind = VerdictKind.REJECT if evidence.exit == Exit.OUT_OF_BUDGET else VerdictKind.RESTART
         return kind, (f"the attempt ended {evidence.exit}: {evidence.detail}",)
-    if blocking := tuple(finding.text for finding in evidence.findings if finding.is_blocking):
-        return _again(evidence), blocking
+    if blocking := tuple(finding for finding in evidence.findings if finding.is_blocking):
+        is_too_large = all(finding.rule == "size" for finding in blocking)  # else it may shrink when the rest is mended
+        kind = VerdictKind.SPLIT if is_too_large else _again(evidence)
+        return kind, tuple(finding.text for finding in blocking)
     if evidence.difference is None:
         return VerdictKind.ESCALATE, ("the gate did not run, so nothing can be said of this candidate",)
     if not evidence.difference.is_green or evidence.failed_checks:
@@ -77,6 +88,24 @@ _VETOES = (
     ("restart", VerdictKind.RESTART),
     ("revise", VerdictKind.REVISE),
 )
+
+
+def _cause(evidence: Evidence, kind: VerdictKind) -> EndCause | None:
+    """The name of what a verdict rests on; None for a merge."""
+    if kind in _CAUSES:
+        return _CAUSES[kind]
+    if evidence.exit != Exit.FINISHED:
+        return BY_EXIT[evidence.exit]
+    if any(finding.is_blocking for finding in evidence.findings):
+        return EndCause.RULE_BROKEN
+    if evidence.difference is None:
+        return EndCause.NOT_TESTED
+    if kind == VerdictKind.ESCALATE:  # nobody could tell: a reviewer whom nobody understood, or tests that changed
+        return EndCause.UNREADABLE_REVIEW if evidence.votes else EndCause.UNSETTLED_TESTS
+    return EndCause.REFUSED_BY_REVIEW if evidence.is_green else EndCause.RED_TESTS
+
+
+_CAUSES = {VerdictKind.MERGE: None, VerdictKind.SPLIT: EndCause.TOO_LARGE}
 
 
 def red_reasons(evidence: Evidence) -> tuple[str, ...]:

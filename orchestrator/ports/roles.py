@@ -8,7 +8,7 @@ from orchestrator.domain.contract import Contract, IterationVerdict
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.plan import Plan, PlanLimits
 from orchestrator.domain.review import FIRST_LENS, Shown, View
-from orchestrator.domain.task import Task, TaskStatus
+from orchestrator.domain.task import EndCause, Task, TaskStatus
 from orchestrator.domain.verdict import LensVote
 from orchestrator.ports.hands import Workspace
 
@@ -21,13 +21,15 @@ class SessionResult(Frozen):
 
 
 class TaskReport(Frozen):
-    """What became of a task, as its planner is told."""
+    """What became of a task, as its planner is told; `kept` is the ref of work that did not land."""
 
     task: Task
     status: TaskStatus
     reason: str = ""
+    cause: EndCause | None = None
     handoff: Handoff | None = None
     paths: tuple[str, ...] = ()
+    kept: str = ""
 
 
 class PlanningBrief(Frozen):

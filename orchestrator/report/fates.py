@@ -5,13 +5,14 @@ from typing import Literal
 from orchestrator.domain.state import TaskState, unit_id
 from orchestrator.domain.task import TaskStatus
 
-Fate = Literal["landed", "open", "rejected", "blocked", "cancelled", "restarted", "ejected", "superseded"]
+Fate = Literal["landed", "open", "rejected", "blocked", "split", "cancelled", "restarted", "ejected", "superseded"]
 """`superseded`: another attempt began afresh without a verdict on this one. `open`: nothing is decided yet."""
 
 _ENDS: dict[TaskStatus, Fate] = {
     TaskStatus.MERGED: "landed",
     TaskStatus.REJECTED: "rejected",
     TaskStatus.BLOCKED: "blocked",
+    TaskStatus.SPLIT: "split",
     TaskStatus.CANCELLED: "cancelled",
 }
 

@@ -9,10 +9,11 @@ from orchestrator.domain.check import Receipt, TestCounts
 from orchestrator.domain.event.landing import TrialJudged
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState
-from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.task import EndCause, TaskStatus
 from orchestrator.engine.pr_text import head_receipts
 
 SCHEMA = "orchestrate.result/1"
+_NOT_LANDED = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT}
 
 
 def run_result(state: RunState, journal: Path) -> dict[str, Any]:
@@ -20,6 +21,7 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
 
     `exit` is the exit code; `gate.new_failures` and `gate.missing_tests` are of what landed, so both are empty unless
     something is badly wrong; `gate.rejected_union` is what everything together would have broken.
+    `causes` counts why leaf tasks ended without landing (`domain.task.EndCause`), only those that occur.
     `attempted` lists what agents tried beyond their walls, by their words or by what refused it.
     """
     run = state.run
@@ -37,6 +39,7 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
         "head": state.head,
         "iterations": state.iteration,
         "tasks": _tasks(state),
+        "causes": _causes(state),
         "files": _files(state),
         "gate": _gate(state),
         "test_runs": state.test_runs,
@@ -70,6 +73,11 @@ def _tasks(state: RunState) -> dict[str, int]:
     return {status.value: counts[status] for status in TaskStatus}
 
 
+def _causes(state: RunState) -> dict[str, int]:
+    causes = Counter(task.cause for task in state.tasks.values() if task.spec.kind == "leaf" and task.cause)
+    return {cause.value: causes[cause] for cause in EndCause if cause in causes}
+
+
 def _files(state: RunState) -> dict[str, Any]:
     if state.run.mode == "migration":
         files = state.files.values()
@@ -85,7 +93,7 @@ def _files(state: RunState) -> dict[str, Any]:
     rejected = [
         {"path": path, "reason": f"{task.spec.id}: {task.reason}"}
         for task in state.tasks.values()
-        if task.status in {TaskStatus.REJECTED, TaskStatus.BLOCKED} and task.candidate
+        if task.status in _NOT_LANDED and task.candidate
         for path in task.candidate.paths
         if path not in landed
     ]

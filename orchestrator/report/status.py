@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.domain.accounts import Accounts
+from orchestrator.domain.event.work import VerdictGiven
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.report.budget import accounts_of, bar, budget_object
 from orchestrator.report.result import run_result
@@ -51,12 +52,22 @@ def _task(state: RunState, task: TaskState, accounts: Accounts) -> dict[str, Any
         "title": task.spec.title,
         "status": task.status.value,
         "reason": task.reason,
+        "cause": task.cause.value if task.cause else None,
         "depends_on": list(task.spec.depends_on),
         "attempts": [
             {"number": attempt.number, "mode": attempt.mode, "model": attempt.model} for attempt in task.attempts
         ],
-        "verdicts": [{"attempt": given.number, "kind": given.verdict.kind.value} for given in task.verdicts],
+        "verdicts": [_verdict(given) for given in task.verdicts],
         "calls": usage.calls if usage else 0,
         "tokens": usage.tokens if usage else 0,
         "budget": bar(accounts.node(task.spec.id)),
+    }
+
+
+def _verdict(given: VerdictGiven) -> dict[str, Any]:
+    verdict = given.verdict
+    return {
+        "attempt": given.number,
+        "kind": verdict.kind.value,
+        "cause": verdict.cause.value if verdict.cause else None,
     }

@@ -57,7 +57,8 @@ def _disk(disk: Mapping[str, Any]) -> str:
 def _task(task: Mapping[str, Any]) -> str:
     indent = "  " * (task["depth"] + 1)
     tries = f" ×{len(task['attempts'])}" if len(task["attempts"]) > 1 else ""
-    reason = f"  {_plain(task['reason'])}" if task["reason"] else ""
+    cause = f"  {task['cause']}:" if task.get("cause") else " "
+    reason = f"{cause} {_plain(task['reason'])}" if task["reason"] else ""
     return f"{indent}{task['status']:9} {task['id']}{tries}  {_plain(task['title'])}{reason}"
 
 

@@ -60,8 +60,9 @@ def _tasks(state: RunState) -> Iterator[str]:
     for task in leaves[:_SHOWN]:
         tries = f" ({len(task.attempts)} attempts)" if len(task.attempts) > 1 else ""
         mark = "✓" if task.status == TaskStatus.MERGED else "✗" if task.status.is_terminal else "·"
+        cause = f", {task.cause}" if task.cause else ""
         reason = f": {_line(task.reason)}" if task.reason else ""
-        yield f"  {mark} {task.spec.id}  {task.status}{tries}{reason}"
+        yield f"  {mark} {task.spec.id}  {task.status}{cause}{tries}{reason}"
 
 
 def tried(state: RunState) -> Iterator[str]:

@@ -9,7 +9,7 @@ from orchestrator.app.verbs import Ended
 from orchestrator.domain.event.outside import HookFinished, HookStarted
 from orchestrator.domain.event.work import ToolReturned
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.task import EndCause, TaskStatus
 from orchestrator.journal.store import read_all
 from tests.running.goals import TWO, Bench, one, reason, status, task
 from tests.running.projects import git
@@ -78,7 +78,8 @@ async def test_a_vetoed_turn_ends_the_session(bench: Bench) -> None:
     hooks = [hook("before_turn", "exit 2", match={"task": "a"})]
     ended = await bench.run(plans("root", {"key": "a"}), planner_ends(), hooks=hooks, run={"max_attempts": 1})
     assert status(ended, "a") == TaskStatus.REJECTED
-    assert ended.state.tasks[TaskId("a")].ends[-1].exit == "refused"
+    state = ended.state.tasks[TaskId("a")]
+    assert (state.ends[-1].exit, state.cause) == ("vetoed", EndCause.REFUSED_BY_HOOK)
 
 
 async def test_a_vetoed_tool_does_nothing_and_the_model_is_told_why(bench: Bench) -> None:

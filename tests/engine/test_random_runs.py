@@ -17,8 +17,9 @@ from orchestrator.app.verbs import Ended
 from orchestrator.demo.story import fingerprint
 from orchestrator.domain.event.base import Done, Intent
 from orchestrator.domain.event.landing import LandingFinished
-from orchestrator.domain.event.work import CandidateTaken
+from orchestrator.domain.event.work import CandidateTaken, TaskEnded
 from orchestrator.domain.fold import fold
+from orchestrator.domain.task import TaskStatus
 from orchestrator.journal.store import read_all
 from orchestrator.llm.script import ScriptedReply
 from tests.loopback.builders import call, reply
@@ -130,6 +131,9 @@ async def test_whatever_a_model_does_only_green_lands_and_nothing_is_lost(bench:
     assert {event.commit for event in recorded if isinstance(event, CandidateTaken)} <= set(kept)
     begun = {event.key for event in recorded if isinstance(event, Intent)}
     assert begun == {event.key for event in recorded if isinstance(event, Done)}
+    assert [event for event in recorded if isinstance(event, TaskEnded) and event.cause is None] == []
+    stopped = [task for task in ended.state.tasks.values() if task.status not in {TaskStatus.MERGED, TaskStatus.DONE}]
+    assert [task for task in stopped if task.cause is None] == []
     assert fingerprint(bench.repository) == before
     assert processes_about(bench.root) == []
 

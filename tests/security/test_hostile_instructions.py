@@ -5,7 +5,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -91,7 +91,7 @@ def _listen(listener: socket.socket, heard: list[bytes]) -> None:
             connection, _ = listener.accept()
         except OSError:
             return
-        with closing(connection):
+        with closing(connection), suppress(OSError):  # a visitor may be gone before the answer
             connection.settimeout(2)
             heard.append(b"somebody")
             connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi")

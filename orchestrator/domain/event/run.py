@@ -8,7 +8,7 @@ from orchestrator.domain.contract import Contract, IterationVerdict
 from orchestrator.domain.event.base import Done, Event, Intent
 from orchestrator.domain.ids import CommitId, RunId, TreeId
 
-Outcome = Literal["done", "partial", "rejected", "nothing-changed", "failed", "cancelled"]
+Outcome = Literal["done", "partial", "blocked", "rejected", "nothing-changed", "failed", "cancelled"]
 
 
 class RunStarted(Event):

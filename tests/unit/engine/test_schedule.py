@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from orchestrator.domain.attempt import Attempt, AttemptMode
+from orchestrator.domain.attempt import Attempt, AttemptMode, Exit
 from orchestrator.domain.check import Difference
 from orchestrator.domain.event.landing import UnitEjected
-from orchestrator.domain.event.work import VerdictGiven
+from orchestrator.domain.event.work import AttemptEnded, VerdictGiven
 from orchestrator.domain.ids import ROOT, CommitId, TaskId
 from orchestrator.domain.state import RunState, TaskState, unit_id
-from orchestrator.domain.task import Task, TaskStatus
+from orchestrator.domain.task import EndCause, Task, TaskStatus
 from orchestrator.domain.verdict import Verdict, VerdictKind
 from orchestrator.engine.schedule import (
     Action,
@@ -78,7 +78,7 @@ def test_a_task_waits_until_what_it_depends_on_has_landed() -> None:
 
 def test_a_task_whose_dependency_was_rejected_is_cancelled_with_the_reason() -> None:
     actions = ask(task(A, TaskStatus.REJECTED), task(B, TaskStatus.PLANNED, after=(A,)))
-    assert actions == [End(B, TaskStatus.CANCELLED, "it depends on a, which was rejected")]
+    assert actions == [End(B, TaskStatus.CANCELLED, "it depends on a, which was rejected", EndCause.DEPENDENCY)]
 
 
 def test_no_more_workers_than_allowed() -> None:
@@ -104,8 +104,45 @@ def test_verdicts_lead_to_another_attempt_or_to_the_end() -> None:
     assert after(VerdictKind.REVISE) == after(VerdictKind.RESTART) == [StartAttempt(A)]
     assert after(VerdictKind.REJECT) == [End(A, TaskStatus.REJECTED, "why")]
     assert after(VerdictKind.ESCALATE) == [End(A, TaskStatus.BLOCKED, "why")]
+    assert after(VerdictKind.SPLIT) == [End(A, TaskStatus.SPLIT, "why")]
     last = after(VerdictKind.REVISE, attempts=3)
-    assert last == [End(A, TaskStatus.REJECTED, "no attempt of 3 could land; the last: why")]
+    text = "no attempt of 3 could land; the last: why"
+    assert last == [End(A, TaskStatus.REJECTED, text, EndCause.NO_ATTEMPT_LEFT)], "an old journal names no cause"
+
+
+def tried(*exits: Exit, cause: EndCause | None = EndCause.RED_TESTS, earlier: int = 0) -> TaskState:
+    """A task whose attempts ended so, and whose last one was not let through."""
+    one = task(A, TaskStatus.JUDGING, attempts=len(exits), verdict=(VerdictKind.RESTART,))
+    ends = tuple(AttemptEnded(task=A, number=number, exit=how) for number, how in enumerate(exits, start=1))
+    given = one.verdicts[0].model_copy(update={"verdict": one.verdicts[0].verdict.model_copy(update={"cause": cause})})
+    return one.model_copy(update={"ends": ends, "verdicts": (given,), "earlier_attempts": earlier})
+
+
+def how_it_ends(one: TaskState) -> tuple[TaskStatus, EndCause | None] | None:
+    (action,) = ask(one)
+    return (action.status, action.cause) if isinstance(action, End) else None
+
+
+def test_a_task_without_attempts_left_ends_for_what_its_last_one_failed_of() -> None:
+    assert how_it_ends(tried(*[Exit.FINISHED] * 3)) == (TaskStatus.REJECTED, EndCause.RED_TESTS)
+    assert how_it_ends(tried(*[Exit.FINISHED] * 3, earlier=1)) is None, "a person had it tried again"
+    red = task(A, TaskStatus.QUEUED, attempts=3, verdict=(VerdictKind.MERGE,), ejected=True)
+    assert how_it_ends(red) == (TaskStatus.REJECTED, EndCause.RED_TOGETHER)
+
+
+def test_a_task_that_no_session_has_room_for_is_split_and_one_that_was_done_and_refused_is_not() -> None:
+    short = (Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT, Exit.OUT_OF_TURNS)
+    assert how_it_ends(tried(*short)) == (TaskStatus.SPLIT, EndCause.TOO_LARGE)
+    assert how_it_ends(tried(Exit.FINISHED, *short[1:])) == (TaskStatus.REJECTED, EndCause.RED_TESTS)
+    assert how_it_ends(tried(*short[1:])) is None
+
+
+def test_what_a_model_or_its_provider_fails_at_uses_up_no_attempt_and_rejects_nothing() -> None:
+    broken = (Exit.MALFORMED, Exit.REFUSED)
+    assert how_it_ends(tried(Exit.FINISHED, Exit.FINISHED, *broken)) is None
+    refused = tried(*broken, Exit.FINISHED, Exit.REFUSED, cause=EndCause.MODEL_REFUSED)
+    assert how_it_ends(refused) == (TaskStatus.BLOCKED, EndCause.MODEL_REFUSED)
+    assert how_it_ends(tried(*broken, *[Exit.FINISHED] * 3)) == (TaskStatus.REJECTED, EndCause.RED_TESTS)
 
 
 def test_an_ejected_candidate_is_tried_again_and_not_queued_again() -> None:

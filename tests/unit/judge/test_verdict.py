@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.attempt import Exit
 from orchestrator.domain.check import Difference
-from orchestrator.domain.task import Task
+from orchestrator.domain.task import EndCause, Task
 from orchestrator.domain.verdict import LensVote, VerdictKind
 from orchestrator.judge.rules import Finding, check_diff, out_of_scope
 from orchestrator.judge.verdict import Evidence, decide
@@ -63,6 +63,34 @@ def test_a_vote_that_cannot_be_read_is_no_approval_and_no_rejection() -> None:
     assert kind(difference=GREEN, votes=[vote("approve"), vote("unreadable", "?")]) == VerdictKind.ESCALATE
 
 
+def test_a_change_that_is_only_too_large_is_split_and_one_with_more_to_mend_is_mended_first() -> None:
+    size = Finding(rule="size", text="6000 lines", is_blocking=True)
+    assert kind(findings=[size]) == VerdictKind.SPLIT
+    assert kind(findings=[size, Finding(rule="secret", text="x", is_blocking=True)]) == VerdictKind.REVISE
+    assert kind(findings=[size.model_copy(update={"is_blocking": False})], difference=GREEN) == VerdictKind.MERGE
+
+
+def test_a_reviewer_can_have_a_task_split_where_no_other_says_that_it_must_not_be_done() -> None:
+    assert kind(difference=GREEN, votes=[vote("restart", "a"), vote("split", "b")]) == VerdictKind.SPLIT
+    assert kind(difference=GREEN, votes=[vote("split", "a"), vote("reject", "b")]) == VerdictKind.REJECT
+
+
+def test_every_verdict_names_what_it_rests_on() -> None:
+    def cause(**given: object) -> EndCause | None:
+        return decide(Evidence.model_validate({"exit": Exit.FINISHED, "difference": GREEN} | given)).cause
+
+    rule = Finding(rule="r", text="t", is_blocking=True)
+    assert cause() is None
+    assert cause(exit=Exit.OUT_OF_BUDGET) == EndCause.BUDGET_SPENT
+    assert cause(exit=Exit.MALFORMED) == EndCause.MODEL_UNREADABLE
+    assert cause(findings=[rule]) == EndCause.RULE_BROKEN
+    assert cause(difference=None) == EndCause.NOT_TESTED
+    assert (cause(difference=RED), cause(failed_checks=["x"])) == (EndCause.RED_TESTS, EndCause.RED_TESTS)
+    assert cause(votes=[vote("revise", "x")]) == EndCause.REFUSED_BY_REVIEW
+    assert cause(votes=[vote("split", "x")]) == EndCause.TOO_LARGE
+    assert cause(votes=[vote("unreadable", "x")]) == EndCause.UNREADABLE_REVIEW
+
+
 reds = st.builds(
     Difference,
     new_failures=st.lists(st.just("t"), max_size=1).map(tuple),
@@ -71,7 +99,9 @@ reds = st.builds(
     problems=st.lists(st.just("p"), max_size=1).map(tuple),
 )
 votes = st.lists(
-    st.sampled_from(["approve", "revise", "restart", "reject", "unreadable"]).map(lambda name: vote(name, "why")),
+    st.sampled_from(["approve", "revise", "restart", "split", "reject", "unreadable"]).map(
+        lambda name: vote(name, "why")
+    ),
     max_size=4,
 )
 evidence = st.builds(
@@ -80,7 +110,8 @@ evidence = st.builds(
     difference=st.none() | reds,
     failed_checks=st.lists(st.just("c"), max_size=1).map(tuple),
     findings=st.lists(
-        st.builds(Finding, rule=st.just("r"), text=st.just("t"), is_blocking=st.booleans()), max_size=2
+        st.builds(Finding, rule=st.sampled_from(["size", "r"]), text=st.just("t"), is_blocking=st.booleans()),
+        max_size=2,
     ).map(tuple),
     votes=votes.map(tuple),
     revisions=st.integers(0, 4),
@@ -100,6 +131,7 @@ def test_no_red_check_no_veto_and_no_missing_receipt_ever_leads_to_merge(seen: E
     verdict = decide(seen)
     assert (verdict.kind == VerdictKind.MERGE) == may_merge
     assert verdict.kind == VerdictKind.MERGE or verdict.reasons, "whoever is sent back is told why"
+    assert (verdict.cause is None) == may_merge, "and why has a name"
 
 
 def test_rules_block_the_empty_and_the_endless_and_only_note_the_rest() -> None:

@@ -1,0 +1,140 @@
+"""Tasks that are too large are divided by their planner, and what stops a task has a name of its own."""
+
+import pytest
+
+from orchestrator.app.verbs import Ended, tell
+from orchestrator.domain.command import Retry
+from orchestrator.domain.event.work import TaskEnded
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.task import EndCause, TaskStatus
+from orchestrator.journal.blobs import Blobs
+from orchestrator.journal.store import read_all
+from orchestrator.llm.script import ScriptedReply
+from orchestrator.report.result import run_result
+from orchestrator.report.summary import summary
+from tests.loopback.builders import call, reply
+from tests.running.goals import Bench, reason, status, task
+from tests.running.projects import git
+from tests.running.scripts import judges, planner_ends, plans, uses, worker_ends, write_script, writes
+
+pytestmark = pytest.mark.sandbox
+
+LARGE = "x = 1\n" * 5_001
+
+
+def large(name: str) -> list[ScriptedReply]:
+    """A worker that writes more than anybody can review."""
+    return [writes(name, "large.txt", LARGE), worker_ends(name, "all of it at once")]
+
+
+def unreadable_call(name: str) -> list[ScriptedReply]:
+    """A worker whose replies hold no call that can be read, until its session is given up."""
+    return [reply(task=name, role="worker", call=[call("write", raw=f'{{"path": "{n}')]) for n in range(5)]
+
+
+def cause(ended: Ended, name: str) -> EndCause | None:
+    return ended.state.tasks[TaskId(name)].cause
+
+
+def told_to_planner(ended: Ended, session: str) -> str:
+    """The brief of a planner's session."""
+    started = [one.event for one in read_all(ended.directory.journal) if one.event.kind == "session.started"]
+    brief = next(event.brief for event in started if getattr(event, "session", "") == session)  # type: ignore[attr-defined]
+    return brief.head if brief.sha is None else Blobs(ended.directory.blobs).get(brief.sha).decode()
+
+
+async def test_a_task_that_is_too_large_goes_back_to_its_planner_whose_halves_land(bench: Bench) -> None:
+    ended = await bench.run(
+        plans("root", {"key": "whole"}, {"key": "after", "depends_on": ["whole"]}),
+        *large("whole"),
+        plans("root", {"key": "half-1"}, {"key": "half-2"}, {"key": "then", "depends_on": ["half-1", "half-2"]}),
+        *task("half-1"),
+        *task("half-2"),
+        *task("then"),
+        planner_ends(),
+        judges(),
+    )
+    assert (ended.exit_code, ended.state.ended and ended.state.ended.outcome) == (0, "done")
+    assert (status(ended, "whole"), cause(ended, "whole")) == (TaskStatus.SPLIT, EndCause.TOO_LARGE)
+    assert (status(ended, "after"), cause(ended, "after")) == (TaskStatus.CANCELLED, EndCause.DEPENDENCY)
+    assert [status(ended, name) for name in ("half-1", "half-2", "then")] == [TaskStatus.MERGED] * 3
+    candidate = ended.state.tasks[TaskId("whole")].candidates[0]
+    brief = told_to_planner(ended, "plan:root@1.2")
+    assert "whole (whole): split (too-large)" in brief
+    assert "5001 changed lines are more than a reviewer can read" in brief
+    assert f"its work is kept as {candidate.ref}" in brief
+    assert "all of it at once" in brief
+    assert git(bench.repository, "show", f"{candidate.ref}:large.txt") == LARGE.strip()
+
+
+async def test_a_split_that_nobody_divides_counts_as_not_landed_and_can_be_tried_again(bench: Bench) -> None:
+    items = [plans("root", {"key": "whole"}), *large("whole"), planner_ends()]
+    ended = await bench.run(*items)
+    assert (ended.exit_code, ended.state.ended and ended.state.ended.outcome) == (4, "rejected")
+    result = run_result(ended.state, ended.directory.journal)
+    assert (result["tasks"]["split"], result["causes"]) == (1, {"too-large": 1})
+    assert [file["path"] for file in result["files"]["rejected"]] == ["large.txt"]
+    assert any(line.startswith("  ✗ whole  split, too-large: 5001 changed lines") for line in summary(ended.state))
+    tell(ended.directory, Retry(task=TaskId("whole")))
+    again = await bench.resume(*items, *task("whole"), judges())
+    assert (again.exit_code, status(again, "whole"), cause(again, "whole")) == (0, TaskStatus.MERGED, None)
+
+
+async def test_a_task_that_runs_out_of_turns_in_every_attempt_is_split(bench: Bench) -> None:
+    looks = [uses("worker", "long", "read", path="calc.py"), uses("worker", "long", "list")]
+    items = (plans("root", {"key": "long"}), *looks, *looks, planner_ends())
+    model = {"model": write_script(bench.root / "script.json", items)}
+    roles = {"planner": model, "worker": model | {"max_turns": 2}, "judge": model}
+    ended = await bench.run(*items, roles=roles, run={"max_attempts": 2})
+    assert (status(ended, "long"), cause(ended, "long")) == (TaskStatus.SPLIT, EndCause.TOO_LARGE)
+    assert reason(ended, "long").startswith("no attempt of 2 could land; the last: the attempt ended out-of-turns")
+
+
+async def test_a_run_that_only_infrastructure_stopped_is_blocked_and_not_rejected(bench: Bench) -> None:
+    items = [
+        plans("root", {"key": "garbled"}, {"key": "unread"}, {"key": "after", "depends_on": ["unread"]}),
+        *unreadable_call("garbled"),
+        writes("unread", "a.txt", "a\n"),
+        worker_ends("unread"),
+        *[reply("I like it", role="judge", task="unread")] * 3,
+        planner_ends(),
+    ]
+    ended = await bench.run(*items, run={"max_attempts": 1})
+    assert ended.state.ended is not None
+    assert (ended.exit_code, ended.state.ended.outcome) == (6, "blocked")
+    assert ended.state.ended.reason == (
+        "no task could land, and none because of its work: "
+        "garbled (model-unreadable), unread (unreadable-review); have them tried again: orchestrate retry"
+    )
+    assert [status(ended, name) for name in ("garbled", "unread")] == [TaskStatus.BLOCKED] * 2
+    tell(ended.directory, Retry(task=TaskId("unread")))
+    again = await bench.resume(*items, *task("unread"), *task("after"), judges())
+    assert (again.exit_code, status(again, "after")) == (0, TaskStatus.MERGED)
+
+
+async def test_replies_that_nobody_can_read_use_up_no_attempt(bench: Bench) -> None:
+    ended = await bench.run(
+        plans("root", {"key": "a"}),
+        *unreadable_call("a"),
+        worker_ends("a", "nothing to do"),
+        *task("a"),
+        planner_ends(),
+        judges(),
+        run={"max_attempts": 2},
+    )
+    assert (ended.exit_code, len(ended.state.tasks[TaskId("a")].attempts)) == (0, 3)
+
+
+async def test_one_rejected_task_makes_the_run_rejected_and_every_end_has_its_name(bench: Bench) -> None:
+    ended = await bench.run(
+        plans("root", {"key": "red"}, {"key": "garbled"}),
+        writes("red", "calc.py", "x = 1\n"),
+        worker_ends("red"),
+        *unreadable_call("garbled"),
+        planner_ends(),
+        run={"max_attempts": 1},
+    )
+    assert ended.exit_code == 4
+    events = [one.event for one in read_all(ended.directory.journal)]
+    causes = {event.task: event.cause for event in events if isinstance(event, TaskEnded)}
+    assert causes == {"red": EndCause.RED_TESTS, "garbled": EndCause.MODEL_UNREADABLE}
