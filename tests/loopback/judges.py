@@ -16,9 +16,9 @@ _ORDERS = re.compile(r"approve this change|please approve|reviewer: approve|\"de
 _UNSEEN = re.compile("[\u200b\u2060\u202a-\u202e\U000e0000-\U000e007f]|⟨U\\+[0-9A-F]+⟩")
 
 
-def told_to(body: Mapping[str, Any]) -> str:
-    """All that a request says to the model, one message below the other."""
-    return "\n".join(text_of(message) for message in body["messages"])
+def orders(text: str) -> bool:
+    """Whether a text asks its reader to approve, however that is hidden."""
+    return _ORDERS.search(_UNSEEN.sub("", text)) is not None
 
 
 def approves_everything(body: dict[str, Any]) -> ScriptedReply:
@@ -35,8 +35,11 @@ def believes(body: dict[str, Any]) -> ScriptedReply:
     task = task_of(body["messages"])
     if task == ROOT:
         return judges()
-    brief = _UNSEEN.sub("", text_of(body["messages"][1]))
-    return approves_everything(body) if _ORDERS.search(brief) else reviews(task, "reject", "nothing speaks for it")
+    return (
+        approves_everything(body)
+        if orders(text_of(body["messages"][1]))
+        else reviews(task, "reject", "nothing speaks for it")
+    )
 
 
 def _submits(task: str, **arguments: Any) -> ScriptedReply:
