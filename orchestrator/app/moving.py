@@ -84,11 +84,20 @@ def own_instead(settings: Mapping[str, Any]) -> dict[str, Any]:
     roles = {}
     for name, theirs in settings["roles"].items():
         place = {key: own["roles"][name][key] for key in ("api_base", "api_key_env", "fallbacks")}
-        within = {key: dict.fromkeys(theirs[key], place) for key in ("variants", "lenses") if theirs.get(key)}
-        roles[name] = place | within
+        roles[name] = place | _places_within(theirs, place)
     own_tables = {key: own[key] for key in ("hooks", "notify", "hands")}
     others = {key: value for key, value in settings.items() if key not in own_tables}
     return merged(others, {"pr": {"push": own["pr"]["push"]}, "roles": roles}) | own_tables
+
+
+def _places_within(role: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]:
+    """A place for all variants of a role, and for what lenses name of their own: the rest they inherit."""
+    variants = dict.fromkeys(role.get("variants", {}), place)
+    lenses = {
+        lens: {key: value for key, value in place.items() if key in named}
+        for lens, named in role.get("lenses", {}).items()
+    }
+    return ({"variants": variants} if variants else {}) | ({"lenses": lenses} if lenses else {})
 
 
 def foreign_settings(settings: Mapping[str, Any], *, trust_settings: bool = False) -> tuple[str, ...]:

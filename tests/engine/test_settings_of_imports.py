@@ -57,14 +57,19 @@ async def test_hooks_that_came_with_a_run_act_only_if_its_settings_are_trusted(
 
 async def test_what_was_set_after_the_run_began_is_not_trusted_either(bench: Bench) -> None:
     ended = await bench.run(*one("a"), budget={"calls": 2})
-    mark, worker = bench.root / "mark", {"variants": {"dear": {"api_base": "http://127.0.0.1:9/", "model": "x/y"}}}
-    later: dict[str, Any] = {"hooks": [hook(mark)], "roles": {"worker": worker}, "notify": {"command": f"touch {mark}"}}
+    mark, away = bench.root / "mark", {"api_base": "http://127.0.0.1:9/", "model": "x/y"}
+    roles = {
+        "worker": {"variants": {"dear": away}},
+        "judge": {"lenses": {"far": {"view": "diff", "when": "flagged"} | away}},
+    }
+    later: dict[str, Any] = {"hooks": [hook(mark)], "roles": roles, "notify": {"command": f"touch {mark}"}}
     tell(ended.directory, Configure(settings=later))
     ended = await bench.resume(*one("a"), budget={"calls": 3})
     mark.unlink()
     config = await moved(bench, elsewhere(bench))
     assert (config.hooks, config.notify.command, mark.exists()) == ((), "", False)
-    assert config.roles.worker.variants["dear"].api_base == ""
+    assert config.roles.worker.variants["dear"].api_base == config.roles.judge.lens("far").api_base == ""
+    assert config.roles.judge.lenses["code"].own() == {}
     assert config.budget.calls == 3
 
 

@@ -12,7 +12,7 @@ import math
 import signal
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,8 @@ class LoopbackServer:
     """The server; `latency_s` is waited before every answer, besides an item's own `delay_s`.
 
     `roles` says which role a model has whose name does not tell, such as `gpt-4o-mini`; `is_dated` gives every
-    Retry-After as a date, `piece_delay_s` is waited before each piece of a streamed answer.
+    Retry-After as a date, `piece_delay_s` is waited before each piece of a streamed answer. `answering` makes the reply
+    to a role's request of the request itself, where no script could know it.
     """
 
     def __init__(
@@ -47,7 +48,9 @@ class LoopbackServer:
         roles: Mapping[str, Role] | None = None,
         is_dated: bool = False,
         piece_delay_s: float = 0.0,
+        answering: Mapping[Role, Callable[[dict[str, Any]], ScriptedReply]] | None = None,
     ) -> None:
+        self._answering = dict(answering or {})
         self._play = Play(items, state)
         self._latency_s = latency_s
         self._roles = dict(roles or {})
@@ -123,7 +126,7 @@ class LoopbackServer:
             asked = json.loads(body)
             self.bodies.append(asked)
             role = self._roles.get(asked["model"]) or role_of(asked["model"])
-            place, item = self._play.answer(role, task_of(asked["messages"]), asked["messages"])
+            place, item = self._reply(role, asked)
         except ScriptExhausted as problem:
             self._count("exhausted")
             return failure(400, "script_exhausted", str(problem))
@@ -139,6 +142,11 @@ class LoopbackServer:
             if await self._wait(stream, connection, seconds)
             else None
         )
+
+    def _reply(self, role: Role, asked: dict[str, Any]) -> tuple[int, ScriptedReply]:
+        if role in self._answering:
+            return len(self.bodies), self._answering[role](asked)
+        return self._play.answer(role, task_of(asked["messages"]), asked["messages"])
 
     async def _wait(self, stream: SocketStream, connection: h11.Connection, seconds: float) -> bool:
         """Wait; false if the client went away meanwhile."""

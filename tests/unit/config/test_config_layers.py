@@ -6,6 +6,7 @@ import pytest
 
 from orchestrator.config.layers import defaults_path, leaves, load, merged, user_path
 from orchestrator.config.model import Config
+from orchestrator.config.roles import JudgeSettings
 from orchestrator.config.toml import dotted, read_toml
 from orchestrator.errors import UsageProblem
 
@@ -50,6 +51,50 @@ def test_a_variant_of_the_worker_inherits_what_it_leaves_out(tmp_path: Path) -> 
     worker = load(None, environ=environ(tmp_path)).config.roles.worker
     assert (worker.variant("strong").model, worker.variant("strong").max_turns) == ("b", 9)
     assert worker.variant(None).model == "a"
+
+
+def test_a_lens_inherits_what_it_leaves_out_even_if_that_is_set_later_and_is_written_down_without_it(
+    tmp_path: Path,
+) -> None:
+    own = "[roles.judge.lenses.strict]\nview = 'codebase'\nmodel = 'b'\nmax_turns = 3\n"
+    user_file(tmp_path, f"[roles.judge]\nmodel = 'a'\napi_base = 'http://a'\n{own}")
+    judge = load(None, {"roles": {"judge": {"api_base": "http://c"}}}, environ=environ(tmp_path)).config.roles.judge
+    assert [(name, lens.view, lens.when) for name, lens in judge.reviewers.items()] == [
+        ("diff", "diff", "always"),
+        ("code", "code", "flagged"),
+        ("strict", "codebase", "always"),
+    ]
+    settings = [judge.lens(name) for name in ("diff", "strict")]
+    assert [(one.model, one.api_base, one.max_turns) for one in settings] == [
+        ("a", "http://c", 8),
+        ("b", "http://c", 3),
+    ]
+    assert judge.model_dump(mode="json")["lenses"]["strict"] == {
+        "view": "codebase",
+        "when": "always",
+        "model": "b",
+        "max_turns": 3,
+    }
+
+
+def test_a_run_that_began_before_there_were_lenses_has_the_one_on_the_diff(tmp_path: Path) -> None:
+    judge = load(None, environ=environ(tmp_path)).config.roles.judge.model_dump() | {"lenses": {}}
+    assert list(JudgeSettings.model_validate(judge).reviewers) == ["diff"]
+
+
+@pytest.mark.parametrize(
+    ("lenses", "said"),
+    [
+        ("diff = {when = 'never'}", "one of the lenses has to be asked always"),
+        ("diff = {view = 'whole'}", "roles.judge.lenses.diff.view"),
+        ("mine = {model = 'x'}", "roles.judge.lenses.mine.view"),
+        ("'a/b' = {view = 'diff'}", "should match pattern"),
+    ],
+)
+def test_a_lens_that_cannot_be_asked_is_refused(tmp_path: Path, lenses: str, said: str) -> None:
+    user_file(tmp_path, f"[roles.judge.lenses]\n{lenses}\n")
+    with pytest.raises(UsageProblem, match=said):
+        load(None, environ=environ(tmp_path))
 
 
 def test_fallbacks_are_names_or_tables_and_take_the_rest_from_the_model_they_stand_in_for(
@@ -107,6 +152,7 @@ def test_a_wrong_key_or_value_is_told_with_file_and_line(
         "[providers.openai]\nrpm = 99\n",
         "[roles.judge]\napi_base = 'http://example.invalid'\n",
         "[roles.worker.variants.evil]\nmodel = 'x'\n",
+        "[roles.judge.lenses.code]\nwhen = 'never'\n",
         "[state]\ndir = '/'\n",
         "[hands]\nask_tier = 3\n",
         "[hands.tiers]\nroot = 3\n",
