@@ -13,7 +13,7 @@ from orchestrator.llm.script import ScriptedReply
 from orchestrator.report.result import run_result
 from orchestrator.report.summary import summary
 from tests.loopback.builders import call, reply
-from tests.running.goals import Bench, reason, status, task
+from tests.running.goals import Bench, one, reason, status, task
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, uses, worker_ends, write_script, writes
 
@@ -110,6 +110,16 @@ async def test_a_run_that_only_infrastructure_stopped_is_blocked_and_not_rejecte
     tell(ended.directory, Retry(task=TaskId("unread")))
     again = await bench.resume(*items, *task("unread"), *task("after"), judges())
     assert (again.exit_code, status(again, "after")) == (0, TaskStatus.MERGED)
+
+
+async def test_a_planner_whose_provider_refuses_it_blocks_the_run_and_can_be_asked_again(bench: Bench) -> None:
+    refused = reply(role="planner", task="root", error="request-refused")
+    ended = await bench.run(refused)
+    assert (ended.exit_code, status(ended, "root")) == (6, TaskStatus.BLOCKED)
+    assert cause(ended, "root") == EndCause.MODEL_REFUSED
+    tell(ended.directory, Retry(task=TaskId("root")))
+    again = await bench.resume(refused, *one("a"))
+    assert (again.exit_code, status(again, "a")) == (0, TaskStatus.MERGED)
 
 
 async def test_replies_that_nobody_can_read_use_up_no_attempt(bench: Bench) -> None:
