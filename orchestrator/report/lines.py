@@ -6,7 +6,6 @@ from orchestrator.domain.check import BESIDE_THE_GATE
 from orchestrator.domain.event import Event, Recorded, landing, migration, outside, people, run, work
 from orchestrator.domain.network import refused_in_words
 from orchestrator.domain.plain import strip_controls
-from orchestrator.domain.task import EndCause
 from orchestrator.ports.search import Hit
 
 DETAIL = {"tool.called", "model.called", "turn.ended", "workspace.leasing", "workspace.leased", "candidate.taking"}
@@ -176,9 +175,7 @@ def _(event: work.CandidateTaken) -> str:
 
 @say.register
 def _(event: work.VerdictGiven) -> str:
-    verdict = event.verdict
-    told = f"{verdict.kind}{_named(verdict.cause)} {'; '.join(verdict.reasons)}"
-    return f"verdict on attempt {event.number}: {told}".rstrip()
+    return f"verdict on attempt {event.number}: {event.verdict.kind} {'; '.join(event.verdict.reasons)}".rstrip()
 
 
 @say.register
@@ -189,11 +186,8 @@ def _(event: work.LensVoted) -> str:
 
 @say.register
 def _(event: work.TaskEnded) -> str:
-    return f"{event.status}{_named(event.cause)}: {event.reason}"
-
-
-def _named(cause: EndCause | None) -> str:
-    return f" ({cause})" if cause else ""
+    cause = f" ({event.cause})" if event.cause else ""
+    return f"{event.status}{cause}: {event.reason}"
 
 
 @say.register

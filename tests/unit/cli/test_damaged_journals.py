@@ -86,7 +86,7 @@ def test_status_shows_the_run_up_to_the_damage_and_then_says_so(ask: Verb, direc
 
 
 @pytest.mark.damaged_journal
-@pytest.mark.parametrize("verb", [("status",), ("logs",), ("show", "latest", "discounts"), ("resume",)])
+@pytest.mark.parametrize("verb", [("status",), ("logs",), ("show", "latest", "discounts"), ("report",), ("resume",)])
 @pytest.mark.parametrize("harm", ["header", "empty", "zeros"])
 def test_a_file_of_which_nothing_can_be_read_is_told_without_a_traceback(
     ask: Verb, directory: RunDirectory, verb: tuple[str, ...], harm: str
