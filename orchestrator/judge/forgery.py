@@ -117,14 +117,15 @@ def _beside_tests(tree: ast.Module, names: Names) -> Iterator[_Seen]:
                 | ast.Call(func=ast.Attribute(value=of, attr="update" | "__setitem__"))
             ) if names.dotted(of) in {"builtins", "builtins.__dict__", "__builtins__"}:
                 yield "replaces one of Python's builtins", node.lineno
-            case ast.Assign(targets=targets) if any(_is_builtins(names.dotted(target)) for target in targets):
+            case ast.Assign(targets=targets) if any(_is_of_builtins(target, names) for target in targets):
                 yield "replaces one of Python's builtins", node.lineno
-            case ast.AugAssign(target=target) | ast.AnnAssign(target=target) if _is_builtins(names.dotted(target)):
+            case ast.AugAssign(target=target) | ast.AnnAssign(target=target) if _is_of_builtins(target, names):
                 yield "replaces one of Python's builtins", node.lineno
 
 
-def _is_builtins(name: str | None) -> bool:
-    return name is not None and name.startswith(("builtins.", "__builtins__."))
+def _is_of_builtins(target: ast.expr, names: Names) -> bool:
+    is_part = isinstance(target, ast.Attribute | ast.Subscript)
+    return is_part and (names.dotted(target) or "").startswith(("builtins.", "__builtins__."))
 
 
 def _modules(node: ast.Import | ast.ImportFrom) -> set[str]:

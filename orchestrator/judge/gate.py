@@ -9,6 +9,8 @@ from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.errors import BlobLost, EnvironmentProblem
 from orchestrator.judge.checks import CheckRunner, check_name
 from orchestrator.judge.difference import compare
+from orchestrator.judge.moved import without_moved
+from orchestrator.judge.protected import granter
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
 
@@ -101,11 +103,16 @@ class HarnessGate:
     async def _difference(self, spec: CheckSpec, baseline: Receipt, receipt: Receipt) -> Difference:
         if broken_off := _broken_off(spec, receipt):
             return Difference(problems=(f"the check `{spec.id}` {broken_off}",))
-        difference = compare(
-            await self.outcomes(baseline), baseline.exit_code, await self.outcomes(receipt), receipt.exit_code
-        )
+        before, now = await self.outcomes(baseline), await self.outcomes(receipt)
+        difference = compare(before, baseline.exit_code, now, receipt.exit_code)
+        if difference.missing_tests and before and now:
+            difference = without_moved(difference, before, now, granter(self._grants()))
         is_new = receipt.problem and not baseline.problem
         return difference + Difference(problems=(receipt.problem,) if is_new else ())
+
+    def _grants(self) -> Sequence[str]:
+        """What the plan lets change that is protected, for whichever of its tasks: a tree may hold the work of many."""
+        return [glob for task in self._ledger.state.tasks.values() for glob in task.spec.grants]
 
     async def outcomes(self, receipt: Receipt) -> Mapping[str, TestOutcome] | None:
         """Test id → outcome of a receipt, None where the check tells only its exit code."""

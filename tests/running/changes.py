@@ -1,7 +1,6 @@
 """Changes as folders: what a worker writes over a project, what it removes; files of any kind, links, modes."""
 
 import base64
-import os
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -34,7 +33,7 @@ def lay_over(change: Path, project: Path, deletes: Sequence[str]) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.unlink(missing_ok=True)
         if source.is_symlink():
-            target.symlink_to(os.readlink(source))
+            target.symlink_to(source.readlink())
         else:
             target.write_bytes(source.read_bytes())
             target.chmod(source.stat().st_mode)
@@ -44,7 +43,7 @@ def _calls(source: Path, path: str) -> Iterator[ToolCall]:
     """The tools that make a file what it is in the folder."""
     quoted = shlex.quote(path)
     if source.is_symlink():
-        yield call("shell", command=f"ln -sfn {shlex.quote(os.readlink(source))} {quoted}")
+        yield call("shell", command=f"ln -sfn {shlex.quote(str(source.readlink()))} {quoted}")
         return
     content = source.read_bytes()
     try:
