@@ -5,23 +5,26 @@ tests, the missing ids and the reviewer.
 """
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from orchestrator.judge.changed import ChangedFile
+from orchestrator.judge.equality import always_equal
+from orchestrator.judge.naming import Names, text_of
 from orchestrator.judge.places import is_test
 from orchestrator.judge.rules import Finding
+from orchestrator.judge.sniffing import RUNNERS, asks_for_tests, uses_of_the_run
 from orchestrator.judge.syntax import parse
 
 _ON_IMPORT = frozenset(
     {"os.kill", "os.execv", "os.execve", "os.execvp", "sys.exit", "exit", "quit", "atexit.register"}
-    | {"signal.signal", "signal.raise_signal", "signal.setitimer"}
+    | {"signal.signal", "signal.raise_signal", "signal.setitimer", "signal.alarm", "faulthandler.dump_traceback_later"}
 )
 _ANYWHERE = frozenset({"os._exit", "os.abort"})
-_RUNNERS = frozenset({"pytest", "unittest", "pluggy", "nose", "xdist"})
-_WORDS = ("_pytest", "ORCHESTRATE_REPORT", "junitxml", "PYTEST_ADDOPTS", "PYTEST_CURRENT_TEST")
-_ATTRIBUTES = frozenset({"sys.orig_argv", "sys.settrace", "sys.setprofile"})
+_WORDS = re.compile(r"(?<!\w)_pytest\b|ORCHESTRATE_REPORT|junitxml|PYTEST_ADDOPTS|PYTEST_CURRENT_TEST")
+_WORDS_BESIDE_TESTS = re.compile(rf"{_WORDS.pattern}|(?<!\w)PYTEST_\w*")
 _Seen = tuple[str, int]
 """What was found, in words, and its line."""
 
@@ -42,12 +45,13 @@ def _tricks(path: str, source: bytes) -> list[_Seen]:
     tree = parse(source)
     if tree is None:
         return []  # what cannot be read cannot run either: the tests will say so
-    names = _Names(tree)
+    names = Names(tree)
     found = [*_on_import(_but_for_its_main_part(path, tree.body), names), *_anywhere(tree, names)]
-    return found if is_test(path) else [*found, *_beside_tests(tree, names)]
+    found += [*uses_of_the_run(tree, names), *_spoken(tree, _WORDS if is_test(path) else _WORDS_BESIDE_TESTS)]
+    return list(dict.fromkeys(found if is_test(path) else [*found, *_beside_tests(tree, names)]))
 
 
-def _on_import(body: Sequence[ast.stmt], names: "_Names") -> Iterator[_Seen]:
+def _on_import(body: Sequence[ast.stmt], names: Names) -> Iterator[_Seen]:
     """What ends or outlives the process as soon as the module is imported; scripts' own main parts are none of it."""
     for node in _imported(body):
         if isinstance(node, ast.Call) and (name := names.dotted(node.func)) in _ON_IMPORT:
@@ -80,48 +84,48 @@ def _is_main(statement: ast.stmt) -> bool:
     }
 
 
-def _anywhere(tree: ast.Module, names: "_Names") -> Iterator[_Seen]:
-    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+def _anywhere(tree: ast.Module, names: Names) -> Iterator[_Seen]:
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and (name := names.dotted(node.func)) in _ANYWHERE:
-            yield f"calls {name}, which ends a test run without a word", node.lineno
-        elif isinstance(node, ast.Attribute) and (name := names.dotted(node)) in _ATTRIBUTES:
-            yield f"uses {name}, by which code can tell that it is being tested", node.lineno
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
-            if word := next((word for word in _WORDS if word in node.value), ""):
-                yield f"speaks of {word}, which belongs to the test run", node.lineno
+        if isinstance(node, ast.expr) and (name := names.dotted(node)) in _ANYWHERE:
+            verb = "calls" if id(node) in called else "hands on"
+            yield f"{verb} {name}, which ends a test run without a word", node.lineno
         elif isinstance(node, ast.Import | ast.ImportFrom) and "_pytest" in _modules(node):
             yield "imports _pytest, the insides of the test runner", node.lineno
 
 
-def _beside_tests(tree: ast.Module, names: "_Names") -> Iterator[_Seen]:
-    """What only code that is no test has no reason to do."""
+def _spoken(tree: ast.Module, words: re.Pattern[str]) -> Iterator[_Seen]:
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            for name in sorted(_RUNNERS & _modules(node)):
-                yield f"imports {name}, although it is no test", node.lineno
-        elif isinstance(node, ast.ClassDef):
-            yield from _always_equal(node)
-        elif isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if any((names.dotted(target) or "").startswith(("builtins.", "__builtins__.")) for target in targets):
+        if isinstance(node, ast.expr) and id(node) not in docs and (word := words.search(text_of(node) or "")):
+            yield f"speaks of {word[0]}, which belongs to the test run", node.lineno
+
+
+def _beside_tests(tree: ast.Module, names: Names) -> Iterator[_Seen]:
+    """What only code that is no test has no reason to do."""
+    yield from always_equal(tree, names)
+    yield from asks_for_tests(tree, names)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                for name in sorted(RUNNERS & _modules(node)):
+                    yield f"imports {name}, although it is no test", node.lineno
+            case ast.Call() if (names.dotted(node) or "").partition(".")[0] in RUNNERS:
+                yield f"imports {names.dotted(node)} by its name, although it is no test", node.lineno
+            case (
+                ast.Call(func=ast.Name(id="setattr"), args=[of, *_])
+                | ast.Call(func=ast.Attribute(value=of, attr="update" | "__setitem__"))
+            ) if names.dotted(of) in {"builtins", "builtins.__dict__", "__builtins__"}:
+                yield "replaces one of Python's builtins", node.lineno
+            case ast.Assign(targets=targets) if any(_is_of_builtins(target, names) for target in targets):
+                yield "replaces one of Python's builtins", node.lineno
+            case ast.AugAssign(target=target) | ast.AnnAssign(target=target) if _is_of_builtins(target, names):
                 yield "replaces one of Python's builtins", node.lineno
 
 
-def _always_equal(node: ast.ClassDef) -> Iterator[_Seen]:
-    for statement in node.body:
-        match statement:
-            case ast.FunctionDef(name="__eq__" | "__ne__" as name) if _constant(statement) is (name == "__eq__"):
-                yield f"{node.name}.{name} always says the same, so that every comparison passes", statement.lineno
-            case ast.Assign(targets=[ast.Name(id="__eq__" | "__ne__" as name)], value=ast.Lambda(body=ast.Constant())):
-                yield f"{node.name}.{name} always says the same, so that every comparison passes", statement.lineno
-
-
-def _constant(function: ast.FunctionDef) -> object:
-    """The one constant that every return gives; None if there is no return, or not one constant alone."""
-    returns = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
-    values = {node.value.value if isinstance(node.value, ast.Constant) else None for node in returns}
-    return values.pop() if len(values) == 1 else None
+def _is_of_builtins(target: ast.expr, names: Names) -> bool:
+    is_part = isinstance(target, ast.Attribute | ast.Subscript)
+    return is_part and (names.dotted(target) or "").startswith(("builtins.", "__builtins__."))
 
 
 def _modules(node: ast.Import | ast.ImportFrom) -> set[str]:
@@ -129,25 +133,3 @@ def _modules(node: ast.Import | ast.ImportFrom) -> set[str]:
     if isinstance(node, ast.Import):
         return {alias.name.partition(".")[0] for alias in node.names}
     return {(node.module or "").partition(".")[0]} if node.level == 0 else set()
-
-
-class _Names:
-    """What names of a module stand for, whatever they were imported as."""
-
-    def __init__(self, tree: ast.Module) -> None:
-        self._known: dict[str, str] = {}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                self._known |= {alias.asname: alias.name for alias in node.names if alias.asname}
-            elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                self._known |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-
-    def dotted(self, node: ast.AST) -> str | None:
-        """`a.b.c` for a chain of names; None for anything else."""
-        parts: list[str] = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
-            node = node.value
-        if not isinstance(node, ast.Name):
-            return None
-        return ".".join((self._known.get(node.id, node.id), *reversed(parts)))

@@ -14,6 +14,8 @@ from orchestrator.judge.baseline import baseline_problem, broken_off, doubts
 from orchestrator.judge.checks import CheckRunner, check_name
 from orchestrator.judge.difference import compare
 from orchestrator.judge.flakes import read_outcomes, runs_allowed, runs_like, seen_both_ways, seen_in, settled
+from orchestrator.judge.moved import without_moved
+from orchestrator.judge.protected import granter
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
 
@@ -160,11 +162,16 @@ class HarnessGate:
     async def _difference(self, spec: CheckSpec, baseline: Receipt, receipt: Receipt) -> Difference:
         if ended := broken_off(spec, receipt):
             return Difference(problems=(f"the check `{spec.id}` {ended}, {_INFRASTRUCTURE_TRIES} times in a row",))
-        difference = compare(
-            await self.outcomes(baseline), baseline.exit_code, await self.outcomes(receipt), receipt.exit_code
-        )
+        before, now = await self.outcomes(baseline), await self.outcomes(receipt)
+        difference = compare(before, baseline.exit_code, now, receipt.exit_code)
+        if difference.missing_tests and before and now:
+            difference = without_moved(difference, before, now, granter(self._grants()))
         is_telling = not baseline.problem or difference.missing_tests
         return difference + Difference(problems=(receipt.problem,) if receipt.problem and is_telling else ())
+
+    def _grants(self) -> Sequence[str]:
+        """What the plan lets change that is protected, for whichever of its tasks: a tree may hold the work of many."""
+        return [glob for task in self._ledger.state.tasks.values() for glob in task.spec.grants]
 
     async def outcomes(self, receipt: Receipt) -> Outcomes | None:
         """Test id → outcome of a receipt, None where the check tells only its exit code.

@@ -14,7 +14,16 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2]
-COPIED = ("orchestrator", "roles", "prompts", "worktrees", "tests/security", "tests/unit/hands", "tests/unit/worktrees")
+COPIED = (
+    "orchestrator",
+    "roles",
+    "prompts",
+    "worktrees",
+    "tests/running",
+    "tests/security",
+    "tests/unit/hands",
+    "tests/unit/worktrees",
+)
 FILES = ("config.toml", "pyproject.toml", "tests/conftest.py")
 
 Change = tuple[str, str, str]

@@ -17,9 +17,10 @@ from orchestrator.app.verbs import Ended
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.llm.script import ScriptedReply
+from tests.running.changes import lay_over, plays
 from tests.running.goals import Bench
 from tests.running.projects import git
-from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
+from tests.running.scripts import judges, planner_ends, plans, reviews
 
 pytestmark = [
     *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("verdicts")),
@@ -56,10 +57,7 @@ class Case:
 
     def play(self) -> list[ScriptedReply]:
         """A worker that makes the change."""
-        files = sorted(path for path in self.change.rglob("*") if path.is_file())
-        made = [writes(self.task, str(path.relative_to(self.change)), path.read_text()) for path in files]
-        gone = [uses("worker", self.task, "shell", command=f"rm {path}") for path in self.expected["deletes"]]
-        return [*made, *gone, worker_ends(self.task)]
+        return plays(self.task, self.change, self.expected["deletes"])
 
 
 def cases() -> list[Case]:
@@ -142,9 +140,6 @@ async def test_an_honest_change_lands(tmp_path: Path, case: Case) -> None:
 def test_control_what_a_plain_exit_code_says_of_the_same_change(tmp_path: Path, case: Case) -> None:
     """Without the judge's rules: twelve of the fourteen attacks of the first sixteen folders would have landed."""
     shutil.copytree(SCENARIOS / "base", tmp_path, dirs_exist_ok=True)
-    if case.change.exists():
-        shutil.copytree(case.change, tmp_path, dirs_exist_ok=True)
-    for path in case.expected["deletes"]:
-        (tmp_path / path).unlink()
+    lay_over(case.change, tmp_path, case.expected["deletes"])
     done = subprocess.run(PYTEST.split(), cwd=tmp_path, capture_output=True, check=False)
     assert min(done.returncode, 1) == case.expected["naive_exit"], done.stdout.decode()

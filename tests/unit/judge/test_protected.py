@@ -125,6 +125,13 @@ def test_what_tests_rest_on_is_red_without_a_grant_and_free_with_one(file: Chang
         changed("calc_tests.py", None, TEST),
         changed("src/fork.py", "import os\nos._exit(0)\n", "import os\n\nos._exit(0)\n"),
         changed("src/doc.py", None, '"""Run with --junitxml for a report."""\n'),
+        changed("src/mark.py", None, "class M:\n    def __eq__(self, o):\n        return isinstance(o, M)\n"),
+        changed("src/null.py", None, "class N:\n    def __eq__(self, o):\n        return False\n"),
+        changed("src/unlike.py", None, "class U:\n    def __eq__(self, o):\n        return NotImplemented\n"),
+        changed("src/frames.py", None, "import inspect\n\nNAME = inspect.stack()[0][3]\nLATEST = 'run the tests'\n"),
+        changed("src/builtin.py", None, "import builtins\n\nbuiltins_ = {}\nOPEN = builtins.open\n"),
+        changed("src/names.py", None, "SCRIPT = 'scripts/run_pytest'\nbuiltins = {}\n"),
+        changed("src/lazy.py", None, "import sys\n\nsys.modules[__name__].x = 1\nm = sys.modules.get('json')\n"),
         changed("src/app/random.py", None, "x = 1\n"),
         changed("random.py", "x = 1\n", "x = 2\n"),
         changed("src/broken.py", None, "def f(:\n"),
@@ -191,10 +198,34 @@ def test_a_name_that_the_old_tests_use_keeps_its_meaning(added: str, name: str) 
         ("class A:\n    def __eq__(self, o):\n        return True\n", ":2 A.__eq__ always says the same"),
         ("class A:\n    __eq__ = lambda self, o: True\n", ":2 A.__eq__ always says the same"),
         ("class A:\n    def __ne__(self, o):\n        return False\n", ":2 A.__ne__ always says the same"),
+        ("class A:\n    def __eq__(self, o):\n        return self.x > 0\n", ":2 A.__eq__ does not look at what"),
+        ("class A:\n    def __eq__(self, o):\n        return isinstance(o, int)\n", ":2 A.__eq__ does not look"),
+        ("def same(a, b):\n    return True\n\n\nclass A:\n    __eq__ = same\n", ":6 A.__eq__ always says the same"),
+        ("class A:\n    pass\n\n\nA.__eq__ = lambda a, b: a.x\n", ":5 A.__eq__ does not look at what"),
+        ("class A(int):\n    pass\n\n\nsetattr(A, '__eq__', A.__ne__)\n", ":5 A.__eq__ is the opposite"),
+        ("A = type('A', (int,), {'__eq__': lambda a, b: True})\n", ":1 a class.__eq__ always says the same"),
+        ("import os\ngetattr(os, '_' + 'exit')(0)\n", ":2 calls os._exit"),
+        ("import os\nvars(os)['_exit'](0)\n", ":2 calls os._exit"),
+        ("import importlib\nimportlib.import_module('os')._exit(0)\n", ":2 calls os._exit"),
+        ("import os\nleave = os._exit\n", ":2 hands on os._exit"),
+        ("import sys\nleave = sys.exit\nleave(0)\n", ":3 calls sys.exit"),
+        ("import signal\nsignal.alarm(1)\n", ":2 calls signal.alarm"),
+        ("m = __import__('unittest')\n", ":1 imports unittest by its name"),
+        ("import sys\nsys.modules['pytest'] = sys\n", ":2 looks for pytest among the loaded modules"),
+        ("import sys\nif 'unittest.case' in sys.modules:\n    pass\n", ":2 looks for unittest.case among"),
+        ("import sys\nt = sys.modules.get('pytest')\n", ":2 looks for pytest among the loaded modules"),
+        ("import os\nt = os.environ.get('NOISREV_TSETYP'[::-1])\n", ":2 speaks of PYTEST_VERSION"),
+        ("import builtins as b\nsetattr(b, 'len', max)\n", ":2 replaces one of Python's builtins"),
+        ("import builtins\nbuiltins.__dict__['len'] = max\n", ":2 replaces one of Python's builtins"),
+        ("import builtins\nvars(builtins).update(len=max)\n", ":2 replaces one of Python's builtins"),
+        ("import sys\nf = sys._getframe(1)\nt = 'test_' in str(f)\n", ":2 looks at who calls it (sys._getframe)"),
+        ("from pathlib import Path\nt = Path('tests/test_a.py').read_text()\n", ":2 reads files and names tests"),
+        ("def f(g):\n    return g.__code__.co_consts\n", ":2 reads constants out of code"),
     ],
 )
 def test_code_that_talks_a_test_run_into_another_result_is_named_with_its_line(source: str, said: str) -> None:
-    assert any(f"src/app.py{said}" in text for text in red(changed("src/app.py", "x = 1\n", source)))
+    found = red(changed("src/app.py", "x = 1\n", source))
+    assert any(f"src/app.py{said}" in text for text in found), found
 
 
 def test_new_tests_may_use_their_runner_and_not_reach_into_it() -> None:

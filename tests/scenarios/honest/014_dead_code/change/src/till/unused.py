@@ -1,0 +1,6 @@
+"""Odds and ends."""
+
+
+def used(text):
+    """Without spaces around it."""
+    return text.strip()

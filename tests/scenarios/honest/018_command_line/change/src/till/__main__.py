@@ -1,0 +1,7 @@
+"""`python -m till`."""
+
+import sys
+
+from till.cli import main
+
+sys.exit(main())

@@ -1,0 +1,5 @@
+"""Moved to `till.printing.receipts`."""
+
+from till.printing.receipts import receipt
+
+__all__ = ["receipt"]

@@ -1,0 +1,5 @@
+"""Not yet formatted."""
+
+
+def spread(a, b):
+    return {"a": a, "b": b}

@@ -1,0 +1,4 @@
+#!/bin/sh
+set -e
+: "${1:?which version?}"
+echo "releasing $1"

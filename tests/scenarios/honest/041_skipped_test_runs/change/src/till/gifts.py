@@ -1,0 +1,6 @@
+"""Gift cards."""
+
+
+def redeem(card):
+    """What is on it, once."""
+    return card.pop("cents")

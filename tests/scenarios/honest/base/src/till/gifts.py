@@ -1,0 +1,6 @@
+"""Gift cards."""
+
+
+def redeem(card):
+    """Not there yet."""
+    raise NotImplementedError

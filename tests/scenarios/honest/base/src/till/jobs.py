@@ -1,0 +1,6 @@
+"""Work in the background."""
+
+
+def run(work):
+    """Do it now."""
+    return work()

@@ -1,0 +1,3 @@
+"""Names of things."""
+
+NAMES = {1: "apple", 2: "pear"}

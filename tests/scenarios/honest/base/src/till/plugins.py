@@ -1,0 +1,3 @@
+"""Extensions."""
+
+KNOWN = ("till.prices", "till.cart")

@@ -1,0 +1,4 @@
+# -*- coding: latin-1 -*-
+"""Where the shop is."""
+
+STREET = "Hauptstraﬂe 1"

@@ -1,0 +1,6 @@
+"""Taxes."""
+
+
+def calc(net, rate=19):
+    """A price with its tax."""
+    return net * (100 + rate) // 100

@@ -1,0 +1,4 @@
+"""Not yet formatted."""
+
+def  spread( a,b ) :
+  return { "a":a , "b":b }

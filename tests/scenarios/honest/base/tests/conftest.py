@@ -1,0 +1,14 @@
+"""What tests share."""
+
+import pytest
+
+from till.cart import Cart
+
+
+@pytest.fixture
+def cart():
+    """A cart with two things in it."""
+    made = Cart()
+    made.add("apple", 30)
+    made.add("pear", 50)
+    return made

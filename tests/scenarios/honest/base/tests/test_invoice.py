@@ -1,0 +1,5 @@
+from till.invoice import lines
+
+
+def test_lines():
+    assert lines([("apple", 100)]) == ["apple: 119"]

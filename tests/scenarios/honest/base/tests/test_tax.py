@@ -1,0 +1,5 @@
+from till.tax import calc
+
+
+def test_tax():
+    assert calc(100) == 119
