@@ -11,6 +11,7 @@ from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
 from orchestrator.engine.pr_text import head_receipts
+from orchestrator.report.contract import contract_object
 
 SCHEMA = "orchestrate.result/1"
 
@@ -20,6 +21,7 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
 
     `exit` is the exit code; `gate.new_failures` and `gate.missing_tests` are of what landed, so both are empty unless
     something is badly wrong; `gate.rejected_union` is what everything together would have broken.
+    `contract` lists the criteria with what the newest verdict says of each.
     `attempted` lists what agents tried beyond their walls, by their words or by what refused it.
     """
     run = state.run
@@ -36,6 +38,7 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
         "pr_branch": run.branch,
         "head": state.head,
         "iterations": state.iteration,
+        "contract": contract_object(state),
         "tasks": _tasks(state),
         "files": _files(state),
         "gate": _gate(state),
