@@ -186,7 +186,10 @@ def test_criteria_of_all_layers_add_up_once_each(tmp_path: Path, repository: Pat
         (criterion("goal"), r":1: contract\[0\]: every contract has a criterion goal"),
         (criterion("Docs!"), r":2: contract\[0\]\.id"),
         ("[[contract]]\nid = 'empty'\n", r":1: contract\[0\]: the criterion empty says nothing"),
-        (criterion("twice") + criterion("twice", "else"), r"orchestrate\.toml: contract: two criteria have the id twice"),
+        (
+            criterion("twice") + criterion("twice", "else"),
+            r"orchestrate\.toml: contract: two criteria have the id twice",
+        ),
         ("contract = []\n[[contract]]\nid = 'x'\n", "orchestrate.toml"),
     ],
 )
