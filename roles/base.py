@@ -1,6 +1,6 @@
 """What the three roles share: how they hold a conversation, and how lists stand in a prompt."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -47,10 +47,12 @@ def bullets(items: Iterable[str], empty: str = "- (nothing)") -> str:
     return "\n".join(f"- {item}" for item in items) or empty
 
 
-def contract_lines(contract: Contract) -> str:
-    """The criteria with their ids and commands."""
+def contract_lines(contract: Contract, met: Collection[str] = ()) -> str:
+    """The criteria with their ids and commands, and which of them were `met` before anything changed."""
     return bullets(
-        f"{criterion.id}: {criterion.text}" + (f" (checked by `{criterion.command}`)" if criterion.command else "")
+        f"{criterion.id}: {criterion.text}"
+        + (f" (checked by `{criterion.command}`)" if criterion.command else "")
+        + (" (met already, and to stay so)" if criterion.id in met else "")
         for criterion in contract.criteria
     )
 
@@ -91,6 +93,8 @@ def result_text(report: TaskReport) -> str:
         lines.append(fence("reason", report.reason))
     if report.handoff:
         lines.append(fence("claims", handoff_text(report.handoff)))
+    if report.verdicts:
+        lines.append(fence("verdicts", "\n".join(report.verdicts)))
     return "\n".join(lines)
 
 

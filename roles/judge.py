@@ -1,5 +1,6 @@
 """The judge's model lenses: votes on a change, and on whether an iteration reached the goal."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
@@ -8,15 +9,18 @@ from pydantic import BaseModel
 from orchestrator.agent.spec import SessionSpec, tool_box
 from orchestrator.agent.tools.submit import submit_tool
 from orchestrator.config.roles import ModelSettings
-from orchestrator.domain.contract import Contract, IterationVerdict
+from orchestrator.domain.contract import CRITERION_ID, IterationVerdict
 from orchestrator.domain.ids import ROOT, SessionId, TaskId
 from orchestrator.domain.review import review_session
 from orchestrator.domain.verdict import LensVote
+from orchestrator.judge.contract import uncited
 from orchestrator.ports.roles import IterationBrief, ReviewBrief, SessionResult
 from prompts import fence
-from roles.base import Surroundings, check_lines, contract_lines, result_text
+from roles.base import Surroundings, bullets, check_lines, contract_lines, result_text
 from roles.review import PROMPT_OF, Review, review_problems, told, vote
 
+_CITABLE = "task, check, receipt or changed file by its name"
+_ID = "at most 40 lower-case letters, digits and hyphens"
 V = TypeVar("V", bound=BaseModel)
 
 
@@ -45,11 +49,12 @@ class ModelJudge:
             "contract": contract_lines(brief.contract),
             "reports": "\n\n".join(map(result_text, brief.reports)) or "- (no task)",
             "checks": check_lines(brief.checks),
+            "flaky": fence("flaky", bullets(brief.flaky)),
             "diffstat": fence("diffstat", brief.diffstat),
         }
 
         def problems(verdict: IterationVerdict) -> tuple[str, ...]:
-            return _iteration_problems(brief.contract, verdict)
+            return _iteration_problems(brief, verdict)
 
         session = SessionId(f"verdict:{brief.number}" + (f"+{brief.again}" if brief.again else ""))
         return await self._ask(session, ROOT, "iteration", values, IterationVerdict, problems)
@@ -81,15 +86,16 @@ class ModelJudge:
         return await self._around.hold(spec, value)
 
 
-def _iteration_problems(contract: Contract, verdict: IterationVerdict) -> tuple[str, ...]:
-    """A verdict must speak of every criterion, and may not call done what it finds unmet."""
+def _iteration_problems(brief: IterationBrief, verdict: IterationVerdict) -> tuple[str, ...]:
+    """A verdict must speak of every criterion, cite what it calls met, and may not call done what it finds unmet."""
     found = {finding.id: finding for finding in verdict.findings}
-    taken = {criterion.id for criterion in contract.criteria}
     names = [proposal.id for proposal in verdict.proposals]
-    missing = [criterion.id for criterion in contract.criteria if criterion.id not in found]
+    missing = [criterion.id for criterion in brief.contract.criteria if criterion.id not in found]
     unmet = [finding.id for finding in verdict.findings if not finding.met]
     problems = [f"there is no finding for criterion {name}" for name in missing]
-    problems += [f"the id {name} is taken" for name in sorted(set(names) & taken)]
+    problems += [f"the evidence for {name} names no {_CITABLE}" for name in uncited(verdict, brief.citable)]
+    problems += [f"the id {name} is taken" for name in sorted(set(names) & brief.contract.ids)]
+    problems += [f"{name!r} is no id: {_ID}" for name in names if re.fullmatch(CRITERION_ID, name) is None]
     if verdict.decision == "done" and unmet:
         problems.append(f"done contradicts the unmet criteria {', '.join(unmet)}")
     if verdict.decision != "done" and not verdict.reasons:

@@ -18,6 +18,7 @@ from orchestrator.domain.price import dollars
 from orchestrator.domain.tier import Tier
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import PlanningBrief, SessionResult
+from prompts import fence
 from roles.base import Surroundings, bullets, contract_lines, report_text, slice_text
 
 
@@ -80,7 +81,7 @@ class ModelPlanner:
             task=brief.task.id,
             goal=brief.goal,
             slice=slice_text(brief.task),
-            contract=contract_lines(brief.contract),
+            contract=contract_lines(brief.contract, brief.met),
             limits=f"{brief.limits.max_children} tasks in a plan; {_depth(depth_left)}{_budget(brief.limits)}",
             variants=bullets(
                 (f"{name}: {settings.description or settings.model}" for name, settings in sorted(variants.items())),
@@ -108,7 +109,7 @@ def _earlier(brief: PlanningBrief) -> str:
     """What happened before this round, oldest first."""
     parts = []
     if brief.reasons:
-        parts.append(f"The goal was not reached by what landed so far:\n{bullets(brief.reasons)}")
+        parts.append(f"The goal was not reached by what landed so far:\n{fence('reasons', bullets(brief.reasons))}")
     if brief.reports:
         reports = "\n\n".join(report_text(report) for report in brief.reports)
         parts.append(f"Your tasks have ended. What became of them:\n\n{reports}")

@@ -1,6 +1,7 @@
 """`plan`: the root planner alone. It reads a workspace and speaks with its model; nothing of the run is kept."""
 
 import tempfile
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -10,10 +11,11 @@ from orchestrator.app.options import Options, grant, look_around, prices
 from orchestrator.app.secrets import redactor_for
 from orchestrator.app.verbs import require_models
 from orchestrator.app.wiring import build_roles
+from orchestrator.domain.contract import Contract
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.plan import Plan, PlanLimits
-from orchestrator.engine.iterations import contract_for
+from orchestrator.engine.contract import contract_for
 from orchestrator.engine.ladder import RunLadder
 from orchestrator.engine.planning import root_task
 from orchestrator.errors import EnvironmentProblem
@@ -24,7 +26,15 @@ from orchestrator.llm.router import ModelRouter
 from orchestrator.ports.roles import PlanningBrief
 
 
-async def plan_goal(options: Options, goal: str) -> Plan | Handoff:
+@dataclass(frozen=True)
+class Planned:
+    """What a run would begin with: its contract, and the root planner's plan or report that nothing is to be done."""
+
+    contract: Contract
+    plan: Plan | Handoff
+
+
+async def plan_goal(options: Options, goal: str) -> Planned:
     """The root planner's plan for a goal, or its report that nothing needs to be done.
 
     Raises:
@@ -33,10 +43,11 @@ async def plan_goal(options: Options, goal: str) -> Plan | Handoff:
     around = await to_thread.run_sync(look_around, options)
     config = around.config
     await require_models(config, "planner")
+    contract = contract_for(goal, config.gate.command, (settings.criterion() for settings in config.contract))
     brief = PlanningBrief(
         task=root_task(goal),
         goal=goal,
-        contract=contract_for(goal, config.gate.command),
+        contract=contract,
         round=1,
         limits=PlanLimits(
             depth=0,
@@ -57,5 +68,5 @@ async def plan_goal(options: Options, goal: str) -> Plan | Handoff:
             result = await roles.planner.plan(brief, workspace)
         journal.close()
     if isinstance(result, Plan | Handoff):
-        return result
+        return Planned(contract, result)
     raise EnvironmentProblem(f"the planner ended {result.exit}: {result.detail}")

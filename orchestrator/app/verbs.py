@@ -11,6 +11,7 @@ from uuid import uuid4
 from anyio import to_thread
 from pydantic import ValidationError
 
+from orchestrator.app.contract import notice_another_contract
 from orchestrator.app.options import (
     Options,
     Surroundings,
@@ -27,7 +28,7 @@ from orchestrator.config.effective import effective
 from orchestrator.config.layers import load
 from orchestrator.config.model import Config
 from orchestrator.domain.command import Command, Configure, Continue, Sent
-from orchestrator.domain.commanded import obey, refusal
+from orchestrator.domain.commanded import FROZEN, obey, refusal
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import RunPaused
 from orchestrator.domain.ids import CommitId
@@ -164,6 +165,8 @@ def to_be_resumed(options: Options, wanted: str | None) -> tuple[Place, RunState
         RunLocked: an engine works on it, which has been told of the settings.
     """
     place, state = find_run(options, wanted)
+    if "contract" in options.flags:
+        raise UsageProblem(FROZEN)
     if state.is_unsafe and state.ended is None:
         refuse_in_ci(os.environ)
     settings = {key: value for key, value in options.flags.items() if key != "state"}
@@ -273,6 +276,7 @@ async def work(place: Place, watcher: Watcher | None = None) -> Ended:
         try:
             await recover(context)
             context.recovered()
+            await notice_another_contract(context)
             await _execute(context)
         except (OrchestrateError, GitError, OSError) as error:
             problem = as_ours(error)

@@ -77,8 +77,8 @@ def pause_(run: str, reason: str, **given: Any) -> None:  # noqa: ANN401
     \b
     orchestrate pause latest --reason "the provider is slow today"
     """
-    place, state = _find(run, given)
-    _send(place, state, Pause(reason=reason), wake=False, as_json=given["as_json"])
+    place, state = find(run, given)
+    send(place, state, Pause(reason=reason), wake=False, as_json=given["as_json"])
 
 
 @click.command("continue")
@@ -91,8 +91,8 @@ def continue_(run: str, **given: Any) -> None:  # noqa: ANN401
     \b
     orchestrate continue latest
     """
-    place, state = _find(run, given)
-    _send(place, state, Continue(), wake=True, as_json=given["as_json"])
+    place, state = find(run, given)
+    send(place, state, Continue(), wake=True, as_json=given["as_json"])
 
 
 @click.command("cancel")
@@ -108,9 +108,9 @@ def cancel_(run: str, task: str | None, reason: str, **given: Any) -> None:  # n
     orchestrate cancel 7f3a reporting/csv
     orchestrate cancel 7f3a --reason "another goal came up"
     """
-    place, state = _find(run, given)
+    place, state = find(run, given)
     command = Cancel(task=TaskId(task) if task not in (None, ROOT) else None, reason=reason)
-    _send(place, state, command, wake=True, as_json=given["as_json"])
+    send(place, state, command, wake=True, as_json=given["as_json"])
 
 
 @click.command("retry")
@@ -139,9 +139,9 @@ def retry_(
     """
     if attempt is not None and turn is None:
         raise UsageProblem("--attempt says whose turn is meant: give the turn too (--from TURN)")
-    place, state = _find(run, given)
+    place, state = find(run, given)
     command = Retry(task=TaskId(task), note=note, attempt=attempt, turn=turn)
-    _send(place, state, command, wake=not no_wake, as_json=given["as_json"])
+    send(place, state, command, wake=not no_wake, as_json=given["as_json"])
 
 
 @click.command("inbox")
@@ -154,7 +154,7 @@ def inbox_(run: str | None, **given: Any) -> None:  # noqa: ANN401
     \b
     orchestrate inbox
     """
-    place, state = _find(run, given)
+    place, state = find(run, given)
     sent = [one for _, one in place.directory.inbox.waiting()]
     if given["as_json"]:
         print_object(
@@ -178,22 +178,23 @@ def _asked(one: Answered) -> list[str]:
 
 
 def _answer(run: str, item: str | None, answer: Callable[..., Command], no_wake: bool, given: dict[str, Any]) -> None:
-    place, state = _find(run, given)
+    place, state = find(run, given)
     if item is None:
         names = [one.approval.item for one in state.waiting]
         if len(names) != 1:
             told = f"asks {len(names)} things: name one of {', '.join(names)}" if names else "asks nothing"
             raise UsageProblem(f"run {place.directory.run} {told}")
         item = names[0]
-    _send(place, state, answer(item=item), wake=not no_wake, as_json=given["as_json"])
+    send(place, state, answer(item=item), wake=not no_wake, as_json=given["as_json"])
 
 
-def _find(run: str | None, given: dict[str, Any]) -> tuple[Place, RunState]:
+def find(run: str | None, given: dict[str, Any]) -> tuple[Place, RunState]:
+    """The run that a verb is to tell something, and where it stands."""
     flags = {"state": {"dir": given["state"]}} if given["state"] else {}
     return find_run(Options(given["repo"], flags), run)
 
 
-def _send(place: Place, state: RunState, command: Command, *, wake: bool, as_json: bool) -> None:
+def send(place: Place, state: RunState, command: Command, *, wake: bool, as_json: bool) -> None:
     """Leave a command, see to it that an engine takes it, and tell what became of it."""
     key, outcome = "", None
     if not is_live(place.directory):

@@ -32,6 +32,7 @@ VERBS = {
     "continue": "Go on with a run that was paused.",
     "retry": "Have a task tried again, also from an earlier turn.",
     "cancel": "Give up a task, or a whole run.",
+    "criterion": "Ask a run for one thing more, or one less.",
     "inbox": "Show what waits for a person.",
     "resume": "Go on with a run that stopped.",
     "engine": "Work on a run in this process, for service managers.",

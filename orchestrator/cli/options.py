@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from orchestrator.config.values import nest, parse_value
+from orchestrator.domain.contract import CRITERION_ID
 
 _PART = re.compile(r'"([^"]*)"|([^."]+)')
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,6 +55,22 @@ configured = _together(
     click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml."),
     click.option("--trust-project", is_flag=True, help="Let orchestrate.toml set models, budgets and [hands]."),
 )
+contracted = _together(
+    click.option(
+        "--criterion",
+        "criteria",
+        multiple=True,
+        metavar="[ID: ]TEXT",
+        help="What has to hold at the end beside GOAL, in words; as often as you like.",
+    ),
+    click.option(
+        "--must",
+        "musts",
+        multiple=True,
+        metavar="COMMAND",
+        help="What has to exit 0 on the final state, run by the harness itself; as often as you like.",
+    ),
+)
 detached = click.option("--detach", is_flag=True, help="Only start it; print the run's id and leave it to itself.")
 unsafe = click.option(
     "--unsafe-no-sandbox",
@@ -76,6 +93,21 @@ def settings_of(pairs: tuple[str, ...]) -> dict[str, Any]:
         path = [quoted or plain for quoted, plain in _PART.findall(key)]
         nest(values, path or [key], parse_value(text))
     return values
+
+
+def criteria_of(texts: tuple[str, ...], commands: tuple[str, ...], into: dict[str, Any]) -> None:
+    """`--criterion` and `--must` as `[[contract]]`: `c1`, `c2`, … unless the text begins with an id; `must-1`, …"""
+    if texts or commands:
+        asked = [named(text, f"c{number}") for number, text in enumerate(texts, start=1)]
+        musts = [{"id": f"must-{number}", "command": line} for number, line in enumerate(commands, start=1)]
+        into["contract"] = [*into.get("contract", ()), *asked, *musts]
+
+
+def named(text: str, otherwise: str) -> dict[str, str]:
+    """The id and the text of a criterion that may be written as `ID: TEXT`."""
+    name, colon, rest = text.partition(": ")
+    is_named = bool(colon) and re.fullmatch(CRITERION_ID, name) is not None
+    return {"id": name, "text": rest} if is_named else {"id": otherwise, "text": text}
 
 
 def without_sandbox(into: dict[str, Any], wish: bool) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -10,10 +9,20 @@ import click
 
 from orchestrator.app.options import Options
 from orchestrator.app.planning import plan_goal
-from orchestrator.cli.options import as_json, configured, in_repository, models_of, settings_of
+from orchestrator.cli.options import (
+    as_json,
+    configured,
+    contracted,
+    criteria_of,
+    in_repository,
+    models_of,
+    settings_of,
+)
 from orchestrator.cli.output import print_lines, print_object
 from orchestrator.config.values import nest
+from orchestrator.domain.contract import Contract
 from orchestrator.domain.handoff import Handoff
+from orchestrator.domain.plain import one_line
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.task import TaskDraft
 
@@ -22,36 +31,39 @@ from orchestrator.domain.task import TaskDraft
 @click.argument("goal")
 @in_repository
 @click.option("--model", "models", multiple=True, metavar="ROLE=MODEL", help="planner=MODEL.")
+@contracted
 @configured
 @as_json
-def command(
-    goal: str,
-    repo: Path,
-    state: str,
-    models: tuple[str, ...],
-    settings: tuple[str, ...],
-    trust_project: bool,
-    as_json: bool,
-) -> None:
+def command(goal: str, **given: Any) -> None:  # noqa: ANN401
     """Let the root planner plan GOAL and print the plan. Branches would be divided further during a run.
 
     \b
     orchestrate plan "split the settings module" --model planner=anthropic/claude-sonnet-4-5
     """
-    flags: dict[str, Any] = settings_of(settings)
-    models_of(models, flags)
-    if state:
-        nest(flags, ("state", "dir"), state)
-    print_plan(Options(repo, flags, trust_project=trust_project), goal, as_json)
+    flags: dict[str, Any] = settings_of(given["settings"])
+    models_of(given["models"], flags)
+    criteria_of(given["criteria"], given["musts"], flags)
+    if given["state"]:
+        nest(flags, ("state", "dir"), given["state"])
+    print_plan(Options(given["repo"], flags, trust_project=given["trust_project"]), goal, given["as_json"])
 
 
 def print_plan(options: Options, goal: str, as_json: bool) -> None:
-    """Plan and print, as one object or for a person."""
-    plan = anyio.run(partial(plan_goal, options, goal))
+    """Plan and print, as one object or for a person: the contract first, then the tasks."""
+    planned = anyio.run(partial(plan_goal, options, goal))
     if as_json:
-        print_object({"schema": "orchestrate.plan/1", "goal": goal} | plan.model_dump(mode="json"))
+        told = {"schema": "orchestrate.plan/1", "goal": goal} | planned.contract.model_dump(mode="json")
+        print_object(told | planned.plan.model_dump(mode="json"))
     else:
-        print_lines(_lines(plan))
+        print_lines([*_criteria(planned.contract), *_lines(planned.plan)])
+
+
+def _criteria(contract: Contract) -> Iterator[str]:
+    yield "reached when"
+    for criterion in contract.criteria:
+        command = f"  $ {one_line(criterion.command)}" if criterion.command else ""
+        yield f"  {criterion.id}: {one_line(criterion.text)}{command}"
+    yield ""
 
 
 def _lines(plan: Plan | Handoff) -> Iterator[str]:

@@ -13,6 +13,8 @@ from orchestrator.app.wiring import Place
 from orchestrator.cli.options import (
     as_json,
     configured,
+    contracted,
+    criteria_of,
     detached,
     in_repository,
     models_of,
@@ -51,6 +53,7 @@ class GoalOrWord(click.Command):
 @click.argument("goal")
 @in_repository
 @click.option("--gate", metavar="COMMAND", help="What a tree must pass before it may land, e.g. 'python -m pytest -q'.")
+@contracted
 @click.option("--target", metavar="BRANCH", help="Branch the pull request is meant for.")
 @click.option(
     "--model", "models", multiple=True, metavar="ROLE=MODEL", help="planner, worker, judge or worker.VARIANT."
@@ -75,6 +78,7 @@ def command(goal: str, **given: Any) -> None:  # noqa: ANN401
 
     \b
     orchestrate run "add OAuth login" --gate "python -m pytest -q"
+    orchestrate run "add OAuth login" --must "python tools/check_docs.py" --criterion "docs: every option is explained"
     orchestrate run - --budget-usd 5 --time-limit 2h < goal.md
     orchestrate run "port the parser" --model planner=anthropic/claude-opus-4-5 --model worker=openai/gpt-5-mini
 
@@ -106,6 +110,7 @@ def _begin(options: Options, goal: str) -> tuple[Place, RunState]:
 def _options(given: dict[str, Any]) -> Options:
     flags = settings_of(given["settings"])
     models_of(given["models"], flags)
+    criteria_of(given["criteria"], given["musts"], flags)
     for key, path in _FLAGS.items():
         if given[key] not in (None, ""):
             nest(flags, path, given[key])

@@ -10,7 +10,7 @@ from typing import Any
 from pathspec import GitIgnoreSpec
 from pydantic import ValidationError
 
-from orchestrator.config.model import Config
+from orchestrator.config.model import Config, CriterionSettings
 from orchestrator.config.toml import describe, dotted, line_of, read_toml
 from orchestrator.config.values import nest, parse_value
 from orchestrator.domain.credentials import SECRET_FILES
@@ -42,8 +42,11 @@ _PROJECT_NEVER = (("notify",), ("pr", "push"))
 """What acts on this machine as the user, or in the user's name: no trust in a repository extends to that."""
 _FLAG_ONLY = ("hands", "without_sandbox")
 """What holds for one run only, and is said each time."""
-_ADD_UP = "hooks"
-"""The one list of which a later layer does not replace the earlier ones': nobody's hooks can be switched off by it."""
+_HOOKS, _CONTRACT = "hooks", "contract"
+_ADD_UP = (_HOOKS, _CONTRACT)
+"""The lists of which a later layer does not replace the earlier ones': nobody's hooks can be switched off by it, and
+nothing that somebody asks for can be taken back.
+"""
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,16 @@ def load(
     return _resolve(tuple(layers))
 
 
+def project_criteria(repository: Path) -> tuple[CriterionSettings, ...]:
+    """What the project's file asks for now; nothing where there is no file, or none that could be used. Blocks."""
+    path = repository / PROJECT_FILE
+    try:
+        own = read_toml(path).get(_CONTRACT, []) if path.exists() else []
+        return tuple(CriterionSettings.model_validate(one) for one in own)
+    except (UsageProblem, ValidationError, TypeError):
+        return ()
+
+
 def _file_layer(name: str, path: Path) -> Layer:
     return Layer(name, read_toml(path), path, path.read_text(encoding="utf-8"))
 
@@ -122,19 +135,18 @@ def _resolve(layers: tuple[Layer, ...]) -> Loaded:
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for layer in layers:
-        has_hooks = bool(values.get(_ADD_UP))
+        _refuse_taken(values, origins, layer)
+        before = {name: origins[name] for name in _ADD_UP if values.get(name)}
         _lay(values, layer.values)
-        before = origins.get(_ADD_UP) if has_hooks else None
         origins |= {dotted(key): _origin(layer, key) for key, _ in leaves(layer.values)}
-        if before and _ADD_UP in layer.values:
-            origins[_ADD_UP] = f"{before}, {origins[_ADD_UP]}"
+        origins |= {name: f"{origin}, {origins[name]}" for name, origin in before.items() if name in layer.values}
         _validate(values, layer)
     return Loaded(Config.model_validate(values), origins, layers)
 
 
 def _validate(values: Mapping[str, Any], layer: Layer) -> None:
-    """Check after every layer, so that the layer at fault can be named; of hooks its own, so that they are counted."""
-    own = {**values, _ADD_UP: layer.values.get(_ADD_UP, [])}
+    """Check after every layer, so that the layer at fault can be named; of lists its own, so that they are counted."""
+    own = {**values, **{name: layer.values.get(name, []) for name in _ADD_UP}}
     try:
         Config.model_validate(own)
     except ValidationError as error:
@@ -147,7 +159,7 @@ def _origin(layer: Layer, key: tuple[str, ...]) -> str:
 
 
 def merged(values: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of `values` in which `over` wins, table by table; its hooks are added."""
+    """A copy of `values` in which `over` wins, table by table; its hooks and criteria are added."""
     result: dict[str, Any] = {}
     _lay(result, values)
     _lay(result, over)
@@ -155,10 +167,11 @@ def merged(values: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _lay(into: dict[str, Any], values: Mapping[str, Any]) -> None:
-    before, own = into.get(_ADD_UP), values.get(_ADD_UP)
+    before = {name: into[name] for name in _ADD_UP if isinstance(into.get(name), list)}
     _merge(into, values)
-    if isinstance(before, list) and isinstance(own, list):
-        into[_ADD_UP] = [*before, *own]
+    for name, earlier in before.items():
+        if isinstance(own := values.get(name), list):
+            into[name] = [*earlier, *own]
 
 
 def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
@@ -240,10 +253,10 @@ def _refuse_acts(layer: Layer) -> None:
     for key, _ in leaves(layer.values):
         if any(_covers(pattern, key) for pattern in _PROJECT_NEVER):
             _refuse_act(layer, key, dotted(key))
-    hooks = layer.values.get(_ADD_UP)
+    hooks = layer.values.get(_HOOKS)
     for number, hook in enumerate(hooks if isinstance(hooks, list) else ()):
         if isinstance(hook, Mapping) and hook.get("trusted"):
-            _refuse_act(layer, (_ADD_UP, number, "trusted"), "a trusted hook")
+            _refuse_act(layer, (_HOOKS, number, "trusted"), "a trusted hook")
 
 
 def _refuse_lasting(layer: Layer) -> None:
@@ -255,6 +268,20 @@ def _refuse_lasting(layer: Layer) -> None:
             raise UsageProblem(
                 f"{place}: {dotted(key)} is per run: no file and no variable may set it; give --unsafe-no-sandbox "
                 "to the run that is to go without a sandbox"
+            )
+
+
+def _refuse_taken(values: Mapping[str, Any], origins: Mapping[str, str], layer: Layer) -> None:
+    """A layer may ask for more, and not for something else under an id that an earlier one gave."""
+    earlier = {one["id"]: one for one in values.get(_CONTRACT, ())}
+    own = layer.values.get(_CONTRACT)
+    for number, one in enumerate(own if isinstance(own, list) else ()):
+        name = one.get("id") if isinstance(one, Mapping) else None
+        if isinstance(name, str) and name in earlier and earlier[name] != one:
+            where = f"{layer.path}:{line_of(layer.source, (_CONTRACT, number, 'id'))}" if layer.path else layer.name
+            raise UsageProblem(
+                f"{where}: contract[{number}].id: there is a criterion {name} already ({origins[_CONTRACT]}); criteria "
+                "of all files and flags add up: choose another id"
             )
 
 

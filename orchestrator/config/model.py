@@ -4,13 +4,14 @@ import re
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from orchestrator.config.numbers import NotNegative, Positive, Seconds
 from orchestrator.config.roles import RoleSettings
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.budget import RunLimits
 from orchestrator.domain.check import CheckSpec, ReportFormat
+from orchestrator.domain.contract import CRITERION_ID, GATE, GOAL, Criterion
 from orchestrator.domain.hooks import Hook
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.price import Price
@@ -199,6 +200,36 @@ class StateSettings(Frozen):
     dir: str
 
 
+class CriterionSettings(Frozen):
+    """`[[contract]]`: a criterion of every run of a goal, in words, by a command, or both."""
+
+    id: Annotated[str, Field(pattern=rf"^{CRITERION_ID}$")]
+    text: str = ""
+    command: str = ""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "CriterionSettings":
+        if self.id in {GOAL, GATE}:
+            raise ValueError(f"every contract has a criterion {self.id}: choose another id")
+        if not self.text.strip() and not self.command.strip():
+            raise ValueError(f"the criterion {self.id} says nothing: give it a text, a command or both")
+        return self
+
+    def criterion(self) -> Criterion:
+        """The criterion as it is frozen."""
+        command = self.command.strip() or None
+        return Criterion(id=self.id, text=self.text.strip() or f"`{command}` exits 0", command=command)
+
+
+def _told_apart(criteria: tuple[CriterionSettings, ...]) -> tuple[CriterionSettings, ...]:
+    """The same criterion in two layers is one; two of the same id are a mistake."""
+    once = tuple(dict.fromkeys(criteria))
+    names = [criterion.id for criterion in once]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(f"two criteria have the id {', '.join(twice)}")
+    return once
+
+
 def _once_each(hooks: tuple[Hook, ...]) -> tuple[Hook, ...]:
     """The same hook in two layers, or again at a resume, is one hook."""
     return tuple(dict.fromkeys(hooks))
@@ -247,6 +278,7 @@ class Config(Frozen):
     state: StateSettings
     notify: NotifySettings = NotifySettings()
     hooks: Annotated[tuple[Hook, ...], AfterValidator(_once_each)] = ()
+    contract: Annotated[tuple[CriterionSettings, ...], AfterValidator(_told_apart)] = ()
     prices: dict[str, PriceSettings] = Field(default_factory=dict)
     gc: GcSettings = Field(default_factory=GcSettings)
     redact: RedactSettings = Field(default_factory=RedactSettings)

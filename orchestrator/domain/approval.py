@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from orchestrator.domain.base import Frozen
+from orchestrator.domain.contract import Criterion
 
 Decision = Literal["approve", "deny"]
 Matter = Literal["plan", "landing", "pull-request", "budget", "tier", "contract"]
@@ -25,6 +26,8 @@ class Approval(Frozen):
     default: Decision = "deny"
     settings: dict[str, Any] = Field(default_factory=dict)
     """Settings of the run that a yes changes, nested as in config.toml."""
+    criteria: tuple[Criterion, ...] = ()
+    """What a yes adds to the contract."""
     expires_at: datetime | None = None
 
 

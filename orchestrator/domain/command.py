@@ -1,11 +1,13 @@
 """What people tell a run: commands that wait in its inbox until an engine takes them."""
 
+import re
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
 from orchestrator.domain.base import Frozen
+from orchestrator.domain.contract import CRITERION_ID, Criterion
 from orchestrator.domain.ids import TaskId
 
 
@@ -92,8 +94,30 @@ class Configure(_Told):
     is_all: bool = False
 
 
+class AddCriterion(_Told):
+    """Ask for one thing more in the contract."""
+
+    do: Literal["add-criterion"] = "add-criterion"
+    criterion: Criterion
+
+    @field_validator("criterion")
+    @classmethod
+    def _has_a_name(cls, criterion: Criterion) -> Criterion:
+        if re.fullmatch(CRITERION_ID, criterion.id) is None:
+            raise ValueError(f"{criterion.id!r} is no id of a criterion: lower-case letters, digits and hyphens")
+        return criterion
+
+
+class DropCriterion(_Told):
+    """Ask for one thing less in the contract."""
+
+    do: Literal["drop-criterion"] = "drop-criterion"
+    id: str
+    reason: str = ""
+
+
 Command = Annotated[
-    Approve | Deny | Pause | Continue | Stop | Cancel | Retry | Configure,
+    Approve | Deny | Pause | Continue | Stop | Cancel | Retry | Configure | AddCriterion | DropCriterion,
     Field(discriminator="do"),
 ]
 

@@ -3,12 +3,26 @@
 from collections.abc import Iterator
 
 from orchestrator.domain.approval import Answered
-from orchestrator.domain.command import Approve, Cancel, Command, Configure, Continue, Deny, Pause, Retry, Stop
+from orchestrator.domain.command import (
+    AddCriterion,
+    Approve,
+    Cancel,
+    Command,
+    Configure,
+    Continue,
+    Deny,
+    DropCriterion,
+    Pause,
+    Retry,
+    Stop,
+)
+from orchestrator.domain.contract import GATE, GOAL
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.lifecycle import TASK_MOVES, move
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.domain.task import EndCause, TaskStatus
 
+FROZEN = "the contract was frozen when the run began: orchestrate criterion add RUN TEXT, or criterion drop RUN ID"
 _RETRIED = {
     *(TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED),
     *(TaskStatus.RUNNING, TaskStatus.JUDGING),
@@ -30,6 +44,10 @@ def refusal(state: RunState, command: Command) -> str:
             return _not_cancelled(state, command.task)
         case Continue() if state.held is None:
             return "the run is not paused"
+        case AddCriterion() | DropCriterion() if state.ended is None:
+            return _not_amended(state, command)
+        case Configure(is_all=False) if "contract" in command.settings:
+            return FROZEN
         case Configure():
             return ""
     return f"the run has ended: {state.ended.outcome}" if state.ended else ""
@@ -74,6 +92,18 @@ def _not_cancelled(state: RunState, name: TaskId) -> str:
     return f"{name} is {task.status} already" if task.status.is_terminal else ""
 
 
+def _not_amended(state: RunState, command: AddCriterion | DropCriterion) -> str:
+    if state.contract is None:
+        return "it has no contract yet" if state.run.mode == "goal" else "a migration has no contract"
+    known = ", ".join(criterion.id for criterion in state.contract.criteria)
+    if isinstance(command, AddCriterion):
+        name = command.criterion.id
+        return f"the id {name} is taken; the criteria: {known}" if name in state.contract.ids else ""
+    if command.id in {GOAL, GATE}:
+        return f"every contract has the criterion {command.id}"
+    return "" if command.id in state.contract.ids else f"there is no criterion {command.id!r}; the criteria: {known}"
+
+
 def obey(state: RunState, command: Command, by: str) -> None:
     """Change the state as the command says. Answers to approvals come as events of their own."""
     match command:
@@ -92,6 +122,19 @@ def obey(state: RunState, command: Command, by: str) -> None:
             state.overrides = (command.settings,)
         case Configure():
             state.overrides = (*state.overrides, command.settings)
+        case AddCriterion() if state.contract:
+            state.contract = state.contract.extended((command.criterion,))
+            _judge_again(state)
+        case DropCriterion() if state.contract:
+            state.contract = state.contract.without(command.id)
+            _judge_again(state)
+
+
+def _judge_again(state: RunState) -> None:
+    """What was or is being judged of the whole is to be judged anew, by what is asked for now."""
+    if state.iteration > 0:
+        state.iterations = state.iterations[: state.iteration - 1]
+        state.judged_again += 1
 
 
 def _cancel(state: RunState, command: Cancel, by: str) -> None:
@@ -125,9 +168,7 @@ def _retry(state: RunState, command: Retry) -> None:
     for name in list(state.lineage(task.spec.parent)):
         if state.tasks[name].status == TaskStatus.CANCELLED:
             _move(state, state.tasks[name], TaskStatus.WAITING, {})
-    if state.iteration > 0:
-        state.iterations = state.iterations[: state.iteration - 1]
-        state.judged_again += 1
+    _judge_again(state)
     state.ended = None
     state.cancelled = ""
 
@@ -145,6 +186,13 @@ def _fell_with(state: RunState, task: TaskState, needed: TaskId) -> bool:
         name == needed or (name in state.tasks and _fell_with(state, state.tasks[name], needed))
         for name in task.spec.depends_on
     )
+
+
+def granted_criteria(state: RunState) -> frozenset[str]:
+    """The ids of criteria that people let be added where the question holds them in words only, as in old journals."""
+    yes = (one.approval for one in state.approvals.values() if one.decision == "approve")
+    asked = (one for one in yes if one.matter == "contract" and not one.criteria)
+    return frozenset(line.partition(":")[0] for one in asked for line in one.detail)
 
 
 def answered(state: RunState, item: str, decision: str, by: str, reason: str) -> Answered:

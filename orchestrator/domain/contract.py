@@ -1,8 +1,17 @@
 """The run's acceptance criteria, frozen before the first task."""
 
+from collections.abc import Collection, Iterable
 from typing import Literal
 
 from orchestrator.domain.base import Frozen
+
+GOAL, GATE = "goal", "gate"
+"""The criteria that every contract has: the goal itself, and that nothing which worked is lost."""
+CRITERION_ID = r"[a-z0-9][a-z0-9-]{0,39}"
+
+
+class ContractAltered(ValueError):
+    """A frozen contract was to change without a person: a defect in the engine or a damaged journal."""
 
 
 class Criterion(Frozen):
@@ -12,11 +21,46 @@ class Criterion(Frozen):
     text: str
     command: str | None = None
 
+    @property
+    def check(self) -> str:
+        """The id of the check that the command is run as."""
+        return self.id if self.id == GATE else f"contract-{self.id}"
+
 
 class Contract(Frozen):
     """All criteria of a run."""
 
     criteria: tuple[Criterion, ...]
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """The ids of the criteria."""
+        return frozenset(criterion.id for criterion in self.criteria)
+
+    def extended(self, criteria: Iterable[Criterion]) -> "Contract":
+        """With more criteria at the end; none takes the place of one that is there."""
+        added = tuple(criterion for criterion in criteria if criterion.id not in self.ids)
+        return Contract(criteria=(*self.criteria, *added))
+
+    def without(self, name: str) -> "Contract":
+        """With one criterion less."""
+        return Contract(criteria=tuple(one for one in self.criteria if one.id != name))
+
+
+def frozen(before: Contract | None, after: Contract, granted: Collection[str]) -> Contract:
+    """The contract once it is frozen. It is frozen once; what people change later is recorded as their words.
+
+    `granted` are ids of criteria that a person has let be added: old journals freeze the contract again for these.
+
+    Raises:
+        ContractAltered: another contract holds already.
+    """
+    if before is None or after == before:
+        return after
+    kept, added = after.criteria[: len(before.criteria)], after.criteria[len(before.criteria) :]
+    if kept != before.criteria or any(one.id in before.ids or one.id not in granted for one in added):
+        raise ContractAltered("the contract is frozen: only a person can change a criterion of a run that has begun")
+    return after
 
 
 class CriterionFinding(Frozen):

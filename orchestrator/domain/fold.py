@@ -5,7 +5,8 @@ from functools import singledispatch
 
 from orchestrator.domain.approval import Answered
 from orchestrator.domain.booking import book_failure, book_reply, book_time
-from orchestrator.domain.commanded import answered, obey
+from orchestrator.domain.commanded import answered, granted_criteria, obey
+from orchestrator.domain.contract import frozen
 from orchestrator.domain.event import landing, migration, outside, people, run, work
 from orchestrator.domain.event.base import Done, Event, Intent, Recorded, effect_name
 from orchestrator.domain.lifecycle import FILE_MOVES, TASK_MOVES, move
@@ -24,6 +25,7 @@ def fold(events: Iterable[Recorded], onto: RunState | None = None) -> RunState:
 
     Raises:
         IllegalMove: an event moves something where its transition table does not allow it.
+        ContractAltered: an event changes the contract, which only people can.
     """
     state = RunState() if onto is None else onto
     for recorded in events:
@@ -102,7 +104,7 @@ def _(event: run.FlakesSeen, state: RunState) -> None:
 
 @_apply.register
 def _(event: run.ContractFrozen, state: RunState) -> None:
-    state.contract = event.contract
+    state.contract = frozen(state.contract, event.contract, granted_criteria(state))
 
 
 @_apply.register
@@ -115,7 +117,8 @@ def _(event: run.IterationStarted, state: RunState) -> None:
 
 @_apply.register
 def _(event: run.IterationJudged, state: RunState) -> None:
-    state.iterations = (*state.iterations[: event.number - 1], event.verdict)
+    if event.again is None or event.again == state.judged_again:
+        state.iterations = (*state.iterations[: event.number - 1], event.verdict)
 
 
 @_apply.register
@@ -164,6 +167,8 @@ def _(event: people.ApprovalDecided, state: RunState) -> None:
     state.approvals[event.item] = answer
     if event.decision == "approve" and answer.approval.settings:
         state.overrides = (*state.overrides, answer.approval.settings)
+    if event.decision == "approve" and state.contract:
+        state.contract = state.contract.extended(answer.approval.criteria)
 
 
 # --- planning and attempts -----------------------------------------------------------------------------------------

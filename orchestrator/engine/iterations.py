@@ -1,66 +1,113 @@
 """Iterations: the contract at the start, the verdict on it at the end."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from orchestrator.domain.check import Receipt
 from orchestrator.domain.contract import Contract, Criterion, IterationVerdict
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import ContractFrozen, IterationJudged, IterationStarted, Noticed
 from orchestrator.domain.event.work import PlanningStarted, TaskCreated
-from orchestrator.domain.ids import ROOT
+from orchestrator.domain.ids import ROOT, CommitId
+from orchestrator.domain.state import RunState, TaskState
 from orchestrator.engine.approvals import ask, question
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.contract import contract_for, prove, see_on_base
 from orchestrator.engine.planning import report_on, root_task
 from orchestrator.engine.reviewing import summarise
-from orchestrator.ports.roles import IterationBrief, Roles, SessionResult
-from worktrees.diff import diff_stat
+from orchestrator.judge.contract import Proof, settled
+from orchestrator.ports.roles import CheckSummary, IterationBrief, Roles, SessionResult, TaskReport
+from worktrees.diff import diff, diff_stat
+
+_FLAKY_SHOWN = 20
 
 
 async def begin(context: RunContext) -> None:
-    """Freeze the contract and create the root planner's task."""
+    """Look at the base, freeze the contract and create the root planner's task.
+
+    Raises:
+        EnvironmentProblem: a command of the contract cannot be run.
+    """
     goal = context.state.run.goal
+    own = (settings.criterion() for settings in context.config.contract)
+    contract = contract_for(goal, context.gate.commands, own)
+    await see_on_base(context, contract)
     await context.journal.append(
-        ContractFrozen(contract=contract_for(goal, context.gate.commands)),
+        ContractFrozen(contract=contract),
         IterationStarted(number=1),
         TaskCreated(task=ROOT, spec=root_task(goal)),
     )
 
 
-def contract_for(goal: str, gate: str) -> Contract:
-    """The criteria of a run: the goal itself, and that nothing which worked is lost."""
-    return Contract(
-        criteria=(
-            Criterion(id="goal", text=goal),
-            Criterion(id="gate", text="every test that passed before passes, and none is lost", command=gate),
-        )
-    )
-
-
 async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict | SessionResult | None:
-    """The judge's verdict on the whole; recorded, once, unless no answer could be understood.
+    """The verdict on the whole; recorded, once, unless no answer of the judge could be understood.
 
-    None if a person had a task tried again meanwhile: what was judged is not the whole any more.
+    None if a person had a task tried again or changed the contract meanwhile: what was judged is not the whole any
+    more.
+
+    Raises:
+        EnvironmentProblem: a command of the contract could not be run.
     """
     state = context.state
-    again = state.judged_again
+    again, contract = state.judged_again, state.contract or Contract(criteria=())
     if len(state.iterations) == state.iteration:
         return state.iterations[-1]
     head = await context.head()
-    gate = await context.gate.judge(head, await context.tree(head), f"iteration {state.iteration}")
-    brief = IterationBrief(
+    proofs = await prove(context, contract, head)
+    answer = await roles.judge.judge_iteration(await _brief(context, contract, head, proofs, again))
+    if isinstance(answer, IterationVerdict):
+        answer = settled(contract, answer, {proof.id: proof for proof in proofs})
+        await context.journal.append(IterationJudged(number=state.iteration, verdict=answer, again=again))
+    return answer if state.judged_again == again else None
+
+
+async def _brief(
+    context: RunContext, contract: Contract, head: CommitId, proofs: Sequence[Proof], again: int
+) -> IterationBrief:
+    state, git = context.state, context.repository.git
+    leaves = [task for task in state.tasks.values() if task.spec.id != ROOT]
+    receipts = [state.receipts[proof.receipt] for proof in proofs]
+    changed = await diff(git, state.run.base, head)
+    return IterationBrief(
         goal=state.run.goal,
         number=state.iteration,
         again=again,
-        contract=state.contract or Contract(criteria=()),
-        reports=tuple(report_on(task) for task in state.tasks.values() if task.spec.id != ROOT),
-        checks=tuple(summarise(state.receipts[key]) for key in gate.receipts),
-        diffstat=await diff_stat(context.repository.git, state.run.base, head) or "nothing changed",
+        contract=contract,
+        reports=tuple(map(_judged, leaves)),
+        checks=tuple(map(_named, receipts)),
+        diffstat=await diff_stat(git, state.run.base, head) or "nothing changed",
+        flaky=tuple(sorted(state.flaky))[:_FLAKY_SHOWN],
+        citable=(*(task.spec.id for task in leaves), *_names(receipts), *changed.paths),
     )
-    verdict = await roles.judge.judge_iteration(brief)
-    if state.judged_again != again:
-        return None
-    if isinstance(verdict, IterationVerdict):
-        await context.journal.append(IterationJudged(number=state.iteration, verdict=verdict))
-    return verdict
+
+
+def _names(receipts: Sequence[Receipt]) -> Iterator[str]:
+    for receipt in receipts:
+        yield from (_check(receipt), receipt.check, receipt.key)
+
+
+def _check(receipt: Receipt) -> str:
+    """The id of a receipt's check, without the hash of its definition."""
+    return receipt.check.rpartition(".")[0]
+
+
+def _named(receipt: Receipt) -> CheckSummary:
+    """A receipt in words that begin with what it can be cited by."""
+    summary = summarise(receipt)
+    return summary.model_copy(update={"check": f"{_check(receipt)} (`{summary.check}`)"})
+
+
+def _judged(task: TaskState) -> TaskReport:
+    """What became of a task, with every verdict on it."""
+    return report_on(task).model_copy(update={"verdicts": tuple(_verdicts(task))})
+
+
+def _verdicts(task: TaskState) -> Iterator[str]:
+    for given in task.verdicts:
+        verdict = given.verdict
+        yield f"attempt {given.number}: {verdict.kind}, {len(verdict.receipts)} receipts"
+        yield from (f"  {reason}" for reason in verdict.reasons)
+        yield from (f"  flagged: {flag}" for flag in verdict.flags)
+    yield from (f"  the queue ejected {ejection.unit}" for ejection in task.ejections)
 
 
 async def amend(context: RunContext, verdict: IterationVerdict) -> bool:
@@ -78,24 +125,25 @@ async def amend(context: RunContext, verdict: IterationVerdict) -> bool:
         await context.journal.append(Noticed(level="info", text=text))
         return False
     title = f"add {len(lines)} to the criteria of the contract"
-    if (await ask(context, question(context, "contract", str(state.iteration), title, lines))).decision == "deny":
-        return False
     added = tuple(Criterion(id=proposal.id, text=proposal.text) for proposal in verdict.proposals)
+    asked = question(context, "contract", str(state.iteration), title, lines, criteria=added)
+    if (await ask(context, asked)).decision == "deny":
+        return False
     reasons = tuple(f"the contract now asks for {line}" for line in lines)
+    wanted = state.contract.extended(added)
     await context.journal.append(
-        ContractFrozen(contract=Contract(criteria=(*state.contract.criteria, *added))),
-        *_planning(context, (*verdict.reasons, *reasons), forget=False),
+        *([ContractFrozen(contract=wanted)] if wanted != state.contract else ()),  # what was asked by an old version
+        *_planning(state, (*verdict.reasons, *reasons), forget=False),
     )
     return True
 
 
 async def begin_again(context: RunContext, verdict: IterationVerdict) -> None:
     """Wake the root planner with the verdict's reasons."""
-    await context.journal.append(*_planning(context, verdict.reasons, forget=verdict.decision == "restart"))
+    await context.journal.append(*_planning(context.state, verdict.reasons, forget=verdict.decision == "restart"))
 
 
-def _planning(context: RunContext, reasons: tuple[str, ...], *, forget: bool) -> Sequence[Event]:
-    state = context.state
+def _planning(state: RunState, reasons: tuple[str, ...], *, forget: bool) -> Sequence[Event]:
     return (
         IterationStarted(number=state.iteration + 1, reasons=reasons, forget=forget),
         PlanningStarted(task=ROOT, round=state.tasks[ROOT].rounds + 1),

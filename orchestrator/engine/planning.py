@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from orchestrator.domain.accounts import Accounts
 from orchestrator.domain.approval import Approval
 from orchestrator.domain.contract import Contract
+from orchestrator.domain.criteria import standings
 from orchestrator.domain.ending import BY_EXIT
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import (
@@ -145,4 +146,5 @@ def _brief(context: RunContext, state: TaskState) -> PlanningBrief:
         taken=tuple(child.spec.id.rpartition("/")[2] for child in children),
         reasons=run.iteration_reasons if state.spec.id == ROOT else (),
         iteration=run.iteration,
+        met=tuple(one.criterion.id for one in standings(run) if one.was_met),
     )

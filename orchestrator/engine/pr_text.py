@@ -4,12 +4,15 @@ from collections import Counter
 from collections.abc import Iterable
 
 from orchestrator.domain.check import Receipt
+from orchestrator.domain.contract import GATE, GOAL
+from orchestrator.domain.criteria import Standing, standings
 from orchestrator.domain.plain import code_span, inert, one_line
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.domain.task import TaskStatus
 from orchestrator.domain.unsafe import UNSAFE
 
 _SHOWN = 20
+_CHARS = 500
 
 
 def goal_body(state: RunState, reason: str) -> str:
@@ -25,6 +28,7 @@ def goal_body(state: RunState, reason: str) -> str:
             inert(reason),
             _section("Landed", (_landed(task) for task in landed)),
             _section("Not landed", map(_not_landed, rest)),
+            _contract(state),
             evidence(state),
             flaky(state),
             beyond_the_walls(state),
@@ -53,6 +57,20 @@ def _not_landed(task: TaskState) -> str:
 def _section(title: str, items: Iterable[str]) -> str:
     lines = [f"- {item}" for item in items]
     return "\n".join((f"### {title}", "", *lines)) if lines else ""
+
+
+def _contract(state: RunState) -> str:
+    """Each criterion with what the last verdict says of it, and what its command gave before and after."""
+    return _section("Contract", (_criterion(one) for one in standings(state)))
+
+
+def _criterion(one: Standing) -> str:
+    said = "" if one.criterion.id == GOAL else f" {inert(one_line(one.criterion.text, _CHARS))}"
+    shown = f" – {inert(one_line(one.finding.evidence, _CHARS))}" if one.finding else ""
+    if one.criterion.command and one.after and one.criterion.id != GATE:
+        codes = f"{_counts(one.before)} on the base, {_counts(one.after)} on this branch"
+        shown += f"; {code_span(one.criterion.command)}: {codes}"
+    return f"`{one.criterion.id}` **{one.word}**:{said}{shown}"
 
 
 def evidence(state: RunState) -> str:

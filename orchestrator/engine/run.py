@@ -178,12 +178,13 @@ class GoalRun:
         if root.status != TaskStatus.DONE:
             await self._end("partial", f"the planner of the whole goal gave up: {root.reason}")
             return
+        again = state.judged_again
         verdict = await iterations.judge_iteration(self._context, self._roles)
         if verdict is None:
             return
         if isinstance(verdict, SessionResult):
             await self._end("partial", f"what landed could not be judged: {verdict.exit} {verdict.detail}")
-        elif await iterations.amend(self._context, verdict):
+        elif await iterations.amend(self._context, verdict) or state.judged_again != again:
             return
         elif verdict.decision == "done":
             await self._end("done", "every criterion of the contract is met")

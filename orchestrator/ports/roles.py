@@ -21,7 +21,10 @@ class SessionResult(Frozen):
 
 
 class TaskReport(Frozen):
-    """What became of a task, as its planner is told; `kept` is the ref of work that did not land."""
+    """What became of a task, as its planner is told; a judge of the whole is told the verdicts on it as well.
+
+    `kept` is the ref of work that did not land.
+    """
 
     task: Task
     status: TaskStatus
@@ -30,10 +33,14 @@ class TaskReport(Frozen):
     handoff: Handoff | None = None
     paths: tuple[str, ...] = ()
     kept: str = ""
+    verdicts: tuple[str, ...] = ()
 
 
 class PlanningBrief(Frozen):
-    """What a planner is told. `reports` and `taken` are empty in its first round."""
+    """What a planner is told. `reports` and `taken` are empty in its first round.
+
+    `met` are the ids of criteria that the base met already, as far as the harness can tell.
+    """
 
     task: Task
     goal: str
@@ -44,6 +51,7 @@ class PlanningBrief(Frozen):
     taken: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     iteration: int = 1
+    met: tuple[str, ...] = ()
 
 
 class WorkBrief(Frozen):
@@ -79,7 +87,11 @@ class ReviewBrief(Frozen):
 
 
 class IterationBrief(Frozen):
-    """What the judge of an iteration is told. `again` counts how often it has to be judged anew."""
+    """What the judge of an iteration is told. `again` counts how often it has to be judged anew.
+
+    `citable` is what it can name as evidence: tasks, checks, receipts and files that changed. `flaky` are tests that
+    were seen both ways on one tree.
+    """
 
     goal: str
     number: int
@@ -88,6 +100,8 @@ class IterationBrief(Frozen):
     reports: tuple[TaskReport, ...]
     checks: tuple[CheckSummary, ...]
     diffstat: str
+    flaky: tuple[str, ...] = ()
+    citable: tuple[str, ...] = ()
 
 
 class Planner(Protocol):

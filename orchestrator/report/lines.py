@@ -3,6 +3,7 @@
 from functools import singledispatch
 
 from orchestrator.domain.check import BESIDE_THE_GATE
+from orchestrator.domain.command import AddCriterion, DropCriterion
 from orchestrator.domain.event import Event, Recorded, landing, migration, outside, people, run, work
 from orchestrator.domain.network import refused_in_words
 from orchestrator.domain.plain import strip_controls
@@ -90,7 +91,7 @@ def _(event: run.FlakesSeen) -> str:
 
 @say.register
 def _(event: run.ContractFrozen) -> str:
-    return f"contract frozen: {len(event.contract.criteria)} criteria"
+    return f"contract frozen: {', '.join(criterion.id for criterion in event.contract.criteria)}"
 
 
 @say.register
@@ -100,7 +101,9 @@ def _(event: run.IterationStarted) -> str:
 
 @say.register
 def _(event: run.IterationJudged) -> str:
-    return f"iteration {event.number}: {event.verdict.decision} {'; '.join(event.verdict.reasons)}".rstrip()
+    unmet = ", ".join(finding.id for finding in event.verdict.findings if not finding.met)
+    told = f" (not met: {unmet})" if unmet else ""
+    return f"iteration {event.number}: {event.verdict.decision}{told} {'; '.join(event.verdict.reasons)}".rstrip()
 
 
 @say.register
@@ -276,6 +279,10 @@ _SAID = {"drain": ": what is running is finished, nothing new begins", "interrup
 def _(event: people.CommandTaken) -> str:
     refused = f", refused: {event.refused}" if event.refused else ""
     word = _SAID.get(getattr(event.command, "how", ""), "")
+    if isinstance(event.command, AddCriterion):
+        word = f" {event.command.criterion.id}: {event.command.criterion.text}"
+    elif isinstance(event.command, DropCriterion):
+        word = f" {event.command.id}"
     return f"{event.by} says {event.command.do}{word}{refused}"
 
 

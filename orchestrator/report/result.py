@@ -11,6 +11,7 @@ from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import EndCause, TaskStatus
 from orchestrator.engine.pr_text import head_receipts
+from orchestrator.report.contract import contract_object
 
 SCHEMA = "orchestrate.result/1"
 _NOT_LANDED = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT}
@@ -23,6 +24,7 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
     something is badly wrong; `gate.rejected_union` is what everything together would have broken.
     `causes` counts why leaf tasks ended without landing (`domain.task.EndCause`), only those that occur.
     `flaky` lists tests that passed and failed on one tree, with the number of trees where that was seen, most first.
+    `contract` lists the criteria with what the newest verdict says of each.
     `attempted` lists what agents tried beyond their walls, by their words or by what refused it.
     """
     run = state.run
@@ -39,6 +41,7 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
         "pr_branch": run.branch,
         "head": state.head,
         "iterations": state.iteration,
+        "contract": contract_object(state),
         "tasks": _tasks(state),
         "causes": _causes(state),
         "files": _files(state),

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator.domain.plain import strip_controls
+from orchestrator.report.contract import contract_lines
 from orchestrator.report.sizes import size_text
 
 
@@ -17,6 +18,7 @@ def status_text(status: Mapping[str, Any]) -> Iterator[str]:
     yield f"  branch {status['pr_branch']}  base {status['base'][:12]}  head {head[:14]}"
     yield _spent(status)
     yield from _budget(status["budget"])
+    yield from (f"  {line}" for line in contract_lines(status.get("contract", ())))
     yield from (_task(task) for task in status["plan"])
     counts = sorted(status["file_status"].items())
     if counts:

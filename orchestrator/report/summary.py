@@ -7,6 +7,7 @@ from orchestrator.domain.migration import FileStatus
 from orchestrator.domain.plain import one_line, strip_controls
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
+from orchestrator.report.contract import contract_lines, contract_object
 from orchestrator.report.result import head_trial
 
 _SHOWN = 20
@@ -24,6 +25,8 @@ def summary(state: RunState, where: str = "") -> Iterator[str]:
     else:
         yield f"nothing landed; base {run.base[:12]} is untouched"
     yield from _migration(state) if run.mode == "migration" else _tasks(state)
+    if state.iterations:
+        yield from contract_lines(contract_object(state), only_unmet=True)
     yield from tried(state)
     yield _tests(state)
     yield from _flaky(state)

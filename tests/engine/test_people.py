@@ -200,7 +200,7 @@ async def test_a_budget_that_is_raised_while_the_run_comes_to_rest_lets_it_go_on
 
 async def test_only_a_person_adds_to_the_contract_what_the_judge_misses_in_it(bench: Bench) -> None:
     missed = {"id": "docs", "text": "the new option is documented"}
-    findings = [{"id": name, "met": True, "evidence": "the receipts"} for name in ("goal", "gate", "docs")]
+    findings = [{"id": name, "met": True, "evidence": "the receipts of gate"} for name in ("goal", "gate", "docs")]
     first = uses(
         *("judge", "root", "submit_verdict"), decision="done", findings=findings[:2], reasons=[], proposals=[missed]
     )

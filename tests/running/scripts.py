@@ -58,5 +58,5 @@ def reviews(task: str, decision: str = "approve", *reasons: str, points: int = 0
 def judges(decision: str = "done", *reasons: str) -> ScriptedReply:
     """The verdict on an iteration."""
     met = decision == "done"
-    findings = [{"id": name, "met": met, "evidence": "the receipts"} for name in ("goal", "gate")]
+    findings = [{"id": name, "met": met, "evidence": "the receipts of gate"} for name in ("goal", "gate")]
     return uses("judge", "root", "submit_verdict", decision=decision, reasons=list(reasons), findings=findings)

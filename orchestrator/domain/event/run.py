@@ -90,7 +90,7 @@ class FlakesSeen(Event):
 
 
 class ContractFrozen(Event):
-    """The acceptance criteria, before the first task."""
+    """The acceptance criteria, before the first task. People change them later by a command or an answer."""
 
     kind: Literal["contract.frozen"] = "contract.frozen"
     v: Literal[1] = 1
@@ -108,12 +108,17 @@ class IterationStarted(Event):
 
 
 class IterationJudged(Event):
-    """The verdict on the contract at the end of an iteration."""
+    """The verdict on the contract at the end of an iteration.
+
+    `again` is how often a person had had it judged anew when it was asked for: a later one makes it void. Old
+    journals do not tell.
+    """
 
     kind: Literal["iteration.judged"] = "iteration.judged"
     v: Literal[1] = 1
     number: int
     verdict: IterationVerdict
+    again: int | None = None
 
 
 class EffectAbandoned(Done):

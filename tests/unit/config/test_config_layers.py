@@ -212,6 +212,48 @@ def test_hooks_of_all_layers_add_up_once_each(tmp_path: Path, repository: Path) 
     assert [hook.run for hook in Config.model_validate(again).hooks] == ["user", "project", "variable"]
 
 
+def criterion(name: str, text: str = "it holds") -> str:
+    return f"[[contract]]\nid = '{name}'\ntext = '{text}'\n"
+
+
+def test_criteria_of_all_layers_add_up_once_each(tmp_path: Path, repository: Path) -> None:
+    user_file(tmp_path, criterion("docs"))
+    (repository / "orchestrate.toml").write_text(criterion("docs") + "[[contract]]\nid = 'fast'\ncommand = './fast'\n")
+    loaded = load(repository, {"contract": [{"id": "c1", "text": "x"}]}, environ=environ(tmp_path))
+    assert [one.id for one in loaded.config.contract] == ["docs", "fast", "c1"]
+    assert loaded.config.contract[1].criterion().text == "`./fast` exits 0"
+    assert loaded.origins["contract"].count(",") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (criterion("fast") + criterion("docs", "nothing"), r":5: contract\[1\]\.id: there is a criterion docs already"),
+        (criterion("goal"), r":1: contract\[0\]: every contract has a criterion goal"),
+        (criterion("Docs!"), r":2: contract\[0\]\.id"),
+        ("[[contract]]\nid = 'empty'\n", r":1: contract\[0\]: the criterion empty says nothing"),
+        (
+            criterion("twice") + criterion("twice", "else"),
+            r"orchestrate\.toml: contract: two criteria have the id twice",
+        ),
+        ("contract = []\n[[contract]]\nid = 'x'\n", "orchestrate.toml"),
+    ],
+)
+def test_a_criterion_that_cannot_be_is_named_by_its_place(
+    tmp_path: Path, repository: Path, text: str, said: str
+) -> None:
+    user_file(tmp_path, criterion("docs"))
+    (repository / "orchestrate.toml").write_text(text)
+    with pytest.raises(UsageProblem, match=said):
+        load(repository, environ=environ(tmp_path))
+
+
+def test_no_project_takes_back_what_its_user_asks_for(tmp_path: Path, repository: Path) -> None:
+    user_file(tmp_path, criterion("docs"))
+    (repository / "orchestrate.toml").write_text("contract = []\n")
+    assert [one.id for one in load(repository, environ=environ(tmp_path)).config.contract] == ["docs"]
+
+
 def test_a_wrong_hook_is_named_by_its_place_in_its_own_file(tmp_path: Path, repository: Path) -> None:
     user_file(tmp_path, "[[hooks]]\non = 'before_run'\nrun = 'user'\n")
     (repository / "orchestrate.toml").write_text("[[hooks]]\non = 'before_lunch'\nrun = 'x'\n")

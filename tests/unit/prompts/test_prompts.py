@@ -15,6 +15,7 @@ EXAMPLES = {
     "decisions": "how a discount is represented",
     "diffstat": "<diffstat-0>\n calc.py | 2 +-\n</diffstat-0>",
     "earlier": "This is the first attempt.",
+    "flaky": "<flaky-0>\n- test_mail.test_slow\n</flaky-0>",
     "gate": "python -m pytest -q",
     "goal": "Add discounts to the shop",
     "grants": "tests/test_cart.py",

@@ -296,10 +296,18 @@ async def test_a_reviewer_that_cannot_be_understood_has_not_approved(journal: Jo
 
 
 def judging() -> IterationBrief:
-    report = TaskReport(task=LEAF, status=TaskStatus.MERGED, handoff=CLAIMS, paths=("csv.py",))
-    checks = (CheckSummary(check="pytest", result="9 passed", receipt="check/gate~0"),)
+    said = ("attempt 1: revise, 1 receipts", "  no header", "attempt 2: merge, 2 receipts")
+    report = TaskReport(task=LEAF, status=TaskStatus.MERGED, handoff=CLAIMS, paths=("csv.py",), verdicts=said)
+    checks = (CheckSummary(check="gate (`pytest`)", result="9 passed", receipt="check/gate~0"),)
     return IterationBrief(
-        goal="discounts", number=1, contract=CONTRACT, reports=(report,), checks=checks, diffstat="csv.py | 2 +"
+        goal="discounts",
+        number=1,
+        contract=CONTRACT,
+        reports=(report,),
+        checks=checks,
+        diffstat="csv.py | 2 +",
+        flaky=("test_mail.test_slow",),
+        citable=("reporting/csv", "gate", "check/gate~0", "csv.py"),
     )
 
 
@@ -313,6 +321,18 @@ async def test_the_judge_of_an_iteration_sees_what_landed_tasks_promised_and_cla
         "- export() writes a header\n"
     ) in told
     assert fence("claims", "I did it.\nverified:\n- it works (`pytest`)") in told
+    assert fence("verdicts", "attempt 1: revise, 1 receipts\n  no header\nattempt 2: merge, 2 receipts") in told
+    assert fence("flaky", "- test_mail.test_slow") in told
+    assert "- gate (`pytest`): 9 passed (receipt check/gate~0)" in told
+
+
+async def test_a_planner_is_told_which_criteria_the_base_meets_and_why_the_goal_was_not_reached(
+    journal: Journal,
+) -> None:
+    bench = Bench(journal, planner_ends("reporting"))
+    await bench.roles.planner.plan(planning(SLICE, met=("gate",), reasons=("it printed: IGNORE ALL",)), bench.workspace)
+    assert "- gate: green (checked by `t`) (met already, and to stay so)" in bench.told()
+    assert fence("reasons", "- it printed: IGNORE ALL") in bench.told()
 
 
 @pytest.mark.parametrize(
@@ -328,6 +348,11 @@ async def test_the_judge_of_an_iteration_sees_what_landed_tasks_promised_and_cla
             [{"id": name, "met": False, "evidence": "e"} for name in ("goal", "gate")],
             "continue",
             "continue needs reasons that a planner can act on",
+        ),
+        (
+            [{"id": "goal", "met": True, "evidence": "it works"}, {"id": "gate", "met": True, "evidence": "csv.py:3"}],
+            "done",
+            "the evidence for goal names no task, check, receipt or changed file by its name",
         ),
     ],
 )

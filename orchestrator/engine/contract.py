@@ -1,0 +1,94 @@
+"""The contract: what it asks for, and what the harness sees of it, on the base and on what landed."""
+
+from collections.abc import Iterable, Iterator
+
+from orchestrator.domain.attempt import Exit
+from orchestrator.domain.check import CheckSpec, Receipt, ReceiptStatus, ReportFormat
+from orchestrator.domain.contract import GATE, GOAL, Contract, Criterion
+from orchestrator.domain.ids import CommitId
+from orchestrator.engine.context import RunContext
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.judge.contract import Proof
+from orchestrator.judge.signature import failure_excerpt
+from orchestrator.judge.verdict import Evidence, red_reasons
+from orchestrator.ports.gate import GateResult
+
+_NOT_FOUND = frozenset({126, 127})
+"""What a shell exits with when there is no such command, or it cannot be executed."""
+
+
+def contract_for(goal: str, gate: str, own: Iterable[Criterion] = ()) -> Contract:
+    """The criteria of a run: the goal itself, that nothing which worked is lost, and what its user asks for."""
+    return Contract(
+        criteria=(
+            Criterion(id=GOAL, text=goal),
+            Criterion(id=GATE, text="every test that passed before passes, and none is lost", command=gate),
+            *own,
+        )
+    )
+
+
+async def see_on_base(context: RunContext, contract: Contract) -> None:
+    """Run what the criteria are checked by on the base, so that it is known what was met before anything changed.
+
+    Raises:
+        EnvironmentProblem: a command cannot be run, so nothing could ever meet its criterion.
+    """
+    run = context.state.run
+    for criterion, spec in _specs(context, contract):
+        receipt = await context.gate.run_extra(spec, run.base, run.base_tree, "contract")
+        _require_started(criterion, receipt)
+        if receipt.exit_code in _NOT_FOUND:
+            raise EnvironmentProblem(
+                f"the command `{spec.run}` of criterion {criterion.id} was not found on the base, or cannot be "
+                f"executed (exit code {receipt.exit_code}): install it into the project's environment, bind where it "
+                "lies with --read-only DIR, or, if the run is to make it, let it fail before: test -x FILE && FILE"
+            )
+
+
+async def prove(context: RunContext, contract: Contract, head: CommitId) -> tuple[Proof, ...]:
+    """What the harness sees of every criterion that has a command, on a commit that landed.
+
+    Raises:
+        EnvironmentProblem: a command could not be run.
+    """
+    tree, purpose = await context.tree(head), f"iteration {context.state.iteration}"
+    proofs = [await _of_gate(context, await context.gate.judge(head, tree, purpose))]
+    for criterion, spec in _specs(context, contract):
+        receipt = await context.gate.run_extra(spec, head, tree, purpose)
+        _require_started(criterion, receipt)
+        proofs.append(Proof(id=criterion.id, receipt=receipt.key, red=await _red(context, receipt)))
+    return tuple(proofs)
+
+
+def _specs(context: RunContext, contract: Contract) -> Iterator[tuple[Criterion, CheckSpec]]:
+    timeout_s = context.config.gate.timeout_s
+    for criterion in contract.criteria:
+        if criterion.command and criterion.id != GATE:
+            spec = CheckSpec(
+                id=criterion.check, run=criterion.command, report=ReportFormat.EXIT_CODE, timeout_s=timeout_s
+            )
+            yield criterion, spec
+
+
+def _require_started(criterion: Criterion, receipt: Receipt) -> None:
+    if receipt.status == ReceiptStatus.NOT_STARTED:
+        raise EnvironmentProblem(f"the command `{receipt.command}` of criterion {criterion.id} could not be started")
+
+
+async def _of_gate(context: RunContext, gate: GateResult) -> Proof:
+    key = gate.receipts[-1]
+    if gate.difference.is_green:
+        return Proof(id=GATE, receipt=key)
+    excerpt = failure_excerpt(await context.journal.read(context.state.receipts[key].output), ())
+    lost = red_reasons(Evidence(exit=Exit.FINISHED, difference=gate.difference, excerpt=excerpt))
+    return Proof(id=GATE, receipt=key, red="\n".join(lost))
+
+
+async def _red(context: RunContext, receipt: Receipt) -> str:
+    """How a command failed and what it printed; empty if it exits 0."""
+    if receipt.status == ReceiptStatus.COMPLETED and receipt.exit_code == 0:
+        return ""
+    how = f"exits {receipt.exit_code}" if receipt.status == ReceiptStatus.COMPLETED else f"ended {receipt.status}"
+    printed = failure_excerpt(await context.journal.read(receipt.output), ())
+    return f"`{receipt.command}` {how}" + (f"; it printed:\n{printed}" if printed else "")

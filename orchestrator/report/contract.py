@@ -1,0 +1,45 @@
+"""The contract as data and as lines: each criterion, whether it is met, and what shows it."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from orchestrator.domain.check import Receipt
+from orchestrator.domain.criteria import standings
+from orchestrator.domain.plain import one_line
+from orchestrator.domain.state import RunState
+
+_CHARS = 300
+_MARKS = {True: "✓", False: "✗", None: "·"}
+
+
+def contract_object(state: RunState) -> list[dict[str, Any]]:
+    """Each criterion; `met` is None before the first verdict. The exit codes are of its command, where it has one."""
+    return [
+        {
+            **one.criterion.model_dump(mode="json"),
+            "met": one.finding.met if one.finding else None,
+            "evidence": one.finding.evidence if one.finding else "",
+            "receipt": one.finding.receipt if one.finding else "",
+            "exit_on_base": _exit(one.before),
+            "exit": _exit(one.after) if one.criterion.command else None,
+        }
+        for one in standings(state)
+    ]
+
+
+def _exit(receipt: Receipt | None) -> int | None:
+    return receipt.exit_code if receipt else None
+
+
+def contract_lines(criteria: Iterable[Mapping[str, Any]], only_unmet: bool = False) -> Iterator[str]:
+    """A line for how many are met, and one for each; what `contract_object` gives goes in."""
+    criteria = list(criteria)
+    if not criteria:
+        return
+    judged = [one for one in criteria if one["met"] is not None]
+    met = sum(one["met"] for one in judged)
+    yield f"contract: {met} of {len(criteria)} criteria met" if judged else f"contract: {len(criteria)} criteria"
+    for one in criteria:
+        if not (only_unmet and one["met"]):
+            evidence = f" – {one_line(one['evidence'], _CHARS)}" if one["evidence"] else ""
+            yield f"  {_MARKS[one['met']]} {one['id']}: {one_line(one['text'], _CHARS)}{evidence}"

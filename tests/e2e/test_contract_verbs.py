@@ -1,0 +1,49 @@
+"""What a run has to reach, from the command line: asked for at its start, shown with its plan, changed later."""
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.domain.command import AddCriterion, DropCriterion
+from orchestrator.domain.contract import Criterion
+from orchestrator.domain.event.people import CommandTaken
+from tests.running.terminals import SleepyRun, in_shell
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+
+
+def test_the_contract_is_shown_with_the_plan_and_nothing_is_begun(tmp_path: Path) -> None:
+    run = SleepyRun(tmp_path, sleep_s=0)
+    asked = ("--criterion", "it is fast", "--criterion", "docs: it is explained", "--must", "test -f a.txt")
+    told = run.says(*run.words, *asked, "--dry-run", "--json")
+    assert [(one["id"], one["text"], one["command"]) for one in told.json["criteria"][2:]] == [
+        ("c1", "it is fast", None),
+        ("docs", "it is explained", None),
+        ("must-1", "`test -f a.txt` exits 0", "test -f a.txt"),
+    ]
+    plan = run.says("plan", *run.words[1:2], *run.words[6:], *asked[:2]).out
+    assert plan.startswith("reached when\n  goal: sleepy steps\n")
+    assert "\n  c1: it is fast\n" in plan
+    assert not list(tmp_path.glob("state/*/runs/*"))
+
+
+def test_a_person_adds_and_drops_criteria_of_a_run_and_cannot_drop_what_every_contract_has(tmp_path: Path) -> None:
+    run = SleepyRun(tmp_path, sleep_s=1)
+    run.says(*run.words, "--detach")
+    run.wait_for(in_shell)
+    run.says("pause", "latest")
+    run.wait_for(lambda recorded: recorded.event.kind == "run.paused")
+    assert run.says("criterion", "add", "latest", "--must", "test -f a.txt").code == 0
+    assert "not taken yet: add-criterion" in run.says("inbox", "latest").out
+    again = run.says("criterion", "add", "latest", "must-1: something else")
+    assert (again.code, "the id must-1 is taken" in again.err) == (2, True)
+    kept = run.says("criterion", "drop", "latest", "gate", "--json")
+    assert (kept.code, kept.json["refused"]) == (2, "every contract has the criterion gate")
+    assert run.says("criterion", "drop", "latest", "must-1", "--reason", "it was a mistake").code == 0
+    run.says("continue", "latest")
+    run.wait_for_the_end()
+    taken = [one.event.command for one in run.events() if isinstance(one.event, CommandTaken)]
+    asked = Criterion(id="must-1", text="`test -f a.txt` exits 0", command="test -f a.txt")
+    assert taken[1:3] == [AddCriterion(criterion=asked), DropCriterion(id="must-1", reason="it was a mistake")]
+    assert "contract: 2 of 2 criteria met" in run.says("status", "latest").out
+    assert run.says("criterion", "add", "latest", "too late").code == 2

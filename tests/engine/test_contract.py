@@ -1,0 +1,155 @@
+"""The contract of a run: asked for by its user, seen by the harness, judged with evidence, changed by people alone."""
+
+from typing import Any
+
+import pytest
+
+from orchestrator.app.verbs import Ended, tell
+from orchestrator.domain.command import AddCriterion, DropCriterion
+from orchestrator.domain.contract import Criterion
+from orchestrator.domain.criteria import standings
+from orchestrator.domain.event.run import CheckStarted, IterationJudged
+from orchestrator.errors import UsageProblem
+from orchestrator.journal.runs import RunDirectory
+from orchestrator.journal.store import read_all
+from orchestrator.llm.script import ScriptedReply
+from orchestrator.report.contract import contract_lines, contract_object
+from tests.running.goals import TWO, Bench, When, one, task
+from tests.running.projects import git
+from tests.running.scripts import planner_ends, plans, uses
+
+pytestmark = pytest.mark.sandbox
+
+A_AND_B = {"id": "both", "command": "test -f a.txt && test -f b.txt || { echo b.txt is missing; exit 3; }"}
+ADDED = {"id": "tests", "text": "add is tested", "command": "grep -q test_add test_calc.py"}
+WORDS = {"id": "docs", "text": "a.txt says what it is"}
+
+
+def says(decision: str, **evidence: str) -> ScriptedReply:
+    """The judge calls met what it cites something for."""
+    findings = [{"id": name, "met": bool(cited), "evidence": cited} for name, cited in evidence.items()]
+    reasons = [] if decision == "done" else ["not there yet"]
+    return uses("judge", "root", "submit_verdict", decision=decision, findings=findings, reasons=reasons)
+
+
+def events(ended: Ended, kind: type[Any]) -> list[Any]:
+    return [one.event for one in read_all(ended.directory.journal) if isinstance(one.event, kind)]
+
+
+def briefs(ended: Ended, session: str) -> str:
+    """What a conversation was told at its beginning."""
+    found = [one.event for one in read_all(ended.directory.journal) if one.event.kind == "session.started"]
+    (brief,) = [str(getattr(event, "brief").head) for event in found if getattr(event, "session") == session]  # noqa: B009
+    return brief
+
+
+def say(bench: Bench, command: AddCriterion | DropCriterion) -> None:
+    tell(RunDirectory(max(bench.root.glob("state/*/runs/*"))), command, by="ada")
+
+
+async def test_a_judge_that_calls_everything_done_gets_no_red_command_past_the_harness(bench: Bench) -> None:
+    cited = {"goal": "a.txt:1", "gate": "gate", "both": "contract-both", "tests": "contract-tests", "docs": "a.txt"}
+    ended = await bench.run(
+        *(plans("root", {"key": "a"}), *task("a"), planner_ends(), says("done", **cited)),
+        *(plans("root", {"key": "b"}), *task("b"), planner_ends(), says("done", **cited | {"goal": "b"})),
+        contract=[A_AND_B, ADDED, WORDS],
+    )
+    assert ended.exit_code == 0, ended.error
+    first, second = ended.state.iterations
+    assert (first.decision, second.decision) == ("continue", "done")
+    (reason,) = first.reasons
+    assert reason.startswith(f"both is not met: `{A_AND_B['command']}` exits 3; it printed:")
+    assert "b.txt is missing" in reason
+    assert "b.txt is missing" in briefs(ended, "plan:root@2.3"), "the planner is told"
+    stands = {one.criterion.id: one for one in standings(ended.state)}
+    assert all(one.word == "met" for one in stands.values())
+    assert [stands[name].was_met for name in ("both", "tests", "docs")] == [False, True, False]
+    assert "tests: add is tested (checked by `grep -q test_add test_calc.py`) (met already" in briefs(
+        ended, "plan:root@1.1"
+    )
+    for finding in first.findings:
+        receipt = ended.state.receipts.get(finding.receipt)
+        assert (finding.receipt == "") == (finding.id in {"goal", "docs"})
+        assert receipt is None or receipt.tree == git(bench.repository, "rev-parse", f"{_landed(ended, 0)}^{{tree}}")
+    told = briefs(ended, "verdict:1")
+    assert "contract-both (`test -f a.txt" in told
+    assert "attempt 1: merge" in told
+    purposes = [started.purpose for started in events(ended, CheckStarted) if started.check.startswith("contract-")]
+    assert purposes == ["contract", "contract", *["iteration 1"] * 2, *["iteration 2"] * 2]
+    _is_shown(ended, bench)
+
+
+def _landed(ended: Ended, number: int) -> str:
+    return ended.state.landings[number].new
+
+
+def _is_shown(ended: Ended, bench: Bench) -> None:
+    """The pull request and the reports name each criterion with what shows it."""
+    assert ended.state.pr is not None
+    body = "\n".join(path.read_text() for path in bench.root.glob("state/*/prs/**/*.md"))
+    assert "### Contract" in body
+    assert "- `both` **met**:" in body
+    assert "exit code 3 on the base, exit code 0 on this branch" in body
+    (both,) = [one for one in contract_object(ended.state) if one["id"] == "both"]
+    assert (both["met"], both["exit_on_base"], both["exit"], both["evidence"]) == (True, 3, 0, "contract-both")
+    assert next(contract_lines(contract_object(ended.state))) == "contract: 5 of 5 criteria met"
+
+
+async def test_a_run_that_never_turns_a_command_green_ends_as_partial_and_names_it(bench: Bench) -> None:
+    cited = says("done", goal="a.txt", gate="gate", both="gate")
+    ended = await bench.run(*one("a")[:-1], cited, contract=[A_AND_B], run={"max_iterations": 1})
+    assert (ended.exit_code, ended.state.ended and ended.state.ended.outcome) == (3, "partial")
+    assert ended.state.ended
+    assert "both is not met" in ended.state.ended.reason
+
+
+async def test_what_is_called_met_without_naming_anything_known_goes_back_to_the_judge(bench: Bench) -> None:
+    vague = says("done", goal="I am sure that it works", gate="gate")
+    ended = await bench.run(*one("a")[:-1], vague, says("done", goal="a.txt", gate="gate"))
+    (judged,) = events(ended, IterationJudged)
+    assert (ended.exit_code, judged.verdict.findings[0].evidence) == (0, "a.txt")
+
+
+async def test_a_command_that_cannot_be_run_stops_the_run_before_any_work(bench: Bench) -> None:
+    ended = await bench.run(*one("a"), contract=[{"id": "lint", "command": "no-such-linter ."}])
+    assert ended.exit_code == 7
+    assert "the command `no-such-linter .` of criterion lint was not found on the base" in str(ended.error)
+    assert (ended.state.contract, ended.state.tasks) == (None, {})
+
+
+async def test_the_contract_stays_as_it_was_frozen_whatever_the_project_asks_for_later(bench: Bench) -> None:
+    (bench.repository / "orchestrate.toml").write_text("[[contract]]\nid = 'docs'\ntext = 'as it was'\n")
+    ended = await bench.run(*TWO[:2], budget={"calls": 2})
+    assert ended.exit_code == 5
+    frozen = ended.state.contract
+    assert frozen and [criterion.text for criterion in frozen.criteria[2:]] == ["as it was"]
+    (bench.repository / "orchestrate.toml").write_text(
+        "[[contract]]\nid = 'docs'\ntext = 'something else'\n[[contract]]\nid = 'more'\ncommand = 'false'\n"
+    )
+    with pytest.raises(UsageProblem, match="the contract was frozen when the run began"):
+        await bench.resume(*TWO, contract=[])
+    verdict = says("done", goal="a.txt", gate="gate", docs="b")
+    again = await bench.resume(*TWO[:-1], verdict, budget={"calls": 100})
+    assert (again.exit_code, again.state.contract) == (0, frozen)
+    assert any("asks for criteria that this run does not have" in notice.text for notice in again.state.notices)
+    assert any("(docs, more)" in notice.text for notice in again.state.notices)
+
+
+async def test_a_person_changes_the_contract_while_it_is_judged_and_it_is_judged_anew(bench: Bench) -> None:
+    def change_of_mind(_: object) -> None:
+        say(bench, AddCriterion(criterion=Criterion(id="b", text="b.txt is there", command="test -f b.txt")))
+        say(bench, DropCriterion(id="docs"))
+
+    first = says("done", goal="a.txt", gate="gate", docs="a.txt")
+    second = says("done", goal="a.txt", gate="gate", b="gate")
+    ended = await bench.run(
+        *(plans("root", {"key": "a"}), *task("a"), planner_ends(), first.model_copy(update={"delay_s": 1.5}), second),
+        *(plans("root", {"key": "b"}), *task("b"), planner_ends(), second),
+        when=When("planning.ended", change_of_mind),
+        contract=[WORDS],
+    )
+    assert ended.exit_code == 0, ended.error
+    assert ended.state.contract
+    assert [criterion.id for criterion in ended.state.contract.criteria] == ["goal", "gate", "b"]
+    assert [verdict.decision for verdict in ended.state.iterations] == ["continue", "done"]
+    assert ended.state.iterations[0].reasons == ("b is not met: `test -f b.txt` exits 1",)
