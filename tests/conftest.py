@@ -1,10 +1,15 @@
-"""What every test shares: the asyncio backend of anyio, a git identity of its own, and no network beyond loopback."""
+"""What every test shares: the asyncio backend of anyio, a git identity of its own, no network beyond loopback, and
+that whatever landed was tested.
+"""
 
 import os
 import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+
+from tests.running.landings import LandingWatch
 
 settings.register_profile("house", deadline=None)
 settings.load_profile("house")
@@ -37,3 +42,29 @@ def _git_identity() -> None:
         GIT_COMMITTER_EMAIL="tester@example.invalid",
         LITELLM_LOCAL_MODEL_COST_MAP="True",
     )
+
+
+_WATCH = pytest.StashKey[LandingWatch]()
+
+
+@pytest.fixture(autouse=True)
+def _what_landed_is_what_was_tested(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    """In every journal that a test wrote, each landing has the tree of green receipts, and so has its commit in git.
+
+    Runs of fixtures that live longer are looked at after the first test that uses them, and again if they went on.
+    """
+    stash = request.session.stash
+    watch = stash.setdefault(_WATCH, LandingWatch(tmp_path_factory.getbasetemp()))
+    yield
+    problems = watch.problems(may_be_damaged=request.node.get_closest_marker("damaged_journal") is not None)
+    if _is_last_of_its_module(request):
+        watch.forget()
+    assert not problems, "\n".join(problems)
+
+
+def _is_last_of_its_module(request: pytest.FixtureRequest) -> bool:
+    items, node = request.session.items, request.node
+    at = items.index(node)
+    return at + 1 == len(items) or items[at + 1].path != node.path

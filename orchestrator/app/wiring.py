@@ -37,6 +37,7 @@ from orchestrator.hooks.runner import RunHooks
 from orchestrator.journal.caretaker import Caretaker
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.runs import RunDirectory, StateDirectory
+from orchestrator.judge.canary import Canaries
 from orchestrator.judge.checks import CheckRunner
 from orchestrator.judge.gate import HarnessGate
 from orchestrator.llm.budget import Budget
@@ -132,12 +133,18 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
             repository=place.repository,
             hands=hands,
             gate=HarnessGate(runner, journal, recipe.checks() if recipe else live.now.gate.checks()),
+            canaries=None if recipe else _canaries(live.now, runner, journal),
             forge=_forge(place, journal.state),
             roles=None if recipe else await _roles(place, live, journal, hooks, means, stack),
             hooks=hooks,
             recovered=recovered,
             pace=means.pace,
         )
+
+
+def _canaries(config: Config, runner: CheckRunner, journal: Journal) -> Canaries | None:
+    checks = config.gate.checks()
+    return Canaries(runner, journal, checks[0]) if checks else None
 
 
 async def _journal(place: Place, watcher: Watcher | None, means: Means, stack: AsyncExitStack) -> Journal:

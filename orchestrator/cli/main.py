@@ -24,6 +24,7 @@ VERBS = {
     "logs": "Print what happened in a run.",
     "show": "Show a task: attempts, verdicts, receipts.",
     "cost": "Show what a run cost, by task, role and model, and what was wasted.",
+    "report": "Show how runs were judged: verdicts, causes, and how reviewers held up.",
     "diff": "Print the diff of a run, a task or a file.",
     "approve": "Answer yes to what a run asks; it goes on.",
     "deny": "Answer no to what a run asks; it goes on.",

@@ -83,8 +83,9 @@ def command(goal: str, **given: Any) -> None:  # noqa: ANN401
     orchestrate run import FILE                   and go on with it there
 
     \b
-    Exit codes: 0 done, 3 partial, 4 nothing landed, 2 usage, 5 limit reached and resumable, 6 waits for you,
-    7 environment or credentials, 8 locked, 75 provider down, 130/143 stopped after a checkpoint.
+    Exit codes: 0 done, 3 partial, 4 nothing landed, 2 usage, 5 limit reached and resumable, 6 waits for you
+    or only models, providers or tests stood in the way, 7 environment or credentials, 8 locked, 75 provider down,
+    130/143 stopped after a checkpoint.
     """
     goal = sys.stdin.read().strip() if goal == "-" else goal.strip()
     if not goal:

@@ -1,5 +1,6 @@
 """`orchestrate show`."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -7,8 +8,10 @@ import click
 from orchestrator.cli.finding import state_directory
 from orchestrator.cli.options import as_json, in_repository
 from orchestrator.cli.output import print_lines, print_object
-from orchestrator.cli.reading import TolerantBlobs, state_of
+from orchestrator.cli.reading import TolerantBlobs, opened, state_of
 from orchestrator.domain.state import RunState
+from orchestrator.errors import JournalProblem
+from orchestrator.report.receipt import CheckLog
 from orchestrator.report.task import file_object, file_text, find_file, find_task, task_object, task_text
 
 
@@ -27,20 +30,24 @@ def command(run: str, task: str, repo: Path, state: str, as_json: bool) -> None:
     orchestrate show 7f3a src/click/formatting.py --json
     """
     directory = state_directory(repo, state).find(run)
-    blobs = TolerantBlobs(directory)
+    blobs, log = TolerantBlobs(directory), CheckLog()
     with state_of(directory) as found:
-        _print(found, task, blobs, as_json)
+        with opened(directory) as store, suppress(JournalProblem):  # `state_of` tells of it at the end
+            log.watch(store.of_kinds(CheckLog.KINDS))
+        _print(found, task, blobs, log, as_json)
     blobs.tell()
 
 
-def _print(found: RunState, task: str, blobs: TolerantBlobs, as_json: bool) -> None:
+def _print(found: RunState, task: str, blobs: TolerantBlobs, log: CheckLog, as_json: bool) -> None:
     if found.run.mode == "migration":
         file = find_file(found, task)
-        output = file_object(found, file) if as_json else file_text(found, file, blobs.get)
+        if as_json:
+            print_object(file_object(found, file))
+        else:
+            print_lines(file_text(found, file, blobs.get, log))
+        return
+    wanted = find_task(found, task)
+    if as_json:
+        print_object(task_object(found, wanted, log, blobs.get))
     else:
-        wanted = find_task(found, task)
-        output = task_object(found, wanted) if as_json else task_text(found, wanted, blobs.get)
-    if isinstance(output, dict):
-        print_object(output)
-    else:
-        print_lines(output)
+        print_lines(task_text(found, wanted, blobs.get, log))

@@ -45,6 +45,17 @@ Outcomes = Mapping[str, TestOutcome]
 """Test id → outcome."""
 
 
+CANARY = "canary"
+"""The id of the check that runs the harness's own tests in place of a project's: see `orchestrator.judge.canary`."""
+NEW_TESTS = "new-tests"
+"""The id of the gate's check where it runs on a base with the tests that a change adds."""
+BESIDE_THE_GATE: Mapping[str, str] = {
+    CANARY: "with tests of the harness in place of the project's: one that must pass, the others must fail",
+    NEW_TESTS: "on the base, with the tests that the change adds",
+}
+"""How the gate's command was run where that says nothing of the candidate's own tests."""
+
+
 class CheckSpec(Frozen):
     """A command with its time limit; `{report}` in it stands for the path of the report it writes."""
 
@@ -122,11 +133,17 @@ class Receipt(Frozen):
     problem: str = ""
     output: Text = Field(default_factory=Text)
 
+    @property
+    def kind(self) -> str:
+        """The id of its check, without the hash of what defines that."""
+        return self.check.rpartition(".")[0]
+
 
 class Difference(Frozen):
     """What a candidate's outcomes lost against the baseline. Green is when nothing was lost and something ran.
 
-    `flaky` are tests that were seen both ways on this very tree, of which the last run was not red.
+    `flaky` are tests that were seen both ways on this very tree. `unsettled` are those of them that are all that is
+    red, while no run was green as a whole: nobody can be blamed for them, and nothing can land.
     """
 
     new_failures: tuple[str, ...] = ()
@@ -135,11 +152,26 @@ class Difference(Frozen):
     fixed: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     flaky: tuple[str, ...] = ()
+    unsettled: tuple[str, ...] = ()
 
     @property
     def is_green(self) -> bool:
         """Whether the candidate may land as far as the tests go."""
-        return not (self.new_failures or self.missing_tests or self.newly_skipped or self.problems)
+        return not (self.unsettled or self.new_failures or self._is_red_otherwise)
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Whether nothing is known to be wrong, and nothing to be right."""
+        return bool(self.unsettled) and not (self.new_failures or self._is_red_otherwise)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether tests that fail are all that is red, so that another run may see it otherwise."""
+        return bool(self.unsettled or self.new_failures) and not self._is_red_otherwise
+
+    @property
+    def _is_red_otherwise(self) -> bool:
+        return bool(self.missing_tests or self.newly_skipped or self.problems)
 
     def __add__(self, other: "Difference") -> "Difference":
         return Difference(
@@ -148,5 +180,6 @@ class Difference(Frozen):
             newly_skipped=self.newly_skipped + other.newly_skipped,
             fixed=self.fixed + other.fixed,
             problems=self.problems + other.problems,
-            flaky=self.flaky + other.flaky,
+            flaky=tuple(dict.fromkeys(self.flaky + other.flaky)),
+            unsettled=tuple(dict.fromkeys(self.unsettled + other.unsettled)),
         )

@@ -15,6 +15,10 @@ _RETRIED = {
 }
 
 
+_GAVE_UP = {TaskStatus.REJECTED, TaskStatus.BLOCKED}
+"""How a planner's slice ends when its planner gave no plan: then it can be planned again."""
+
+
 def refusal(state: RunState, command: Command) -> str:
     """Why a command cannot be carried out now; empty when it can."""
     match command:
@@ -43,7 +47,7 @@ def _not_retried(state: RunState, command: Retry) -> str:
     task = state.tasks.get(command.task)
     if task is None:
         return f"there is no task {command.task!r} in this run"
-    if task.spec.kind == "branch":
+    if task.spec.kind == "branch" and task.status not in _GAVE_UP:
         return f"{command.task} is a planner's slice: retry one of its tasks"
     if task.status not in _RETRIED:
         return f"{command.task} is {task.status}: there is nothing to try again"

@@ -12,7 +12,7 @@ from orchestrator.domain.approval import Answered, Approval
 from orchestrator.domain.attempt import Attempt, Exit
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.chat import Role
-from orchestrator.domain.check import Receipt
+from orchestrator.domain.check import CANARY, Receipt
 from orchestrator.domain.command import Retry
 from orchestrator.domain.contract import Contract, IterationVerdict
 from orchestrator.domain.event.base import Intent
@@ -231,10 +231,14 @@ class RunState:
             return self.earlier_s
         return self.earlier_s + (self.last_at - self.epoch_at).total_seconds()
 
+    def flaky_tests(self) -> list[tuple[str, int]]:
+        """The tests that were seen both ways on one tree, with the number of such trees, most first."""
+        return sorted(self.flaky.items(), key=lambda item: (-item[1], item[0]))
+
     @property
     def test_runs(self) -> int:
-        """How often the harness ran a check."""
-        return len(self.receipts)
+        """How often the harness ran a check; runs of its own tests in place of the project's are none."""
+        return sum(receipt.kind != CANARY for receipt in self.receipts.values())
 
     def lineage(self, task: TaskId | None) -> Iterator[TaskId]:
         """A task and the tasks above it, up to the root; nothing for None or a task that does not exist."""

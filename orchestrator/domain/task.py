@@ -26,7 +26,8 @@ class TaskDraft(Frozen):
     checks: tuple[str, ...] = Field((), description="For a leaf: commands that must exit 0 on the result.")
     grants: tuple[str, ...] = Field(
         (),
-        description="For a leaf: globs of existing tests and of test, build or CI settings that it must change.",
+        description="For a leaf: globs of existing tests and of test, build or CI settings that it must change; "
+        "of new tests that hold already.",
     )
     variant: str | None = Field(None, description="For a leaf: a worker variant by name, or null for the usual worker.")
     budget_usd: float | None = Field(

@@ -21,6 +21,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.points import after_attempt, before_attempt
 from orchestrator.engine.unkeepable import unkeepable
 from orchestrator.errors import EnvironmentProblem
+from orchestrator.judge.flakes import UNSETTLED
 from orchestrator.ports.effect import effect
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import Roles, SessionResult, WorkBrief
@@ -154,13 +155,19 @@ def _ejected(state: TaskState) -> tuple[str, ...]:
         return ()
     if ejection.conflict:
         return (f"what landed meanwhile changed the same lines in {', '.join(ejection.conflict)}",)
+    if ejection.difference.is_unsettled:
+        return (f"together with what landed meanwhile there are {UNSETTLED}: {_some(ejection.difference.unsettled)}",)
     broken = (*ejection.difference.new_failures, *ejection.difference.missing_tests)
     if ejection.difference.problems and not broken:
         return ejection.difference.problems
     return (
-        f"together with what landed meanwhile it breaks {', '.join(broken[:12]) or 'the gate'}",
+        f"together with what landed meanwhile it breaks {_some(broken) or 'the gate'}",
         *ejection.difference.problems,
     )
+
+
+def _some(tests: tuple[str, ...]) -> str:
+    return ", ".join(tests[:12])
 
 
 async def _take_candidate(context: RunContext, attempt: Attempt, workspace: Workspace) -> None:

@@ -1,14 +1,14 @@
 """What a candidate changed, read from git for the judge's rules, and its code under the base's own tests."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.judge.addressed import AddedLine
-from orchestrator.judge.changed import ChangedFile
+from orchestrator.judge.changed import ChangedFile, DiffHunk
 from orchestrator.judge.protected import is_looked_into
 from worktrees.delta import Change, tree_delta
-from worktrees.diff import diff
+from worktrees.diff import Diff, diff
 from worktrees.git import Git
 from worktrees.merge import commit_tree
 from worktrees.names import printable
@@ -17,15 +17,21 @@ from worktrees.overlay import overlay
 from worktrees.trees import tree_of
 
 _MOST_FILES = 2_000
-"""Of more files no content is read, which makes the change red: no reviewer could read it either."""
+"""Of more files no content is read, which makes the change red where it would have counted: no reviewer could read
+it either."""
 
 
 @dataclass(frozen=True)
 class Changes:
-    """All that differs between a base and a candidate: files with their contents, and the lines that were added."""
+    """All that differs between a base and a candidate: files with their contents, and the lines that were added.
+
+    `sizes` are the lines that were added and removed, by path; of a binary file 0.
+    """
 
     files: tuple[ChangedFile, ...]
     lines: tuple[AddedLine, ...]
+    hunks: tuple[DiffHunk, ...]
+    sizes: Mapping[str, int]
 
 
 async def read_changes(git: Git, base: CommitId, candidate: CommitId) -> Changes:
@@ -34,12 +40,14 @@ async def read_changes(git: Git, base: CommitId, candidate: CommitId) -> Changes
     Raises:
         GitError: one of them does not exist.
     """
-    delta = await tree_delta(git, base, candidate)
-    return Changes(await _files(git, base, candidate, delta), await _added(git, base, candidate))
+    files = await _files(git, base, candidate, await tree_delta(git, base, candidate))
+    changed = await diff(git, base, candidate)
+    sizes = {file.path: file.added + file.removed for file in changed.files}
+    return Changes(files, _added(changed), tuple(_hunks(changed)), sizes)
 
 
 async def _files(git: Git, base: str, candidate: str, delta: Sequence[Change]) -> tuple[ChangedFile, ...]:
-    looked = [change for change in delta if is_looked_into(change.path)][:_MOST_FILES]
+    looked = sorted(delta, key=lambda change: not is_looked_into(change.path))[:_MOST_FILES]
     old = await _contents(git, base, [c.path for c in looked if c.old_mode])
     new = await _contents(git, candidate, [c.path for c in looked if c.new_mode])
     return tuple(
@@ -53,8 +61,7 @@ async def _contents(git: Git, commit: str, paths: Sequence[str]) -> dict[str, by
     return {path: blob.content for path, blob in zip(paths, found, strict=True) if blob and blob.kind == "blob"}
 
 
-async def _added(git: Git, base: str, candidate: str) -> tuple[AddedLine, ...]:
-    changed = await diff(git, base, candidate)
+def _added(changed: Diff) -> tuple[AddedLine, ...]:
     return tuple(
         AddedLine(printable(file.path), line.new_number or 0, line.text)
         for file in changed.files
@@ -64,24 +71,35 @@ async def _added(git: Git, base: str, candidate: str) -> tuple[AddedLine, ...]:
     )
 
 
+def _hunks(changed: Diff) -> Iterator[DiffHunk]:
+    for file in changed.files:
+        for hunk in file.hunks:
+            lines = hunk.lines
+            first = next((line.new_number for line in lines if line.kind == "+"), hunk.new_start)
+            removed, added = (tuple(line.text for line in lines if line.kind == kind) for kind in "-+")
+            yield DiffHunk(printable(file.path), first or hunk.new_start, removed, added)
+
+
 @dataclass(frozen=True)
 class Restored:
-    """A candidate with some of its files as they are on the base."""
+    """A commit with some of its files as they are on another one."""
 
     commit: CommitId
     tree: TreeId
 
 
-async def restored(git: Git, candidate: CommitId, base: CommitId, paths: Sequence[str], when: str) -> Restored | None:
-    """The candidate with `paths` put back to what the base has there; None if that changes nothing."""
+async def restored(
+    git: Git, commit: CommitId, source: CommitId, paths: Sequence[str], when: str, message: str
+) -> Restored | None:
+    """The commit with `paths` as `source` has them; None if that changes nothing."""
     wanted = frozenset(paths)
     back = {
         change.path: (change.new_mode, change.oid) if change.new_mode else None
-        for change in await tree_delta(git, candidate, base)
+        for change in await tree_delta(git, commit, source)
         if change.path in wanted
     }
     if not back:
         return None
-    tree = await overlay(git, await tree_of(git, candidate), back)
-    commit = await commit_tree(git, tree, [candidate], "The candidate's code under the tests of its base", when)
-    return Restored(CommitId(commit), TreeId(tree))
+    tree = await overlay(git, await tree_of(git, commit), back)
+    made = await commit_tree(git, tree, [commit], message, when)
+    return Restored(CommitId(made), TreeId(tree))

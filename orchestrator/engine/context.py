@@ -11,6 +11,7 @@ from orchestrator.engine.pace import Freely, Pace
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.lock import Held
 from orchestrator.journal.runs import RunDirectory
+from orchestrator.judge.canary import Canaries
 from orchestrator.judge.gate import HarnessGate
 from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands
@@ -26,8 +27,8 @@ from worktrees.trees import tree_of
 class RunContext:
     """An opened run: its journal, the repository, and the rooms around the engine.
 
-    `roles` is None for a migration without model steps. `recovered` is to be called when what earlier processes left
-    open is settled, `pace` says when what is due may begin.
+    `roles` is None for a migration without model steps, `canaries` for any migration, whose changes are the user's own.
+    `recovered` is to be called when what earlier processes left open is settled, `pace` says when what is due begins.
     """
 
     directory: RunDirectory
@@ -38,6 +39,7 @@ class RunContext:
     repository: Repository
     hands: Hands
     gate: HarnessGate
+    canaries: Canaries | None
     forge: Forge
     roles: Roles | None = None
     hooks: Hooks = NO_HOOKS

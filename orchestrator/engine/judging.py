@@ -1,12 +1,15 @@
 """Gathering the evidence on an attempt and recording the verdict."""
 
+from collections.abc import Sequence
+
 from anyio import to_thread
 
 from orchestrator.domain.attempt import Exit
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import CandidateTaken, LensVoted, VerdictGiven
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.state import TaskState
+from orchestrator.domain.state import RunState, TaskState
+from orchestrator.domain.task import Task
 from orchestrator.domain.verdict import VerdictKind
 from orchestrator.engine.approvals import landing_question
 from orchestrator.engine.changes import Changes, read_changes
@@ -16,7 +19,9 @@ from orchestrator.engine.points import after_verdict, standing
 from orchestrator.engine.reviewing import reviewed
 from orchestrator.engine.testing import tested
 from orchestrator.judge.examine import examine
+from orchestrator.judge.kinds import counted_lines
 from orchestrator.judge.rules import Finding, check_diff
+from orchestrator.judge.scope import beside, scope_findings
 from orchestrator.judge.verdict import Evidence, decide
 from orchestrator.ports.roles import Roles
 from worktrees.names import printable
@@ -25,7 +30,8 @@ from worktrees.names import printable
 async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
     """Judge the latest attempt at a task: rules, gate, its own checks, then the lenses; the first red ends it."""
     state = context.state.tasks[task]
-    evidence = await _evidence(context, roles, state)
+    others = _beside(context.state, state)  # as they are now: whoever ends while this is judged was at work
+    evidence = await _evidence(context, roles, state, others)
     number = len(state.attempts)
     verdict = await standing(context, task, decide(evidence))
     asked = None
@@ -39,13 +45,19 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
     await after_verdict(context, task)
 
 
-async def _evidence(context: RunContext, roles: Roles, state: TaskState) -> Evidence:
+def _beside(run: RunState, state: TaskState) -> tuple[Task, ...]:
+    """The tasks that are at work beside one, or still to come."""
+    specs = {name: task.spec for name, task in run.tasks.items()}
+    return beside(state.spec, specs, [task.spec for task in run.tasks.values() if not task.status.is_terminal])
+
+
+async def _evidence(context: RunContext, roles: Roles, state: TaskState, others: Sequence[Task]) -> Evidence:
     end, candidate = state.ends[-1], state.candidate
     evidence = Evidence(exit=end.exit, detail=end.detail, revisions=_revisions(state))
     if end.exit != Exit.FINISHED or candidate is None:
         return evidence
     changes = await read_changes(context.repository.git, state.attempts[-1].base, candidate.commit)
-    evidence = evidence.but(findings=await _findings(context, state, candidate, changes))
+    evidence = evidence.but(findings=await _findings(context, state, candidate, changes, others))
     if any(finding.is_blocking for finding in evidence.findings):
         return evidence
     evidence = await tested(context, state, candidate, changes, evidence)
@@ -65,13 +77,21 @@ def _revisions(state: TaskState) -> int:
 
 
 async def _findings(
-    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: Changes
+    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: Changes, others: Sequence[Task]
 ) -> tuple[Finding, ...]:
     grown = candidate.tree != await context.tree(state.attempts[-1].base)
-    changed = candidate.added + candidate.removed
     leaked = await leaks(context.repository.git, context.journal.redactor, state.attempts[-1].base, candidate.commit)
-    told = tuple(map(printable, leaked))
+    counted, uncounted = counted_lines(changes.files, changes.sizes)
     plain = check_diff(
-        state.spec, candidate.paths, changed, candidate.dropped, grown, leaked=told, flagged=candidate.flagged
+        state.spec,
+        candidate.paths,
+        counted,
+        candidate.dropped,
+        grown,
+        leaked=tuple(map(printable, leaked)),
+        flagged=candidate.flagged,
+        uncounted=uncounted,
     )
-    return (*plain, *await to_thread.run_sync(examine, changes.files, changes.lines, state.spec.grants))
+    looked = await to_thread.run_sync(examine, changes.files, changes.lines, state.spec.grants, changes.hunks)
+    found = (*plain, *scope_findings(state.spec, changes.files, others), *looked)
+    return tuple(finding.model_copy(update={"text": printable(finding.text)}) for finding in found)

@@ -26,6 +26,7 @@ def goal_body(state: RunState, reason: str) -> str:
             _section("Landed", (_landed(task) for task in landed)),
             _section("Not landed", map(_not_landed, rest)),
             evidence(state),
+            flaky(state),
             beyond_the_walls(state),
             cost(state),
         )
@@ -61,6 +62,14 @@ def evidence(state: RunState) -> str:
     for check, before in state.baseline_receipts().items():
         rows.append(f"| {_cell(before.command)} | {_counts(before)} | {_counts(after.get(check))} |")
     return "\n".join(("### Evidence", "", "| check | on the base | on this branch |", "|---|---|---|", *rows))
+
+
+def flaky(state: RunState) -> str:
+    """The tests that passed and failed on one tree: what any run says of them is not certain, before or after."""
+    tests = state.flaky_tests()
+    lines = [f"{code_span(one_line(test))}: on {seen} tree{'s' * (seen != 1)}" for test, seen in tests[:_SHOWN]]
+    more = [f"and {len(tests) - _SHOWN} more"] if len(tests) > _SHOWN else []
+    return _section("Flaky tests, which passed and failed on one tree", [*lines, *more])
 
 
 def beyond_the_walls(state: RunState) -> str:

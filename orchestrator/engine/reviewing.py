@@ -1,7 +1,9 @@
 """Asking reviewers: each lens gets its view of the candidate, and votes; the first that does not approve ends it."""
 
+from collections.abc import Iterator
+
 from orchestrator.config.roles import LensSettings
-from orchestrator.domain.check import Receipt
+from orchestrator.domain.check import BESIDE_THE_GATE, Receipt
 from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.review import View
 from orchestrator.domain.state import TaskState
@@ -39,9 +41,15 @@ async def _brief(
         lens=name,
         view=view,
         shown=await view_of(context, view, state.attempts[-1].base, candidate.commit),
-        checks=tuple(summarise(context.state.receipts[key]) for key in evidence.receipts),
+        checks=tuple(map(summarise, _of_the_change(context, evidence))),
         notes=tuple(finding.text for finding in evidence.findings),
     )
+
+
+def _of_the_change(context: RunContext, evidence: Evidence) -> Iterator[Receipt]:
+    """The receipts that say how the change's own tests end; what was run beside them would only confuse."""
+    receipts = (context.state.receipts[key] for key in evidence.receipts)
+    return (receipt for receipt in receipts if receipt.kind not in BESIDE_THE_GATE)
 
 
 def summarise(receipt: Receipt) -> CheckSummary:

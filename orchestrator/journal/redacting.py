@@ -40,7 +40,7 @@ IDENTIFIERS = frozenset(
 TO_THE_LETTER = frozenset(
     {
         *("command", "checks", "arguments", "path", "paths", "grants", "conflict", "purpose"),
-        *("fixed", "missing_tests", "new_failures", "newly_skipped", "flaky"),
+        *("fixed", "missing_tests", "new_failures", "newly_skipped", "flaky", "unsettled"),
     }
 )
 """Keys of what is run, opened or compared."""

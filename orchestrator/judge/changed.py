@@ -1,8 +1,18 @@
 """A file that a candidate changed, with what it held before and holds now."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 LINK = "120000"
+
+
+class DiffHunk(NamedTuple):
+    """Lines of a file that were taken out and put in together; `line` is where that is, counted in the new file."""
+
+    path: str
+    line: int
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.text import Text
 from orchestrator.hands.reading import read_ends
 from orchestrator.hands.run import run_command
+from orchestrator.judge.flakes import newly_flaky
+from orchestrator.judge.planted import NOTHING, REPORT, Planted
 from orchestrator.judge.reports import ParsedReport, parse_report
 from orchestrator.ports.effect import effect
 from orchestrator.ports.hands import Command, CommandResult, Ending, Hands
 from orchestrator.ports.ledger import Ledger
 
-_REPORT = "ORCHESTRATE_REPORT"
 _ENDS_CHARS = 64 * 1024
 _KEPT_BYTES = 1024 * 1024
 
@@ -35,8 +36,10 @@ class CheckRunner:
         """What besides the tree decides an outcome, as a hash."""
         return self._hands.environment
 
-    async def run(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str) -> Receipt:
-        """Run the check on a clean checkout of `commit`, whose tree is `tree`.
+    async def run(
+        self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str, planted: Planted = NOTHING
+    ) -> Receipt:
+        """Run the check on a clean checkout of `commit`, whose tree is `tree`, with something `planted` beside it.
 
         Raises:
             EnvironmentProblem: no workspace or sandbox could be had.
@@ -44,30 +47,39 @@ class CheckRunner:
         key = self._ledger.next_key(f"check/{check_name(spec)}/{tree}")
         async with effect(self._ledger, CheckStarted(key=key, check=spec.id, tree=tree, purpose=purpose)) as check:
             workspace = await self._hands.open(commit, purpose)
+            command = self._command(spec, planted)
             try:
-                result = await run_command(workspace, self._command(spec))
+                result = await run_command(workspace, command)
             finally:
                 await workspace.close()
-            receipt = await self._receipt(key, spec, tree, result)
+            receipt = await self._receipt(key, spec, tree, command, result, planted)
             check.done = CheckFinished(key=key, receipt=receipt)
+            check.along = await newly_flaky(self._ledger, receipt)
         return receipt
 
-    def _command(self, spec: CheckSpec) -> Command:
-        line = spec.run.replace("{report}", f'"${_REPORT}"')
+    def _command(self, spec: CheckSpec, planted: Planted) -> Command:
+        line = spec.run.replace("{report}", f'"${REPORT}"')
         if spec.report in {ReportFormat.AUTO, ReportFormat.JUNIT} and line == spec.run:
-            line = f'export PYTEST_ADDOPTS="${{PYTEST_ADDOPTS:-}} --junitxml=${_REPORT}"\n{line}'
+            line = f'export PYTEST_ADDOPTS="${{PYTEST_ADDOPTS:-}} --junitxml=${REPORT}"\n{line}'
         return Command(
-            line=line, timeout_s=spec.timeout_s, output_bytes=self._output_bytes, files={_REPORT: "report.xml"}
+            line=planted.before + line,
+            stdin=planted.stdin,
+            timeout_s=spec.timeout_s,
+            output_bytes=self._output_bytes,
+            files={REPORT: "report.xml"},
         )
 
-    async def _receipt(self, key: str, spec: CheckSpec, tree: TreeId, result: CommandResult) -> Receipt:
+    async def _receipt(
+        self, key: str, spec: CheckSpec, tree: TreeId, command: Command, result: CommandResult, planted: Planted
+    ) -> Receipt:
         report = await to_thread.run_sync(_report, spec, result)
-        outcomes = report.outcomes
+        outcomes = None if report.outcomes is None else planted.steadied(report.outcomes)
         counts = TestCounts.of(outcomes.values()) if outcomes is not None else TestCounts()
         return Receipt(
             key=key,
             check=check_name(spec),
             command=spec.run,
+            argv=hashlib.sha256(command.line.encode("utf-8", "surrogateescape")).hexdigest(),
             tree=tree,
             environment=self.environment,
             status=ReceiptStatus(_STATUS[result.ending]),
@@ -75,12 +87,12 @@ class CheckRunner:
             seconds=round(result.seconds, 3),
             counts=counts,
             tests=None if outcomes is None else await self._ledger.keep_bytes(_dump(outcomes)),
-            problem=report.problem if result.ending != Ending.LIMIT else result.detail,
-            output=await self._keep_output(result),
+            problem=result.detail if result.ending in _TOLD else report.problem,
+            output=await self._keep_output(result, planted),
         )
 
-    async def _keep_output(self, result: CommandResult) -> Text:
-        text = await to_thread.run_sync(_read_output, result.log)
+    async def _keep_output(self, result: CommandResult, planted: Planted) -> Text:
+        text = planted.steady(await to_thread.run_sync(_read_output, result.log))
         return await self._ledger.keep(f"{text}\n{result.detail}" if result.detail else text)
 
 
@@ -92,6 +104,8 @@ _STATUS = {
     Ending.LIMIT: "killed",
     Ending.NOT_STARTED: "not-started",
 }
+_TOLD = frozenset({Ending.LIMIT, Ending.NOT_STARTED})
+"""Endings of which the sandbox itself says why."""
 
 
 def check_name(spec: CheckSpec) -> str:
@@ -103,7 +117,7 @@ def check_name(spec: CheckSpec) -> str:
 def _report(spec: CheckSpec, result: CommandResult) -> ParsedReport:
     if result.ending != Ending.EXITED:
         return ParsedReport()
-    return parse_report(spec.report, result.log, result.files.get(_REPORT), result.exit_code)
+    return parse_report(spec.report, result.log, result.files.get(REPORT), result.exit_code)
 
 
 def _dump(outcomes: dict[str, TestOutcome]) -> bytes:

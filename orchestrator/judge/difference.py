@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from orchestrator.domain.check import Difference, Outcomes, TestOutcome
-from orchestrator.judge.reports.result import is_test
+from orchestrator.judge.reports.result import EXIT_CODE, is_test
 
 _CRASHED_FROM = 128
 """Shells report a command that a signal ended as 128 plus the signal's number."""
@@ -17,7 +17,8 @@ def compare(
 
     With outcomes on both sides the exit code counts if it tells of a crash, or of something red that is no test: a
     linter after the tests, a coverage threshold. Every test of the base must still be there, whatever became of it;
-    what names no test, such as a module that could not be imported, may go.
+    what names no test, such as a module that could not be imported, may go. Without outcomes of the base only an exit
+    code of 0 is green, whatever the base's own was; 0 after another one is told as fixed.
     """
     if baseline is None or outcomes is None:
         problems = tuple(_exit_problems(baseline, baseline_exit, outcomes, exit_code))
@@ -25,11 +26,14 @@ def compare(
         problems = (*_run_problems(outcomes, exit_code), *_beside(baseline, baseline_exit, outcomes, exit_code))
     before, now = baseline or {}, outcomes or {}
     gone = () if outcomes is None else before.keys() - outcomes.keys()
+    mended = [EXIT_CODE] if baseline is None and baseline_exit and exit_code == 0 else []
     return Difference(
         new_failures=_sorted(test for test, outcome in now.items() if outcome.is_red and not _was_red(before, test)),
         missing_tests=_sorted(filter(is_test, gone)),
         newly_skipped=_sorted(test for test, outcome in now.items() if _is_left_out(before.get(test), outcome)),
-        fixed=_sorted(test for test, outcome in now.items() if outcome in _PASSED and _was_red(before, test)),
+        fixed=_sorted(
+            [*mended, *(test for test, outcome in now.items() if outcome in _PASSED and _was_red(before, test))]
+        ),
         problems=problems,
     )
 
@@ -71,14 +75,19 @@ def _beside(baseline: Outcomes, baseline_exit: int | None, outcomes: Outcomes, e
 def _exit_problems(
     baseline: Outcomes | None, baseline_exit: int | None, outcomes: Outcomes | None, exit_code: int | None
 ) -> Iterator[str]:
-    """Why this is not green where one side has no outcomes: then both have to exit with 0."""
+    """Why this is not green where one side has no outcomes: then only 0 is."""
     if outcomes is not None:
         yield from _run_problems(outcomes, exit_code)
     elif baseline is not None:
         yield f"told no outcome of any test; the base told {len(baseline)}"
-    if baseline is None and baseline_exit != 0:
-        yield f"the base exits with {_code(baseline_exit)} without telling which tests are red: nothing can be judged"
-    if exit_code != 0:
+    if baseline is None and baseline_exit is None:
+        yield "the base did not exit by itself and tells no tests: nothing can be judged"
+    if exit_code != 0 and baseline is None and baseline_exit:
+        yield (
+            f"exits with {_code(exit_code)}; the gate was red on the base already and tells no tests, so only exit 0 "
+            "counts"
+        )
+    elif exit_code != 0:
         yield f"exits with {_code(exit_code)}; only 0 counts as green without outcomes of the base to compare with"
 
 

@@ -1,14 +1,19 @@
 """The gate: the run's checks, their baseline, and the difference of a tree to it."""
 
-import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
-from orchestrator.domain.check import CheckSpec, Difference, Receipt, ReceiptStatus, TestOutcome
+import anyio
+
+from orchestrator.domain.check import CheckSpec, Difference, Outcomes, Receipt, ReceiptStatus, TestOutcome
 from orchestrator.domain.event.run import BaselineRecorded, Noticed
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.errors import BlobLost, EnvironmentProblem
+from orchestrator.judge.baseline import baseline_problem, broken_off, doubts
 from orchestrator.judge.checks import CheckRunner, check_name
 from orchestrator.judge.difference import compare
+from orchestrator.judge.flakes import read_outcomes, runs_allowed, runs_like, seen_both_ways, seen_in, settled
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
 
@@ -19,14 +24,15 @@ _INFRASTRUCTURE_TRIES = 2
 class HarnessGate:
     """A `ports.Gate` whose verdicts rest on receipts that it made itself.
 
-    A tree with receipts of the same checks in the same environment is not tested again.
+    A tree with receipts of the same checks in the same environment is not tested again, also not by two at a time.
     """
 
     def __init__(self, runner: CheckRunner, ledger: Ledger, checks: Sequence[CheckSpec]) -> None:
         self._runner = runner
         self._ledger = ledger
         self._checks = tuple(checks)
-        self._outcomes: dict[str, Mapping[str, TestOutcome]] = {}
+        self._outcomes: dict[str, Outcomes] = {}
+        self._turns: defaultdict[tuple[str, TreeId], anyio.Lock] = defaultdict(anyio.Lock)
 
     @property
     def commands(self) -> str:
@@ -37,36 +43,86 @@ class HarnessGate:
         """Run every check on the base, unless the ledger has the baseline of all these checks already.
 
         Raises:
-            EnvironmentProblem: a check cannot serve as a gate: it hangs, is not found, runs no test, or is red
-                without saying which tests are.
+            EnvironmentProblem: a check cannot serve as a gate: it hangs, is not found or runs no test; or, in a
+                migration, it is red without saying which tests are.
         """
         known = self._ledger.state.baseline_receipts()
         if known and all(check_name(spec) in known for spec in self._checks):
             return list(known.values())
         receipts = [await self._receipt(spec, commit, tree, "baseline", fresh=False) for spec in self._checks]
+        is_migration = self._ledger.state.run.mode == "migration"
         for spec, receipt in zip(self._checks, receipts, strict=True):
-            if problem := _baseline_problem(spec, receipt):
+            if problem := baseline_problem(spec, receipt, is_migration=is_migration):
                 raise EnvironmentProblem(f"{problem}\n\n{_printed(receipt.output.head)}")
-        doubts = [Noticed(level="warning", text=_doubt(receipt)) for receipt in receipts if receipt.problem]
-        await self._ledger.append(BaselineRecorded(receipts=tuple(receipt.key for receipt in receipts)), *doubts)
+        told = [Noticed(level="warning", text=doubt) for receipt in receipts for doubt in doubts(receipt)]
+        await self._ledger.append(BaselineRecorded(receipts=tuple(receipt.key for receipt in receipts)), *told)
         return receipts
 
-    async def judge(self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False) -> GateResult:
-        """The difference to the baseline; stops at the first check that is red."""
-        total, keys, before = Difference(), [], self._ledger.state.test_runs
+    async def judge(
+        self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False, reruns: int = 0
+    ) -> GateResult:
+        """The difference to the baseline; stops at the first check that is red.
+
+        A tree of which only a few tests are red is tested again, `reruns` times in all, and once more if each of them
+        is known as flaky by now. What earlier runs of this tree have seen counts, too.
+        """
+        total, cached = Difference(), True
+        keys: list[str] = []
         for spec in self._checks:
-            receipt = await self._receipt(spec, commit, tree, purpose, fresh)
-            keys.append(receipt.key)
-            total += await self._difference(spec, await self._baseline(spec), receipt)
+            async with self._turns[check_name(spec), tree]:
+                before = frozenset(self._ledger.state.receipts)
+                found, difference = await self._judged(spec, commit, tree, purpose, fresh, reruns)
+            cached = cached and before.issuperset(found)
+            keys += found
+            total += difference
             if not total.is_green:
                 break
-        return GateResult(
-            tree=tree, difference=total, receipts=tuple(keys), cached=self._ledger.state.test_runs == before
-        )
+        return GateResult(tree=tree, difference=total, receipts=tuple(keys), cached=cached)
 
     async def run_extra(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str) -> Receipt:
         """The receipt of a check that is not part of the gate, such as a task's own."""
-        return await self._receipt(spec, commit, tree, purpose, fresh=False)
+        async with self._turns[check_name(spec), tree]:
+            return await self._receipt(spec, commit, tree, purpose, fresh=False)
+
+    async def _judged(
+        self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str, fresh: bool, reruns: int
+    ) -> tuple[Sequence[str], Difference]:
+        """What one check says of a tree, with the keys of the receipts which that rests on, newest last."""
+        while True:
+            receipt = await self._receipt(spec, commit, tree, purpose, fresh)
+            runs = runs_like(self._ledger.state, receipt)
+            difference = await self._difference(spec, await self._baseline(spec), receipt)
+            if len(runs) > 1:
+                difference = settled(difference, seen_both_ways(await seen_in(self._ledger, runs)))
+            if len(runs) >= runs_allowed(self._ledger.state, difference, reruns):
+                return tuple(dict.fromkeys([*(run.key for run in runs), receipt.key])), difference
+            purpose, fresh = f"{purpose}, again", True
+
+    async def told(self, commit: CommitId, tree: TreeId, purpose: str) -> Mapping[str, TestOutcome] | None:
+        """Test id → outcome on a tree, tested only if it never was; None where a check tells only its exit code."""
+        known: dict[str, TestOutcome] = {}
+        for spec in self._checks:
+            outcomes = await self.outcomes(await self.run_extra(spec, commit, tree, purpose))
+            if outcomes is None:
+                return None
+            known |= outcomes
+        return known
+
+    async def run_beside(
+        self, kind: str, commit: CommitId, tree: TreeId, purpose: str
+    ) -> tuple[Sequence[Receipt], Mapping[str, TestOutcome]]:
+        """Run the checks for another purpose than to judge the tree, under an id of their own; with what they told.
+
+        One that hangs is not tried again: that is an answer as well.
+        """
+        receipts, known = [], dict[str, TestOutcome]()
+        for spec in self._checks:
+            other = spec.model_copy(update={"id": kind})
+            receipt = self._known(other, tree) or await self._runner.run(other, commit, tree, purpose)
+            receipts.append(receipt)
+            with suppress(BlobLost):
+                known |= await self.outcomes(receipt) or {}
+        return receipts, known
 
     async def _receipt(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str, fresh: bool) -> Receipt:
         known = None if fresh else self._known(spec, tree)
@@ -76,6 +132,9 @@ class HarnessGate:
         while known is None or (known.status != ReceiptStatus.COMPLETED and tries < _INFRASTRUCTURE_TRIES):
             known = await self._runner.run(spec, commit, tree, purpose)
             tries += 1
+        if known.status == ReceiptStatus.NOT_STARTED:
+            why = known.problem or "nothing was said of why"
+            raise EnvironmentProblem(f"the check `{spec.run}` could not be started, {tries} times in a row: {why}")
         return known
 
     async def _baseline(self, spec: CheckSpec) -> Receipt:
@@ -99,73 +158,26 @@ class HarnessGate:
         return next((r for r in receipts if (r.check, r.tree, r.environment) == wanted), None)
 
     async def _difference(self, spec: CheckSpec, baseline: Receipt, receipt: Receipt) -> Difference:
-        if broken_off := _broken_off(spec, receipt):
-            return Difference(problems=(f"the check `{spec.id}` {broken_off}",))
+        if ended := broken_off(spec, receipt):
+            return Difference(problems=(f"the check `{spec.id}` {ended}, {_INFRASTRUCTURE_TRIES} times in a row",))
         difference = compare(
             await self.outcomes(baseline), baseline.exit_code, await self.outcomes(receipt), receipt.exit_code
         )
-        is_new = receipt.problem and not baseline.problem
-        return difference + Difference(problems=(receipt.problem,) if is_new else ())
+        is_telling = not baseline.problem or difference.missing_tests
+        return difference + Difference(problems=(receipt.problem,) if receipt.problem and is_telling else ())
 
-    async def outcomes(self, receipt: Receipt) -> Mapping[str, TestOutcome] | None:
-        """Test id → outcome of a receipt, None where the check tells only its exit code."""
-        if receipt.tests is None:
-            return None
+    async def outcomes(self, receipt: Receipt) -> Outcomes | None:
+        """Test id → outcome of a receipt, None where the check tells only its exit code.
+
+        Raises:
+            BlobLost: a damaged journal has lost them.
+        """
         if receipt.tests in self._outcomes:
             return self._outcomes[receipt.tests]
-        stored = json.loads(await self._ledger.read_bytes(receipt.tests))
-        outcomes = {test: TestOutcome(outcome) for test, outcome in stored.items()}
-        if receipt.key in self._ledger.state.baseline:
+        outcomes = await read_outcomes(self._ledger, receipt)
+        if receipt.tests and outcomes is not None and receipt.key in self._ledger.state.baseline:
             self._outcomes[receipt.tests] = outcomes
         return outcomes
-
-
-def _baseline_problem(spec: CheckSpec, receipt: Receipt) -> str:
-    """Why the receipt of the base cannot be compared with, in the words of somebody who has to mend it."""
-    what = f"the gate command `{spec.run}`"
-    if broken_off := _broken_off(spec, receipt):
-        return f"on the base, before anything changed, {what} {broken_off}{_MENDED_BY.get(receipt.status, '')}"
-    if receipt.counts.total == 0 and receipt.exit_code == 127:  # what a shell says of a command it does not know
-        return (
-            f"{what} was not found in the sandbox: install it into the project's environment, or bind where it lies "
-            "with --read-only DIR"
-        )
-    if receipt.tests is None and receipt.exit_code != 0:
-        return (
-            f"{what} exits {receipt.exit_code} on the base, before anything changed, and does not tell which tests "
-            "are red: mend it, or let it report tests (report = junit, tap, pytest-rA or unittest)"
-        )
-    if receipt.tests is not None and receipt.counts.total == receipt.counts.errors:
-        return (
-            f"{what} ran no test on the base: nothing could ever be judged by it; commit a first test, or give a "
-            "--gate that runs some"
-        )
-    return ""
-
-
-def _broken_off(spec: CheckSpec, receipt: Receipt) -> str:
-    """How a check ended without having said anything of the tree; empty if it ran to its end."""
-    match receipt.status:
-        case ReceiptStatus.NOT_STARTED:
-            return "could not be started"
-        case ReceiptStatus.TIMED_OUT:
-            return f"did not end within {spec.timeout_s:g} s"
-        case ReceiptStatus.OUTPUT_LIMIT:
-            return "printed more than [hands] output_mb allows"
-        case ReceiptStatus.KILLED:
-            why = f" by a limit under [hands] ({receipt.problem.rstrip('.')})" if receipt.problem else ""
-            return f"was killed after {receipt.seconds:.0f} s{why}"
-    return ""
-
-
-_MENDED_BY = {
-    ReceiptStatus.TIMED_OUT: ": raise timeout_s",
-    ReceiptStatus.OUTPUT_LIMIT: ": make it quieter or raise the limit",
-}
-
-
-def _doubt(receipt: Receipt) -> str:
-    return f"the report of `{receipt.command}` on the base is not whole, so a loss may go unseen: {receipt.problem}"
 
 
 def _printed(text: str, lines: int = 15) -> str:

@@ -8,6 +8,7 @@ from orchestrator.judge.changed import ChangedFile
 from orchestrator.judge.places import Place, place_of
 from orchestrator.judge.rules import Finding
 from orchestrator.judge.sections import altered_sections, has_sections
+from orchestrator.judge.silencers import kinds_for
 
 _ADVICE = {
     Place.TESTS: "put new tests beside the old ones, or into a file of their own, and leave the old ones alone",
@@ -24,7 +25,7 @@ def granter(grants: Sequence[str]) -> Callable[[str], bool]:
 
 def is_looked_into(path: str) -> bool:
     """Whether a rule needs the contents of a changed file, and not only its path."""
-    return path.endswith((".py", ".pyi")) or has_sections(path)
+    return path.endswith((".py", ".pyi")) or has_sections(path) or bool(kinds_for(path))
 
 
 def protected_findings(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> Iterator[Finding]:

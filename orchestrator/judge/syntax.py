@@ -1,18 +1,59 @@
 """Python source as a syntax tree, without running anything of it."""
 
 import ast
+import io
 import threading
+import tokenize
 import warnings
 
 _ONE_AT_A_TIME = threading.Lock()
 """CPython 3.11 counts the recursion of `ast` for all threads together (python/cpython#106905)."""
 
 
+DEEPEST = 150
+"""How deep a tree may go that is still looked into: Python's own tools for trees call themselves for every level."""
+
+
 def parse(source: bytes) -> ast.Module | None:
-    """The tree; None if nobody can read it as Python. Blocks."""
+    """The tree; None if nobody can read it as Python, or it goes too deep. Blocks."""
+    tree = _parse(source)
+    return None if tree is None or _is_deep(tree) else tree
+
+
+def is_too_deep(source: bytes) -> bool:
+    """Whether it is Python, and goes too deep to be looked into. Blocks."""
+    tree = _parse(source)
+    return tree is not None and _is_deep(tree)
+
+
+def _parse(source: bytes) -> ast.Module | None:
     try:
         with _ONE_AT_A_TIME, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def _is_deep(tree: ast.AST) -> bool:
+    level: list[ast.AST] = [tree]
+    for _ in range(DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return False
+    return True
+
+
+def tokens(source: bytes) -> tuple[tokenize.TokenInfo, ...] | None:
+    """Its tokens, comments among them; None if nobody can read it as Python. Blocks."""
+    try:
+        return tuple(tokenize.tokenize(io.BytesIO(source).readline))
+    except (SyntaxError, ValueError, RecursionError, tokenize.TokenError):
+        return None
+
+
+def name_of(node: ast.AST) -> str:
+    """The last part of what is called or named: `raises` of `pytest.raises(…)`; empty for anything else."""
+    if isinstance(node, ast.Call):
+        return name_of(node.func)
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -6,6 +6,7 @@ from orchestrator.domain.check import Difference
 from orchestrator.domain.ending import BY_EXIT
 from orchestrator.domain.task import EndCause
 from orchestrator.domain.verdict import LensVote, Verdict, VerdictKind
+from orchestrator.judge.flakes import UNSETTLED
 from orchestrator.judge.rules import Finding
 
 MAX_REVISIONS = 2
@@ -64,8 +65,13 @@ def _decide(evidence: Evidence) -> tuple[VerdictKind, tuple[str, ...]]:
     if evidence.difference is None:
         return VerdictKind.ESCALATE, ("the gate did not run, so nothing can be said of this candidate",)
     if not evidence.difference.is_green or evidence.failed_checks:
-        return _again(evidence), red_reasons(evidence)
+        return VerdictKind.ESCALATE if _is_unsettled(evidence) else _again(evidence), red_reasons(evidence)
     return _vetoed(evidence) or (VerdictKind.MERGE, ())
+
+
+def _is_unsettled(evidence: Evidence) -> bool:
+    """Whether nobody can say if the candidate is red: its tests say one thing in one run and another in the next."""
+    return evidence.difference is not None and evidence.difference.is_unsettled and not evidence.failed_checks
 
 
 def _again(evidence: Evidence) -> VerdictKind:
@@ -115,6 +121,7 @@ def red_reasons(evidence: Evidence) -> tuple[str, ...]:
         *(_listed("tests that fail now and did not on the base", difference.new_failures)),
         *(_listed("tests of the base that are missing now", difference.missing_tests)),
         *(_listed("tests of the base that are skipped now", difference.newly_skipped)),
+        *(_listed(UNSETTLED, difference.unsettled)),
         *difference.problems,
         *(_listed("checks of the task that fail", evidence.failed_checks)),
     ]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
+from orchestrator.domain.check import Difference
 from orchestrator.domain.event.landing import RefSet, RefSetting, UnitEjected
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import Outcome
@@ -13,6 +14,7 @@ from orchestrator.engine.approvals import ask, question, radius
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.finish import end_run, open_pull_request
 from orchestrator.engine.stopping import require_going, stoppable
+from orchestrator.judge.flakes import UNSETTLED
 from orchestrator.judge.signature import failure_excerpt, signature
 from orchestrator.migrate.bench import StepRun
 from orchestrator.migrate.inventory import count_sites
@@ -150,8 +152,8 @@ class MigrationRun:
                 path=file.path,
                 status=FileStatus.EJECTED,
                 rung=file.rung,
-                reason=_why(lost, ejected.difference.problems),
-                signature=signature(failure_excerpt(output, lost)),
+                reason=_why(lost, ejected.difference),
+                signature=signature(failure_excerpt(output, lost or ejected.difference.unsettled)),
             )
         )
 
@@ -180,9 +182,11 @@ def _last_move(file: FileRecord, end: FileStatus) -> FileMoved:
     return FileMoved(path=file.path, status=end, rung=file.rung, blob=file.blob, reason=reason, signature=reason)
 
 
-def _why(lost: Sequence[str], problems: Sequence[str]) -> str:
+def _why(lost: Sequence[str], difference: Difference) -> str:
+    if difference.is_unsettled:
+        return f"{UNSETTLED}: {', '.join(difference.unsettled[:3])}"
     if not lost:
-        return "; ".join(problems) or "the gate is red with it"
+        return "; ".join(difference.problems) or "the gate is red with it"
     shown = ", ".join(lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
     return f"breaks {len(lost)} test{'s' * (len(lost) != 1)}: {shown}"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.plain import code_span, inert, one_line
 from orchestrator.domain.state import RunState
-from orchestrator.engine.pr_text import cost, evidence, unsafe
+from orchestrator.engine.pr_text import cost, evidence, flaky, unsafe
 from orchestrator.migrate.recipe import Recipe
 
 _SHOWN = 200
@@ -27,6 +27,7 @@ def migration_body(state: RunState, recipe: Recipe, reason: str) -> str:
         _reasons("Not landed", rejected),
         _reasons("Not changed by any step", unchanged),
         evidence(state),
+        flaky(state),
         cost(state),
     ]
     return "\n\n".join(part for part in parts if part)

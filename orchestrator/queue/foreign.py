@@ -26,6 +26,6 @@ async def require_green(gate: Gate, branch: PrBranch, commit: CommitId) -> None:
 
 
 def _told(red: Difference) -> str:
-    names = (*red.new_failures, *red.missing_tests, *red.newly_skipped)
+    names = (*red.new_failures, *red.unsettled, *red.missing_tests, *red.newly_skipped)
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + more if names else "; ".join(red.problems)

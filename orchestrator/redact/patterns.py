@@ -1,7 +1,7 @@
 """What tokens look like, in the manner of gitleaks: by the marks that their makers gave them, never by chance alone."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -53,15 +53,28 @@ class Rule:
                 text = self._without(text, word)
         return text
 
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where such tokens stand in a text: from and to."""
+        if not self.near:
+            yield from (found.span() for found in self.pattern.finditer(text) if found[0])
+        for word in self.near:
+            yield from self._spans_at(text, word)
+
     def _without(self, text: str, word: str) -> str:
-        kept, done, at = [], 0, text.find(word)
+        kept, done = [], 0
+        for start, end in self._spans_at(text, word):
+            kept += [text[done:start], mark(self.kind)]
+            done = end
+        return "".join((*kept, text[done:])) if kept else text
+
+    def _spans_at(self, text: str, word: str) -> Iterator[tuple[int, int]]:
+        at, done = text.find(word), 0
         while at >= 0:
             span = self._span(text, at)
             if span:
-                kept += [text[done : span[0]], mark(self.kind)]
+                yield span
                 done = span[1]
             at = text.find(word, max(done, at + 1))
-        return "".join((*kept, text[done:])) if kept else text
 
     def _span(self, text: str, at: int) -> tuple[int, int] | None:
         found = self.pattern.match(text, at)

@@ -2,10 +2,10 @@
 
 from functools import singledispatch
 
+from orchestrator.domain.check import BESIDE_THE_GATE
 from orchestrator.domain.event import Event, Recorded, landing, migration, outside, people, run, work
 from orchestrator.domain.network import refused_in_words
 from orchestrator.domain.plain import strip_controls
-from orchestrator.domain.task import EndCause
 from orchestrator.ports.search import Hit
 
 DETAIL = {"tool.called", "model.called", "turn.ended", "workspace.leasing", "workspace.leased", "candidate.taking"}
@@ -74,12 +74,18 @@ def _(event: run.CheckFinished) -> str:
         else f"exit {receipt.exit_code}"
     )
     ending = "" if receipt.status == "completed" else f"{receipt.status}: "
-    return f"tested  {receipt.tree[:12]}: {ending}{told} ({receipt.seconds:.1f} s)"
+    how = f", {BESIDE_THE_GATE[receipt.kind]}" if receipt.kind in BESIDE_THE_GATE else ""
+    return f"tested  {receipt.tree[:12]}{how}: {ending}{told} ({receipt.seconds:.1f} s)"
 
 
 @say.register
 def _(event: run.BaselineRecorded) -> str:
     return "baseline recorded"
+
+
+@say.register
+def _(event: run.FlakesSeen) -> str:
+    return f"flaky: {', '.join(event.flaky[:5])}{', …' * (len(event.flaky) > 5)} passed and failed on {event.tree[:12]}"
 
 
 @say.register
@@ -169,9 +175,7 @@ def _(event: work.CandidateTaken) -> str:
 
 @say.register
 def _(event: work.VerdictGiven) -> str:
-    verdict = event.verdict
-    told = f"{verdict.kind}{_named(verdict.cause)} {'; '.join(verdict.reasons)}"
-    return f"verdict on attempt {event.number}: {told}".rstrip()
+    return f"verdict on attempt {event.number}: {event.verdict.kind} {'; '.join(event.verdict.reasons)}".rstrip()
 
 
 @say.register
@@ -182,11 +186,8 @@ def _(event: work.LensVoted) -> str:
 
 @say.register
 def _(event: work.TaskEnded) -> str:
-    return f"{event.status}{_named(event.cause)}: {event.reason}"
-
-
-def _named(cause: EndCause | None) -> str:
-    return f" ({cause})" if cause else ""
+    cause = f" ({event.cause})" if event.cause else ""
+    return f"{event.status}{cause}: {event.reason}"
 
 
 @say.register

@@ -22,6 +22,7 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
     `exit` is the exit code; `gate.new_failures` and `gate.missing_tests` are of what landed, so both are empty unless
     something is badly wrong; `gate.rejected_union` is what everything together would have broken.
     `causes` counts why leaf tasks ended without landing (`domain.task.EndCause`), only those that occur.
+    `flaky` lists tests that passed and failed on one tree, with the number of trees where that was seen, most first.
     `attempted` lists what agents tried beyond their walls, by their words or by what refused it.
     """
     run = state.run
@@ -42,6 +43,7 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
         "causes": _causes(state),
         "files": _files(state),
         "gate": _gate(state),
+        "flaky": [{"test": test, "seen": seen} for test, seen in state.flaky_tests()],
         "test_runs": state.test_runs,
         "spent": _spent(state),
         "pr": state.pr.model_dump(include={"forge", "ref", "url"}) if state.pr else None,

@@ -10,6 +10,7 @@ from orchestrator.domain.task import TaskStatus
 from orchestrator.report.result import head_trial
 
 _SHOWN = 20
+_SHOWN_FLAKES = 5
 _LINE_CHARS = 300
 
 
@@ -25,6 +26,7 @@ def summary(state: RunState, where: str = "") -> Iterator[str]:
     yield from _migration(state) if run.mode == "migration" else _tasks(state)
     yield from tried(state)
     yield _tests(state)
+    yield from _flaky(state)
     price = f"{state.spent.price}{f', up to {state.at_risk.price} more at risk' if state.at_risk.calls else ''}"
     yield f"{state.test_runs} test runs, {state.spent.calls} model calls ({price}), {state.wall_s:.1f} s"
     if state.pr:
@@ -78,6 +80,14 @@ def tried(state: RunState) -> Iterator[str]:
         yield f"  … and {len(by_task) - _SHOWN} more tasks"
 
 
+def _flaky(state: RunState) -> Iterator[str]:
+    tests = state.flaky_tests()
+    if tests:
+        told = ", ".join(f"{strip_controls(test)} ({seen} ×)" for test, seen in tests[:_SHOWN_FLAKES])
+        more = f" and {len(tests) - _SHOWN_FLAKES} more" if len(tests) > _SHOWN_FLAKES else ""
+        yield f"flaky tests, which passed and failed on one tree ({len(tests)}): {_line(told)}{more}"
+
+
 def _line(text: str) -> str:
     """A reason in one line; `show` and `status --json` have all of it."""
     line = one_line(text)
@@ -90,7 +100,8 @@ def _tests(state: RunState) -> str:
         return "no baseline was recorded"
     counted = [receipt.counts for receipt in baseline if receipt.tests is not None]
     if not counted:
-        return "the gate reports exit codes only"
+        is_red = any(receipt.exit_code != 0 for receipt in baseline)
+        return f"the gate reports exit codes only{', and was red before anything changed' * is_red}"
     total = sum((counts for counts in counted[1:]), counted[0])
     red = total.failed + total.errors
     already = f", {red} of them red before anything changed" if red else ""

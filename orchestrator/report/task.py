@@ -1,20 +1,20 @@
 """What `show` prints of a task or of a file of a migration."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from orchestrator.domain.check import Receipt
-from orchestrator.domain.excerpt import cap
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration import FileRecord
 from orchestrator.domain.plain import one_line, strip_controls
 from orchestrator.domain.state import RunState, TaskState
-from orchestrator.domain.text import Text
+from orchestrator.domain.verdict import LensVote, Verdict
 from orchestrator.errors import UsageProblem
+from orchestrator.report.receipt import CheckLog, ReadBlob, again, difference_of, receipt_lines, said
 
-_OUTPUT_CHARS = 4_000
-_SAID_CHARS = 8_000
-ReadBlob = Callable[[str], bytes]
+_TITLE_CHARS = 8_000
+_EVIDENCE_CHARS = 300
+_NOTHING = CheckLog()
 
 
 def find_task(state: RunState, name: str) -> TaskState:
@@ -39,12 +39,15 @@ def find_file(state: RunState, path: str) -> FileRecord:
     return state.files[path]
 
 
-def task_object(state: RunState, task: TaskState) -> dict[str, Any]:
-    """The task with everything that happened to it, as data."""
+def task_object(state: RunState, task: TaskState, log: CheckLog, read_blob: ReadBlob) -> dict[str, Any]:
+    """The task with everything that happened to it, as data.
+
+    Each receipt has its `purpose`, its `difference` to the base (None without one) and how to run it `again`.
+    """
     return {
         "schema": "orchestrate.task/1",
         "task": task.model_dump(mode="json"),
-        "receipts": [receipt.model_dump(mode="json") for receipt in _receipts(state, task)],
+        "receipts": [_receipt_object(state, receipt, log, read_blob) for receipt in _receipts(state, task)],
         "attempted": [one.model_dump(mode="json") for one in state.attempted if one.task == task.spec.id],
         "spent": state.spent_by_task[task.spec.id].model_dump(mode="json")
         if task.spec.id in state.spent_by_task
@@ -52,46 +55,64 @@ def task_object(state: RunState, task: TaskState) -> dict[str, Any]:
     }
 
 
-def task_text(state: RunState, task: TaskState, read_blob: ReadBlob) -> Iterator[str]:
+def _receipt_object(state: RunState, receipt: Receipt, log: CheckLog, read_blob: ReadBlob) -> dict[str, Any]:
+    difference = difference_of(state, receipt, log, read_blob)
+    return receipt.model_dump(mode="json") | {
+        "purpose": log.purposes.get(receipt.key, ""),
+        "difference": difference.model_dump(mode="json") if difference else None,
+        "again": again(receipt),
+    }
+
+
+def task_text(state: RunState, task: TaskState, read_blob: ReadBlob, log: CheckLog = _NOTHING) -> Iterator[str]:
     """The same for a person: what was asked, each attempt with its verdict, each receipt with how to rerun it."""
     spec = task.spec
-    yield f"{spec.id}  {task.status}  {one_line(spec.title, _SAID_CHARS)}"
-    yield f"  {_said(spec.outcome)}"
-    yield from (f"  - {_said(point)}" for point in spec.acceptance)
+    yield f"{spec.id}  {task.status}  {one_line(spec.title, _TITLE_CHARS)}"
+    yield f"  {said(spec.outcome)}"
+    yield from (f"  - {said(point)}" for point in spec.acceptance)
     if spec.grants:
         yield f"  may change tests and configuration: {strip_controls(', '.join(spec.grants))}"
     if task.reason:
-        yield f"  ended: {_said(task.reason)}"
+        yield f"  ended{f', {task.cause}' if task.cause else ''}: {said(task.reason)}"
     for attempt in task.attempts:
         yield f"\nattempt {attempt.number} ({attempt.mode}) on {attempt.model}, base {attempt.base[:12]}"
         yield from _attempt_lines(task, attempt.number)
         yield from _overstep_lines(state, task, attempt.number)
     for receipt in _receipts(state, task):
         yield ""
-        yield from receipt_lines(receipt, read_blob)
+        yield from receipt_lines(receipt, state, log, read_blob)
 
 
 def _attempt_lines(task: TaskState, number: int) -> Iterator[str]:
     for end in task.ends:
         if end.number == number:
-            said = end.handoff.summary if end.handoff else end.detail
-            yield f"  {end.exit}: {_said(said)}"
+            last = end.handoff.summary if end.handoff else end.detail
+            yield f"  {end.exit}: {said(last)}"
     for candidate in task.candidates:
         if candidate.number == number:
             yield f"  candidate {candidate.commit[:12]} +{candidate.added} -{candidate.removed}: "
             yield from (f"    {one_line(path)}" for path in candidate.paths)
     for given in task.verdicts:
         if given.number == number:
-            yield f"  verdict: {given.verdict.kind}"
-            yield from (f"    {_said(reason)}" for reason in given.verdict.reasons)
-            yield from (f"    flagged: {_said(flag)}" for flag in given.verdict.flags)
-            yield from (f"    {vote.lens} ({vote.model}): {vote.decision}" for vote in given.verdict.votes)
+            yield from _verdict_lines(given.verdict)
 
 
-def _said(text: str) -> str:
-    """Somebody's words: bounded, and with every further line further in, so that none can pass for one of ours."""
-    lines = strip_controls(cap(text, _SAID_CHARS).text).splitlines()
-    return "\n        ".join(lines)
+def _verdict_lines(verdict: Verdict) -> Iterator[str]:
+    yield f"  verdict: {verdict.kind}{f' ({verdict.cause})' if verdict.cause else ''}"
+    yield from (f"    {said(reason)}" for reason in verdict.reasons)
+    yield from (f"    flagged: {said(flag)}" for flag in verdict.flags)
+    for vote in verdict.votes:
+        yield from _vote_lines(vote)
+    yield from (f"    rests on receipt {key}" for key in verdict.receipts)
+
+
+def _vote_lines(vote: LensVote) -> Iterator[str]:
+    """A reviewer's word, and what it found point by point, with what shows it."""
+    yield f"    {vote.lens} ({vote.model}): {vote.decision}"
+    yield from (f"      {said(reason)}" for reason in vote.reasons)
+    for finding in vote.findings:
+        evidence = one_line(", ".join(finding.evidence), _EVIDENCE_CHARS) or "no evidence"
+        yield f"      {'✓' if finding.met else '✗'} {one_line(finding.id)}: {evidence}"
 
 
 def _overstep_lines(state: RunState, task: TaskState, number: int) -> Iterator[str]:
@@ -99,8 +120,8 @@ def _overstep_lines(state: RunState, task: TaskState, number: int) -> Iterator[s
     for one in state.attempted:
         if one.task == task.spec.id and one.attempt == number:
             yield f"  tried beyond its walls, {_BY[one.evidence]}: {one.kind}, turn {one.turn + 1}"
-            yield f"    {_said(one.what)}"
-            yield f"    → {_said(one.outcome)}"
+            yield f"    {said(one.what)}"
+            yield f"    → {said(one.outcome)}"
 
 
 _BY = {"words": "by its words", "refusal": "and was refused", "kernel": "as the kernel counted"}
@@ -110,25 +131,6 @@ def _receipts(state: RunState, task: TaskState) -> list[Receipt]:
     keys = [key for given in task.verdicts for key in given.verdict.receipts]
     keys += [key for ejection in task.ejections for key in ejection.receipts]
     return [state.receipts[key] for key in dict.fromkeys(keys)]
-
-
-def receipt_lines(receipt: Receipt, read_blob: ReadBlob) -> Iterator[str]:
-    """A receipt: what ran on which tree, what it gave, the end of what it printed, how to run it again."""
-    counts = receipt.counts
-    yield f"receipt {receipt.key}"
-    yield f"  $ {receipt.command}"
-    yield f"  {receipt.status}, exit {receipt.exit_code}, {receipt.seconds:.1f} s, tree {receipt.tree[:12]}"
-    if receipt.tests is not None:
-        yield (f"  {counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped")
-    output = strip_controls(cap(_whole(receipt.output, read_blob), _OUTPUT_CHARS).text)
-    yield from (f"  | {line}" for line in output.splitlines())
-    command = receipt.command.replace("{report}", "report.xml")
-    files = f"export GIT_INDEX_FILE=$PWD/look.index; git read-tree {receipt.tree}; git checkout-index -a --prefix=look/"
-    yield f"  again: ({files}) && (cd look && {command})"
-
-
-def _whole(text: Text, read_blob: ReadBlob) -> str:
-    return text.head if text.sha is None else read_blob(text.sha).decode("utf-8", "replace")
 
 
 def file_object(state: RunState, file: FileRecord) -> dict[str, Any]:
@@ -142,7 +144,7 @@ def file_object(state: RunState, file: FileRecord) -> dict[str, Any]:
     }
 
 
-def file_text(state: RunState, file: FileRecord, read_blob: ReadBlob) -> Iterator[str]:
+def file_text(state: RunState, file: FileRecord, read_blob: ReadBlob, log: CheckLog = _NOTHING) -> Iterator[str]:
     """The same for a person."""
     yield f"{file.path}  {file.status}"
     if file.reason:
@@ -153,7 +155,8 @@ def file_text(state: RunState, file: FileRecord, read_blob: ReadBlob) -> Iterato
     if ejection is None:
         return
     yield from (f"  fails: {test}" for test in ejection.difference.new_failures)
+    yield from (f"  passes and fails on one tree: {test}" for test in ejection.difference.unsettled)
     yield from (f"  missing: {test}" for test in ejection.difference.missing_tests)
     for key in ejection.receipts:
         yield ""
-        yield from receipt_lines(state.receipts[key], read_blob)
+        yield from receipt_lines(state.receipts[key], state, log, read_blob)

@@ -25,7 +25,7 @@ async def test_without_a_gate_nothing_is_started(bench: Bench) -> None:
     ("gate", "said"),
     [
         ({"command": "nonsense-command", "report": "auto"}, "was not found in the sandbox"),
-        ({"command": "exit 3", "report": "exit-code"}, "exits 3 on the base, before anything changed"),
+        ({"command": ": > kept; ./kept", "report": "exit-code"}, "cannot be executed in the sandbox"),
         ({"command": "python3 -m unittest -v nothing_here", "report": "unittest"}, "ran no test"),
         ({"command": "sleep 30", "report": "auto", "timeout_s": 0.5}, "did not end within"),
         ({"command": "yes", "report": "auto"}, "printed more than [hands] output_mb allows"),

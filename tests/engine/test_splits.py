@@ -1,5 +1,7 @@
 """Tasks that are too large are divided by their planner, and what stops a task has a name of its own."""
 
+import re
+
 import pytest
 
 from orchestrator.app.verbs import Ended, tell
@@ -11,14 +13,17 @@ from orchestrator.journal.blobs import Blobs
 from orchestrator.journal.store import read_all
 from orchestrator.llm.script import ScriptedReply
 from orchestrator.report.result import run_result
+from orchestrator.report.status import status_object
+from orchestrator.report.status_text import status_text
 from orchestrator.report.summary import summary
 from tests.loopback.builders import call, reply
-from tests.running.goals import Bench, reason, status, task
+from tests.running.goals import Bench, one, reason, status, task
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, uses, worker_ends, write_script, writes
 
 pytestmark = pytest.mark.sandbox
 
+DISK = dict.fromkeys(("total", "journals", "blobs", "logs", "worktrees"), 0) | {"is_whole": True}
 LARGE = "x = 1\n" * 5_001
 
 
@@ -65,6 +70,11 @@ async def test_a_task_that_is_too_large_goes_back_to_its_planner_whose_halves_la
     assert f"its work is kept as {candidate.ref}" in brief
     assert "all of it at once" in brief
     assert git(bench.repository, "show", f"{candidate.ref}:large.txt") == LARGE.strip()
+    assert ended.state.pr is not None
+    page = git(bench.repository, "show", f"{ended.state.pr.ref}:PR.md")
+    assert "`whole`: split (too-large) – 5001 changed lines" in page
+    shown = status_text(status_object(ended.state, ended.directory.journal) | {"disk": DISK})
+    assert any(re.match(r"    split     whole  whole  too-large: 5001 changed lines", line) for line in shown)
 
 
 async def test_a_split_that_nobody_divides_counts_as_not_landed_and_can_be_tried_again(bench: Bench) -> None:
@@ -110,6 +120,16 @@ async def test_a_run_that_only_infrastructure_stopped_is_blocked_and_not_rejecte
     tell(ended.directory, Retry(task=TaskId("unread")))
     again = await bench.resume(*items, *task("unread"), *task("after"), judges())
     assert (again.exit_code, status(again, "after")) == (0, TaskStatus.MERGED)
+
+
+async def test_a_planner_whose_provider_refuses_it_blocks_the_run_and_can_be_asked_again(bench: Bench) -> None:
+    refused = reply(role="planner", task="root", error="request-refused")
+    ended = await bench.run(refused)
+    assert (ended.exit_code, status(ended, "root")) == (6, TaskStatus.BLOCKED)
+    assert cause(ended, "root") == EndCause.MODEL_REFUSED
+    tell(ended.directory, Retry(task=TaskId("root")))
+    again = await bench.resume(refused, *one("a"))
+    assert (again.exit_code, status(again, "a")) == (0, TaskStatus.MERGED)
 
 
 async def test_replies_that_nobody_can_read_use_up_no_attempt(bench: Bench) -> None:

@@ -51,7 +51,8 @@ class Case:
 
     def plan(self) -> dict[str, object]:
         """Its task, which is done when all tests pass."""
-        return {"key": self.task, "checks": [PYTEST], "grants": self.expected["grants"]}
+        paths = self.expected.get("paths", [])
+        return {"key": self.task, "checks": [PYTEST], "grants": self.expected["grants"], "paths": paths}
 
     def play(self) -> list[ScriptedReply]:
         """A worker that makes the change."""
@@ -92,6 +93,12 @@ FLAGS: dict[str, Any] = {
 }
 
 
+def unflagged(ended: Ended, case: Case) -> list[str]:
+    """What the verdict should have flagged and did not."""
+    flags = "\n".join(ended.state.tasks[TaskId(case.task)].verdicts[-1].verdict.flags)
+    return [words for words in case.expected.get("flags", []) if words not in flags]
+
+
 @pytest.fixture(scope="module")
 def together(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     """One run in which a worker tries everything that must not land."""
@@ -113,6 +120,7 @@ def test_what_fools_an_exit_code_is_red_and_the_reason_names_it(together: Ended,
     told = "\n".join(task.verdicts[-1].verdict.reasons)
     missing = [words for words in case.expected["because"] if words not in told]
     assert not missing, told
+    assert not unflagged(together, case)
 
 
 def test_nothing_of_all_that_has_landed(together: Ended) -> None:
@@ -125,6 +133,7 @@ async def test_an_honest_change_lands(tmp_path: Path, case: Case) -> None:
         plans("root", case.plan()), *case.play(), reviews(case.task), planner_ends(), judges(), **FLAGS
     )
     assert ended.exit_code == 0, ended.state.tasks[TaskId(case.task)].verdicts
+    assert not unflagged(ended, case)
     landed = ended.state.landings[-1]
     assert landed.tree in {receipt.tree for receipt in ended.state.receipts.values()}
 

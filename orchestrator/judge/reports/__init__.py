@@ -45,7 +45,8 @@ def parse_report(
             return ParsedReport(problem=problem)
         kind = found
     parsed = _TEXTS[kind](text)
-    problems = "; ".join(filter(None, (parsed.problem, problem)))
+    stopped = pytest_text.stopped(text) if kind == ReportFormat.PYTEST_RA else ""
+    problems = "; ".join(filter(None, (parsed.problem, stopped, problem)))
     return _explained(ParsedReport(outcomes=parsed.outcomes, problem=problems), exit_code)
 
 
@@ -53,6 +54,8 @@ def _junit(report: bytes | None, text: str) -> ParsedReport:
     if report is None:
         return ParsedReport(outcomes={}, problem="no JUnit report was written")
     parsed = junit.parse(report)
+    if not parsed.problem and (stopped := pytest_text.stopped(text)):
+        return parsed.model_copy(update={"problem": stopped})
     runs = pytest_text.runs(text)
     if parsed.problem or len(runs) < 2 or sum(runs) <= len(parsed.outcomes or ()):
         return parsed

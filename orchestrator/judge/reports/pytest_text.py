@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from itertools import pairwise
 
 from orchestrator.domain.check import TestOutcome
 from orchestrator.judge.reports.result import COLLECTION, ParsedReport, Tally, lines_of
@@ -10,6 +11,8 @@ _TITLE = re.compile(r"=+ short test summary info =+\Z")
 _LINE = re.compile(r"(PASSED|FAILED|ERROR|XFAIL|XPASS|SKIPPED) (.+)\Z")
 _SUBTEST = re.compile(r"SUB(PASS|FAIL|SKIP)(?:ED|PED)?(?:\[.*?\])? ?(?:\(.*?\))? (.+)\Z")
 _END = re.compile(r"(?:=+ )?((?:no tests ran|\d+ [a-z]+)(?:, \d+ [a-z ]+?)*) in [\d.]+s\b.*\Z")
+_BANNER = re.compile(r"!{3,} (?!Interrupted: \d+ errors? during collection)(.+?) !{3,}\Z")
+"""What stopped a run; that modules which cannot be collected did is told by those modules themselves."""
 _COUNT = re.compile(r"(\d+) (passed|failed|errors?|xfailed|xpassed)\b")
 _OUTCOMES = {
     "PASSED": TestOutcome.PASSED,
@@ -56,6 +59,20 @@ def runs(text: str) -> list[int]:
     found = filter(None, map(_END.match, lines_of(text)))
     counted = [_counts(match[1]) for match in found]
     return [total for counts in counted if (total := sum(counts.values()) - counts.get(TestOutcome.ERROR, 0))]
+
+
+def stopped(text: str) -> str:
+    """Why a run of pytest ended before all its tests had run (`-x`, `--maxfail`, an interruption); empty if none did.
+
+    Only where it stands at the end of a run is it pytest's own word; a test may print the like.
+    """
+    if "!!! " not in text:
+        return ""
+    lines = [*filter(str.strip, lines_of(text)), ""]
+    for line, after in pairwise(lines):
+        if (match := _BANNER.match(line)) and (not after or _BANNER.match(after) or _END.match(after)):
+            return f"pytest ended before all tests had run ({match[1]}), so what it did not come to is unknown"
+    return ""
 
 
 def _summary_line(line: str) -> tuple[str, TestOutcome] | None:

@@ -9,6 +9,7 @@ from orchestrator.domain.check import TestOutcome
 COLLECTION = "(collection) "
 SET_UP = "(set-up) "
 SUITE = "(suite) "
+EXIT_CODE = "(exit code)"
 _STYLING = re.compile(r"\x1b\[[0-9;:]*[A-Za-z]")
 _WORST_FIRST = (
     TestOutcome.FAILED,
@@ -33,7 +34,7 @@ class ParsedReport(Frozen):
 
 def is_test(test_id: str) -> bool:
     """Whether the id names a test; False for a module that cannot be imported, a class whose set-up fails and such."""
-    return not test_id.startswith((COLLECTION, SET_UP, SUITE))
+    return not test_id.startswith((COLLECTION, SET_UP, SUITE, EXIT_CODE))
 
 
 class Tally:

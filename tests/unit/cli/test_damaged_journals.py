@@ -85,7 +85,8 @@ def test_status_shows_the_run_up_to_the_damage_and_then_says_so(ask: Verb, direc
     assert "what is shown is the run up to event 29" in said.err
 
 
-@pytest.mark.parametrize("verb", [("status",), ("logs",), ("show", "latest", "discounts"), ("resume",)])
+@pytest.mark.damaged_journal
+@pytest.mark.parametrize("verb", [("status",), ("logs",), ("show", "latest", "discounts"), ("report",), ("resume",)])
 @pytest.mark.parametrize("harm", ["header", "empty", "zeros"])
 def test_a_file_of_which_nothing_can_be_read_is_told_without_a_traceback(
     ask: Verb, directory: RunDirectory, verb: tuple[str, ...], harm: str
@@ -145,6 +146,7 @@ def give_up_blobs(ask: Verb) -> None:
     assert len(json.loads(said.out)["blobs"]) == 10
 
 
+@pytest.mark.damaged_journal
 def test_repair_of_a_file_of_which_nothing_is_left_says_so(ask: Verb, directory: RunDirectory) -> None:
     directory.journal.write_bytes(b"")
     said = ask("repair")

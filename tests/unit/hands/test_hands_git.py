@@ -1,14 +1,11 @@
 """Git inside a workspace: it works, and nothing of it counts outside."""
 
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchestrator.hands import shadow
 from orchestrator.hands.workspace import LocalWorkspace
-from worktrees.repository import Repository
 
 pytestmark = pytest.mark.sandbox
 
@@ -82,13 +79,3 @@ async def test_a_repository_that_borrows_objects_works_inside(yard: Any, tmp_pat
         workspace = await hands.open(borrowing.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, "git log --format=%s && git show HEAD~1:README.md")
     assert ran.output == "More\nStart\nhello\n"
-
-
-async def test_a_shadow_is_made_in_a_few_milliseconds(yard: Any, tmp_path: Path) -> None:
-    origin = await shadow.read_origin(Repository.open(yard.repo))
-    taken = []
-    for number in range(10):
-        then = time.perf_counter()
-        shadow.make(tmp_path / str(number), origin, yard.git("rev-parse", "HEAD"), yard.repo / ".git" / "index", None)
-        taken.append(time.perf_counter() - then)
-    assert sorted(taken)[5] < 0.03

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from orchestrator.journal.disk import DiskUse, disk_use, tree_bytes
 
 
@@ -11,6 +13,7 @@ def fill(place: Path, count: int, size: int = 5000) -> None:
         (place / str(number)).write_bytes(b"x" * size)
 
 
+@pytest.mark.damaged_journal
 def test_every_kind_is_counted_by_what_it_takes_on_disk(tmp_path: Path) -> None:
     fill(tmp_path / "runs" / "r1" / "blobs" / "ab", 3)
     fill(tmp_path / "runs" / "r1" / "logs", 2)

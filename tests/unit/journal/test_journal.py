@@ -118,6 +118,7 @@ async def test_a_full_disk_is_told_and_loses_nothing_that_was_written(tmp_path: 
     assert texts(tmp_path / "journal.db") == ["kept"]
 
 
+@pytest.mark.damaged_journal
 def test_a_file_that_is_no_journal_is_told(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     path.write_bytes(b"this is not a database, but long enough to be looked at as one" * 20)
@@ -130,6 +131,7 @@ def test_a_missing_journal_is_told(tmp_path: Path) -> None:
         Store.open_reader(tmp_path / "journal.db")
 
 
+@pytest.mark.damaged_journal
 def test_a_journal_of_a_newer_program_is_refused(tmp_path: Path) -> None:
     store = Store.open_writer(tmp_path / "journal.db")
     store._connection.execute("PRAGMA user_version = 99")

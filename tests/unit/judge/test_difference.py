@@ -127,14 +127,24 @@ def test_a_run_in_which_no_test_ran_is_never_green(outcomes: dict[str, Outcome])
     assert compare(outcomes, 0, outcomes, 0) == Difference(problems=(problem,))
 
 
-def test_by_exit_code_only_zero_after_zero_is_green() -> None:
+def test_by_exit_code_only_zero_is_green() -> None:
     assert compare(None, 0, None, 0) == Difference()
     assert compare(None, 0, None, 1).problems == (
         "exits with 1; only 0 counts as green without outcomes of the base to compare with",
     )
 
 
-@pytest.mark.parametrize(("before", "after"), [(1, 0), (None, 0), (0, None), (1, 1), (139, 139)])
+def test_by_exit_code_zero_after_a_red_base_is_a_fix_and_everything_else_says_why_it_is_red() -> None:
+    assert compare(None, 3, None, 0) == Difference(fixed=("(exit code)",))
+    assert compare(None, 3, {"a": P}, 0) == Difference(fixed=("(exit code)",))
+    assert compare(None, 3, None, 3).problems == (
+        "exits with 3; the gate was red on the base already and tells no tests, so only exit 0 counts",
+    )
+    assert not compare(None, 3, {"a": P}, 1).is_green
+    assert not compare(None, 3, {"a": F}, 0).is_green
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, 0), (0, None), (1, 1), (1, None), (139, 139)])
 def test_by_exit_code_nothing_else_is(before: int | None, after: int | None) -> None:
     difference = compare(None, before, None, after)
     assert not difference.is_green
@@ -149,7 +159,6 @@ def test_outcomes_that_began_count_after_a_green_base() -> None:
     assert compare(None, 0, {"a": P, "b": S}, 0) == Difference()
     assert compare(None, 0, {"a": F}, 0) == Difference(new_failures=("a",))
     assert not compare(None, 0, {"a": P}, 1).is_green
-    assert not compare(None, 1, {"a": P}, 0).is_green
     assert not compare(None, 0, {}, 0).is_green
 
 

@@ -54,3 +54,21 @@ def test_a_report_that_a_second_run_of_pytest_overwrote_is_told() -> None:
 @pytest.mark.parametrize("output", [b"", ONE, b"no tests ran in 0.01s\n" + ONE, b"=== 1 error in 0.01s ===\n" + ONE])
 def test_a_report_that_holds_all_that_pytest_counted_is_whole(output: bytes) -> None:
     assert parse_report(ReportFormat.JUNIT, output, REPORT).problem == ""
+
+
+STOPPED = "!!!!! stopping after 1 failures !!!!!\n"
+STOPPED_WORKERS = "!!!!! xdist.dsession.Interrupted: stopping after 1 failures !!!!!\n"
+FAILED = "=== short test summary info ===\nFAILED test_b.py::test_b - assert 0\n"
+ENDED = "1 failed in 0.02s\n"
+
+
+@pytest.mark.parametrize("ending", [STOPPED + ENDED, STOPPED, STOPPED + STOPPED_WORKERS + ENDED])
+@pytest.mark.parametrize("kind", [ReportFormat.JUNIT, ReportFormat.AUTO, ReportFormat.PYTEST_RA])
+def test_a_run_of_pytest_that_ended_before_all_tests_had_run_says_so(kind: ReportFormat, ending: str) -> None:
+    report = None if kind == ReportFormat.PYTEST_RA else REPORT
+    problem = parse_report(kind, (FAILED + ending).encode(), report).problem
+    assert "pytest ended before all tests had run (stopping after 1 failures)" in problem
+
+
+def test_what_a_test_prints_does_not_pass_for_the_end_of_pytest() -> None:
+    assert parse_report(ReportFormat.JUNIT, (STOPPED + FAILED + ENDED).encode(), REPORT).problem == ""

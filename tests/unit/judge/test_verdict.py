@@ -35,6 +35,18 @@ def test_a_green_gate_does_not_merge_what_fails_the_tasks_own_checks() -> None:
     assert decide(evidence).reasons == ("checks of the task that fail (1): `x` exits 1",)
 
 
+def test_tests_that_nobody_can_settle_are_a_persons_matter_with_a_cause_of_their_own() -> None:
+    evidence = Evidence(exit=Exit.FINISHED, difference=Difference(unsettled=("t",), flaky=("s", "t")))
+    verdict = decide(evidence)
+    assert (verdict.kind, verdict.cause) == (VerdictKind.ESCALATE, EndCause.UNSETTLED_TESTS)
+    assert verdict.reasons[0].endswith("on this very tree, of which no run was green as a whole (1): t")
+
+
+def test_what_is_red_beside_unsettled_tests_is_revised() -> None:
+    verdict = decide(Evidence(exit=Exit.FINISHED, difference=Difference(unsettled=("t",), missing_tests=("m",))))
+    assert (verdict.kind, verdict.cause) == (VerdictKind.REVISE, None)
+
+
 def test_red_is_revised_and_after_two_revisions_begun_afresh() -> None:
     assert [kind(difference=RED, revisions=n) for n in range(4)] == [
         VerdictKind.REVISE,
@@ -97,6 +109,8 @@ reds = st.builds(
     missing_tests=st.lists(st.just("m"), max_size=1).map(tuple),
     newly_skipped=st.lists(st.just("s"), max_size=1).map(tuple),
     problems=st.lists(st.just("p"), max_size=1).map(tuple),
+    flaky=st.lists(st.just("f"), max_size=1).map(tuple),
+    unsettled=st.lists(st.just("u"), max_size=1).map(tuple),
 )
 votes = st.lists(
     st.sampled_from(["approve", "revise", "restart", "split", "reject", "unreadable"]).map(

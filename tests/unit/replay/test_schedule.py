@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.attempt import Attempt, Exit
-from orchestrator.domain.check import Difference
+from orchestrator.domain.check import Difference, Receipt, ReceiptStatus
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged
-from orchestrator.domain.event.run import RunStarted
+from orchestrator.domain.event.run import BaselineRecorded, CheckFinished, CheckStarted, RunStarted
 from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, TaskCreated, VerdictGiven
 from orchestrator.domain.ids import ROOT, CommitId, RunId, TaskId, TreeId, UnitId
 from orchestrator.domain.task import Task
@@ -48,12 +48,21 @@ def started() -> RunStarted:
     )
 
 
+def receipt() -> Receipt:
+    """The gate's receipt on the one tree of this run."""
+    told = {"check": "gate", "command": "make", "tree": TREE, "environment": "e", "exit_code": 0, "seconds": 1.0}
+    return Receipt.model_validate({"key": "check~0", "status": ReceiptStatus.COMPLETED} | told)
+
+
 async def recording(place: Path, base_of_b: CommitId) -> Recording:
     """A run in which `b` begins while `a` is landing; a process that was killed had begun the landing before."""
     journal = Journal(place, SystemClock())
     landing = {"branch": "pr", "new": LANDED, "tree": TREE, "units": UNITS}
     await journal.append(
         started(),
+        CheckStarted(key="check~0", check="gate", tree=TREE, purpose="baseline"),
+        CheckFinished(key="check~0", receipt=receipt()),
+        BaselineRecorded(receipts=("check~0",)),
         TaskCreated(task=ROOT, spec=root_task("g")),
         created(A),
         created(B),

@@ -1,0 +1,98 @@
+"""Tests that were seen both ways on one tree: they blame nobody, and what they are is learnt over the run."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from orchestrator.domain.check import Difference, Outcomes, Receipt, ReceiptStatus, TestOutcome
+from orchestrator.domain.event.run import FlakesSeen
+from orchestrator.domain.state import RunState
+from orchestrator.errors import BlobLost
+from orchestrator.judge.rules import Finding
+from orchestrator.ports.ledger import Ledger
+
+UNSETTLED = "tests seen both to pass and to fail on this very tree, of which no run was green as a whole"
+MOST_DOUBTED = 20
+"""With more red tests than this in one run it is not chance, and the tree is not tested again."""
+
+
+def runs_like(state: RunState, receipt: Receipt) -> list[Receipt]:
+    """Every receipt of the same check on the same tree in the same environment that came to its end, oldest first."""
+    same = (receipt.check, receipt.tree, receipt.environment)
+    receipts = (one for one in state.receipts.values() if one.status == ReceiptStatus.COMPLETED)
+    return [one for one in receipts if (one.check, one.tree, one.environment) == same]
+
+
+async def read_outcomes(ledger: Ledger, receipt: Receipt) -> Mapping[str, TestOutcome] | None:
+    """Test id → outcome of a receipt, None where the check tells only its exit code.
+
+    Raises:
+        BlobLost: a damaged journal has lost them.
+    """
+    if receipt.tests is None:
+        return None
+    stored = json.loads(await ledger.read_bytes(receipt.tests))
+    return {test: TestOutcome(outcome) for test, outcome in stored.items()}
+
+
+async def seen_in(ledger: Ledger, receipts: Iterable[Receipt]) -> list[Outcomes]:
+    """The outcomes of those receipts that tell any and still have them."""
+    found: list[Outcomes] = []
+    for receipt in receipts:
+        try:
+            outcomes = await read_outcomes(ledger, receipt)
+        except BlobLost:
+            continue
+        if outcomes is not None:
+            found.append(outcomes)
+    return found
+
+
+def seen_both_ways(runs: Sequence[Outcomes]) -> frozenset[str]:
+    """The tests that were red in one run and ran without being red in another."""
+    red = {test for run in runs for test, outcome in run.items() if outcome.is_red}
+    return frozenset(test for test in red if any(test in run and not run[test].is_red for run in runs))
+
+
+async def newly_flaky(ledger: Ledger, receipt: Receipt) -> tuple[FlakesSeen, ...]:
+    """What a receipt that is about to be recorded shows to be flaky and no earlier one of its tree did."""
+    earlier = runs_like(ledger.state, receipt)
+    if not earlier or receipt.status != ReceiptStatus.COMPLETED:
+        return ()
+    before = await seen_in(ledger, earlier)
+    new = seen_both_ways([*before, *await seen_in(ledger, [receipt])]) - seen_both_ways(before)
+    if not new:
+        return ()
+    keys = (earlier[-1].key, receipt.key)
+    return (FlakesSeen(check=receipt.check, tree=receipt.tree, flaky=tuple(sorted(new)), receipts=keys),)
+
+
+def settled(last: Difference, both_ways: frozenset[str]) -> Difference:
+    """What the newest run of a tree says, given what was seen both ways in all of its runs.
+
+    A test that is red in one run alone blames nobody. Where such tests are all that is red, nothing is settled.
+    """
+    blamed = tuple(test for test in last.new_failures if test not in both_ways)
+    doubted = tuple(test for test in last.new_failures if test in both_ways)
+    rest = last.model_copy(update={"new_failures": blamed, "flaky": tuple(sorted(both_ways))})
+    return rest.model_copy(update={"unsettled": doubted}) if rest.is_green else rest
+
+
+def runs_allowed(state: RunState, difference: Difference, reruns: int) -> int:
+    """How often in all a tree may be tested of which this is known: `reruns` times more than once if tests are all that
+    is red, and still once more if each of them is known as flaky from another tree.
+    """
+    red = (*difference.new_failures, *difference.unsettled)
+    if not difference.is_doubtful or len(red) > MOST_DOUBTED or not reruns:
+        return 0
+    is_known = all(state.flaky[test] > (test in difference.flaky) for test in red)
+    return 1 + reruns + is_known
+
+
+def flaky_findings(difference: Difference, shown: int = 12) -> tuple[Finding, ...]:
+    """What reviewers are told of tests that are flaky on a candidate: nobody but them may see why."""
+    tests = difference.flaky
+    if not tests:
+        return ()
+    more = f" and {len(tests) - shown} more" if len(tests) > shown else ""
+    text = f"seen both ways on this tree: {', '.join(tests[:shown])}{more}; it may be this change that makes them so"
+    return (Finding(rule="flaky", text=text, is_blocking=False),)

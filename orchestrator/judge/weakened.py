@@ -1,0 +1,186 @@
+"""The ratchet of assertions: what tests that a task was granted ask for less than they did, found in their syntax.
+
+The plan let the task change these files, so all of this is told and nothing of it blocks.
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+
+from orchestrator.judge.assertions import Assertion, Strength, assertions, assertions_of
+from orchestrator.judge.changed import ChangedFile
+from orchestrator.judge.functions import TestFunction, functions
+from orchestrator.judge.places import is_test
+from orchestrator.judge.rules import Finding, some
+from orchestrator.judge.syntax import name_of, parse
+
+_SWALLOWED = frozenset({"Exception", "BaseException", "AssertionError"})
+_ASSERTING_FIXTURES = re.compile(r"snapshot|regression|benchmark|golden", re.IGNORECASE)
+_Told = tuple[int, str]
+"""A line of the new file, and what is to be said of it."""
+_Pair = tuple[TestFunction, TestFunction | None]
+_KEYS: tuple[Callable[[TestFunction], Hashable], ...] = (
+    lambda one: (one.path, one.name),
+    lambda one: one.name,
+    lambda one: one.last_name,
+    lambda one: one.says,
+)
+"""By what a function is found again, the surest first."""
+
+
+def weakened_tests(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> Iterator[Finding]:
+    """A finding for each granted test that asks for less, and for each new test that asks for nothing. Blocks."""
+    tests = [file for file in files if file.is_python and is_test(file.path)]
+    before = {file.path: _functions(file.path, file.before) for file in tests}
+    after = [one for file in tests for one in _functions(file.path, file.after)]
+    pairs = _pairs([one for path, found in before.items() if is_granted(path) for one in found], after)
+    for old, new in pairs:
+        for line, told in () if new is None else _losses(old, new):
+            yield _finding(f"{old.path if new is None else new.path}:{line} {told}")
+    yield from _gone([old for old, new in pairs if new is None and old.is_found])
+    known = {(path, one.name) for path, found in before.items() for one in found}
+    taken = {id(new) for _, new in pairs}
+    yield from _of_new([one for one in after if id(one) not in taken and (one.path, one.name) not in known], after)
+
+
+def _finding(text: str) -> Finding:
+    return Finding(rule="weakened", text=text, is_blocking=False)
+
+
+def _functions(path: str, content: bytes | None) -> list[TestFunction]:
+    tree = parse(content) if content else None
+    return [] if tree is None else functions(path, tree)
+
+
+def _pairs(before: Sequence[TestFunction], after: Sequence[TestFunction]) -> list[_Pair]:
+    """Each function of before with what became of it: the same name there, elsewhere, in another class, or its body."""
+    left, found = {id(one): one for one in after}, dict[int, TestFunction]()
+    for key in _KEYS:
+        by_key: dict[Hashable, list[TestFunction]] = {}
+        for one in left.values():
+            by_key.setdefault(key(one), []).append(one)
+        for old in before:
+            successors = [] if id(old) in found else by_key.get(key(old), [])
+            if successors:
+                found[id(old)] = left.pop(id(successors.pop()))
+    return [(old, found.get(id(old))) for old in before]
+
+
+def _losses(old: TestFunction, new: TestFunction) -> Iterator[_Told]:
+    line, name = new.node.lineno, old.last_name
+    if old.is_found and not new.is_found:
+        yield line, f"no runner takes {new.last_name} for a test, as it did {name}"
+    for mark in sorted((Counter(new.marks) - Counter(old.marks)).keys()):
+        yield line, f"{name} has a new mark: {mark}"
+    if old.cases is not None and new.cases is not None and new.cases < old.cases:
+        yield line, f"{name} runs for {new.cases} cases, and ran for {old.cases}"
+    if old.says != new.says:
+        yield from _of_bodies(old, new)
+
+
+def _of_bodies(old: TestFunction, new: TestFunction) -> Iterator[_Told]:
+    name = old.last_name
+    if _is_empty(new.node.body):
+        yield new.node.lineno, f"{name} is empty now"
+        return
+    for line in _swallowing(new.node)[len(_swallowing(old.node)) :]:
+        yield line, f"{name} goes on when an assertion fails"
+    was, now = assertions_of(old.node), assertions_of(new.node)
+    weaker = list(_weaker(_without(was, now), _without(now, was)))
+    yield from ((line, f"{name} asks for less: {told}") for line, told in weaker)
+    fewer = _weight(now, new.cases) < _weight(was, old.cases) and None not in {old.cases, new.cases}
+    if fewer and not weaker and not any(one.is_delegated for one in _without(now, was)):
+        yield new.node.lineno, f"{name} has assertions: {_weight(now, 1)}, where it had {_weight(was, 1)}"
+
+
+def _weight(found: Sequence[Assertion], cases: int | None) -> int:
+    return sum(one.strength > Strength.NOTHING for one in found) * (cases or 0)
+
+
+def _without(these: Sequence[Assertion], those: Sequence[Assertion]) -> list[Assertion]:
+    known = Counter((one.words, one.about, one.tolerance) for one in those)
+    left = []
+    for one in these:
+        key = (one.words, one.about, one.tolerance)
+        known[key] -= 1
+        if known[key] < 0:
+            left.append(one)
+    return left
+
+
+def _weaker(gone: Sequence[Assertion], new: Sequence[Assertion]) -> Iterator[_Told]:
+    left = list(new)
+    for old in gone:
+        related = [one for one in left if one.is_about(old)]
+        if not related:
+            continue
+        now = max(related, key=lambda one: (one.strength, -one.tolerance))
+        left.remove(now)
+        if now.strength < old.strength:
+            yield now.line, f"`{old.words}` became `{now.words}`"
+        elif now.tolerance > old.tolerance * 1.001:
+            yield now.line, f"`{now.words}` may be further off than `{old.words}`"
+    yield from ((one.line, f"`{one.words}` asserts nothing") for one in left if one.strength == Strength.NOTHING)
+
+
+def _is_empty(body: Sequence[ast.stmt]) -> bool:
+    plain = (ast.Pass, ast.Return)
+    return all(
+        isinstance(one, plain) or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)) for one in body
+    )
+
+
+def _swallowing(function: ast.AST) -> list[int]:
+    """The lines at which a failed assertion is caught and forgotten."""
+    return sorted(node.lineno for node in ast.walk(function) if _swallows(node) and hasattr(node, "lineno"))
+
+
+def _swallows(node: ast.AST) -> bool:
+    match node:
+        case ast.Try(body=body, handlers=handlers):
+            silent = [one for one in handlers if _is_broad(one.type) and not _tells(one)]
+            return bool(silent and assertions(body))
+        case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
+            calls = [item.context_expr for item in items if isinstance(item.context_expr, ast.Call)]
+            silent_calls = [call for call in calls if name_of(call) == "suppress" and any(map(_is_broad, call.args))]
+            return bool(silent_calls and assertions(body))
+    return False
+
+
+def _is_broad(caught: ast.expr | None) -> bool:
+    names = caught.elts if isinstance(caught, ast.Tuple) else [caught]
+    return any(name is None or name_of(name) in _SWALLOWED for name in names)
+
+
+def _tells(handler: ast.ExceptHandler) -> bool:
+    """Whether what is caught is raised again, or asserted upon."""
+    return any(isinstance(node, ast.Raise) for node in ast.walk(handler)) or bool(assertions(handler.body))
+
+
+def _gone(tests: Sequence[TestFunction]) -> Iterator[Finding]:
+    by_path: dict[str, list[str]] = {}
+    for test in tests:
+        by_path.setdefault(test.path, []).append(test.last_name)
+    for path, names in by_path.items():
+        yield _finding(f"{path}: gone without a successor: {some(names, ', ', shown=5)}")
+
+
+def _of_new(new: Sequence[TestFunction], known: Sequence[TestFunction]) -> Iterator[Finding]:
+    asserting = {one.last_name for one in known if _asserts(one.node, frozenset())}
+    for test in new:
+        if test.is_lost and test.last_name.startswith("test"):
+            yield _finding(f"{test.where} {test.last_name} never runs: something else takes its name further down")
+        elif test.is_found and not _asserts(test.node, asserting):
+            yield _finding(f"{test.where} {test.last_name} is new and asserts nothing")
+
+
+def _asserts(function: ast.FunctionDef | ast.AsyncFunctionDef, asserting: set[str] | frozenset[str]) -> bool:
+    """Whether it can fail by what it says itself, or by what it calls of the functions beside it."""
+    if any(one.strength > Strength.NOTHING for one in assertions(function.body)):
+        return True
+    if any(_ASSERTING_FIXTURES.search(argument.arg) for argument in function.args.args):
+        return True
+    nodes = list(ast.walk(function))
+    called = {name_of(node) for node in nodes if isinstance(node, ast.Call)}
+    return bool(called & asserting) or any(isinstance(node, ast.Raise) for node in nodes)

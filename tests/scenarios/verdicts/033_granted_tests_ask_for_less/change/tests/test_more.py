@@ -1,0 +1,5 @@
+from prices import total
+
+
+def test_total_of_nothing():
+    total([])

@@ -1,0 +1,229 @@
+"""What the gate makes of what its checks do: when a tree is tested again, and what that says of it."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+import pytest
+
+from orchestrator.domain.check import CheckSpec, ReceiptStatus, ReportFormat
+from orchestrator.domain.check import TestOutcome as Outcome
+from orchestrator.domain.event.run import FlakesSeen, RunStarted
+from orchestrator.domain.ids import CommitId, RunId, TreeId
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.judge.checks import CheckRunner, check_name
+from orchestrator.judge.gate import HarnessGate
+from orchestrator.ports.gate import GateResult
+from orchestrator.ports.hands import Ending
+from tests.doubles.hands import LaidDownHands, Run
+
+P, F, S = Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED
+ALL = {"a": P, "b": P, "c": P}
+A_RED, B_RED, BOTH_RED = ALL | {"a": F}, ALL | {"b": F}, ALL | {"a": F, "b": F}
+TESTS = CheckSpec(id="gate", run="run-the-tests {report}", report=ReportFormat.JUNIT, timeout_s=5)
+COMMAND = CheckSpec(id="gate", run="make check", report=ReportFormat.EXIT_CODE)
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    opened = Journal(tmp_path, SystemClock())
+    yield opened
+    opened.close()
+
+
+class Gate:
+    """A gate with a baseline over hands that do as they are told; commit and tree have the same name."""
+
+    def __init__(self, journal: Journal, spec: CheckSpec, laid_down: Mapping[str, list[Run]]) -> None:
+        self.journal, self.spec = journal, spec
+        self.hands = LaidDownHands(laid_down)
+        self.flakes: list[FlakesSeen] = []
+        journal.listeners.append(lambda recorded: self._hear(recorded.event))
+        self.gate = HarnessGate(CheckRunner(self.hands, journal, 1_000_000), journal, [spec])
+
+    def _hear(self, event: object) -> None:
+        if isinstance(event, FlakesSeen):
+            self.flakes.append(event)
+
+    async def begin(self, mode: str = "goal") -> "Gate":
+        started = {"run": RunId("r"), "mode": mode, "goal": "", "started_at": datetime(2026, 1, 1, tzinfo=UTC)}
+        where = {"repository": "/r", "base": "base", "base_tree": "base", "branch": "b", "target": "main"}
+        await self.journal.append(RunStarted.model_validate(started | where | {"settings": {}}))
+        await self.gate.record_baseline(CommitId("base"), TreeId("base"))
+        return self
+
+    async def judge(self, tree: str, *, reruns: int = 1, fresh: bool = False) -> GateResult:
+        return await self.gate.judge(CommitId(tree), TreeId(tree), "a test", fresh=fresh, reruns=reruns)
+
+
+async def gate(journal: Journal, **laid_down: list[Run]) -> Gate:
+    return await Gate(journal, TESTS, {"base": [ALL]} | laid_down).begin()
+
+
+async def test_a_green_tree_is_tested_once_whoever_asks_how_often(journal: Journal) -> None:
+    seen = await gate(journal, tree=[ALL])
+    results: list[GateResult] = []
+
+    async def ask() -> None:
+        results.append(await seen.judge("tree"))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(ask)
+        group.start_soon(ask)
+    await ask()
+    assert seen.hands.runs["tree"] == 1
+    assert [result.cached for result in results] == [False, True, True]
+    assert len({result.receipts for result in results}) == 1
+
+
+async def test_a_tree_of_another_name_or_a_check_of_another_definition_is_tested_for_itself(journal: Journal) -> None:
+    seen = await gate(journal, tree=[ALL])
+    await seen.judge("tree")
+    await seen.judge("base")
+    for spec in (TESTS, TESTS.model_copy(update={"timeout_s": 6})):
+        await seen.gate.run_extra(spec, CommitId("tree"), TreeId("tree"), "a test")
+    assert dict(seen.hands.runs) == {"base": 1, "tree": 2}
+
+
+async def test_the_same_tree_in_another_environment_is_tested_again(journal: Journal) -> None:
+    seen = await gate(journal, tree=[ALL])
+    await seen.judge("tree")
+    seen.hands.environment = "another"
+    await seen.judge("tree")
+    assert seen.hands.runs["tree"] == 2
+
+
+async def test_a_receipt_has_the_hash_of_the_line_that_the_shell_was_given(journal: Journal) -> None:
+    seen = await gate(journal, tree=[ALL])
+    receipt = journal.state.receipts[(await seen.judge("tree")).receipts[0]]
+    assert seen.hands.lines[-1] == 'run-the-tests "$ORCHESTRATE_REPORT"'
+    assert receipt.argv == hashlib.sha256(seen.hands.lines[-1].encode()).hexdigest()
+
+
+async def test_a_test_that_is_red_in_one_run_only_is_flaky_and_the_tree_green(journal: Journal) -> None:
+    seen = await gate(journal, tree=[A_RED, ALL])
+    result = await seen.judge("tree")
+    assert (result.difference.is_green, result.difference.flaky) == (True, ("a",))
+    assert len(result.receipts) == 2
+    assert journal.state.receipts[result.receipts[-1]].exit_code == 0
+    assert seen.flakes == [
+        FlakesSeen(check=check_name(TESTS), tree=TreeId("tree"), flaky=("a",), receipts=result.receipts[:2])
+    ]
+    assert journal.state.flaky_tests() == [("a", 1)]
+    assert await seen.judge("tree") == result.model_copy(update={"cached": True})
+    assert seen.hands.runs["tree"] == 2
+
+
+async def test_a_test_that_is_red_in_every_run_blames_the_change_and_one_that_is_not_does_not(journal: Journal) -> None:
+    seen = await gate(journal, tree=[BOTH_RED, A_RED])
+    difference = (await seen.judge("tree")).difference
+    assert (difference.new_failures, difference.flaky, difference.unsettled) == (("a",), ("b",), ())
+    assert seen.hands.runs["tree"] == 2
+    assert (await seen.judge("tree")).difference == difference
+    assert seen.hands.runs["tree"] == 2, "a tree that is red for good is not tested a third time"
+
+
+async def test_a_tree_whose_tests_were_each_green_once_and_never_all_at_once_is_unsettled(journal: Journal) -> None:
+    seen = await gate(journal, tree=[A_RED, B_RED])
+    difference = (await seen.judge("tree")).difference
+    assert (difference.is_green, difference.is_unsettled) == (False, True)
+    assert (difference.unsettled, difference.new_failures) == (("b",), ())
+    assert seen.flakes[0].flaky == ("a", "b")
+
+
+async def test_tests_that_are_known_as_flaky_from_another_tree_get_one_run_more(journal: Journal) -> None:
+    seen = await gate(journal, one=[A_RED, ALL], two=[A_RED, A_RED, ALL], three=[BOTH_RED, BOTH_RED, ALL])
+    assert (await seen.judge("one")).difference.is_green
+    assert (await seen.judge("two")).difference.is_green
+    assert not (await seen.judge("three")).difference.is_green
+    assert (seen.hands.runs["two"], seen.hands.runs["three"]) == (3, 2)
+    assert journal.state.flaky_tests() == [("a", 2)]
+
+
+@pytest.mark.parametrize(
+    "red",
+    [
+        {f"t{n}": F for n in range(21)} | ALL,
+        {"a": F, "b": P},
+        ALL | {"a": F, "b": S},
+        1,
+    ],
+    ids=["very many tests", "a missing test as well", "a skipped test as well", "no report"],
+)
+async def test_what_is_hardly_chance_is_not_tested_again(journal: Journal, red: Run) -> None:
+    seen = await gate(journal, tree=[red, ALL])
+    assert not (await seen.judge("tree")).difference.is_green
+    assert seen.hands.runs["tree"] == 1
+
+
+async def test_without_reruns_a_tree_is_tested_once(journal: Journal) -> None:
+    seen = await gate(journal, one=[A_RED, ALL], tree=[A_RED, ALL])
+    await seen.judge("one")
+    assert not (await seen.judge("tree", reruns=0)).difference.is_green
+    assert seen.hands.runs["tree"] == 1
+
+
+async def test_the_second_look_of_the_queue_learns_the_same_and_runs_no_more_than_it_did(journal: Journal) -> None:
+    seen = await gate(journal, one=[A_RED, ALL], two=[A_RED, B_RED])
+    for tree in ("one", "two"):
+        for fresh in (False, True):
+            result = await seen.judge(tree, reruns=0, fresh=fresh)
+        assert seen.hands.runs[tree] == 2
+    assert result.difference.unsettled == ("b",)
+    assert [(flakes.tree, flakes.flaky) for flakes in seen.flakes] == [("one", ("a",)), ("two", ("a", "b"))]
+    assert journal.state.flaky_tests() == [("a", 2), ("b", 1)]
+
+
+async def test_a_third_run_of_a_tree_tells_only_what_is_new(journal: Journal) -> None:
+    seen = await gate(journal, tree=[A_RED, ALL, B_RED])
+    for _ in range(3):
+        await seen.judge("tree", reruns=0, fresh=True)
+    assert [flakes.flaky for flakes in seen.flakes] == [("a",), ("b",)]
+
+
+async def test_a_check_that_cannot_be_started_twice_is_the_environments_trouble_and_no_red_tree(
+    journal: Journal,
+) -> None:
+    seen = await gate(journal, once=[Ending.NOT_STARTED, ALL], twice=[Ending.NOT_STARTED, Ending.NOT_STARTED, ALL])
+    assert (await seen.judge("once")).difference.is_green
+    with pytest.raises(EnvironmentProblem, match="could not be started, 2 times in a row: it has no legs"):
+        await seen.judge("twice")
+    assert (await seen.judge("twice")).difference.is_green, "it may be asked again when that is mended"
+
+
+async def test_a_check_that_is_late_once_is_run_again_and_the_second_time_it_is_red_and_says_so(
+    journal: Journal,
+) -> None:
+    seen = await gate(journal, once=[Ending.TIMED_OUT, ALL], twice=[Ending.TIMED_OUT])
+    assert (await seen.judge("once")).difference.is_green
+    assert (await seen.judge("twice")).difference.problems == (
+        "the check `gate` did not end within 5 s, 2 times in a row",
+    )
+    late = [receipt for receipt in journal.state.receipts.values() if receipt.status == ReceiptStatus.TIMED_OUT]
+    assert len(late) == 3
+
+
+async def test_a_command_that_is_red_on_the_base_lets_through_only_what_mends_it(journal: Journal) -> None:
+    seen = await Gate(journal, COMMAND, {"base": [3], "mended": [0], "left": [3]}).begin()
+    assert "nothing lands unless it makes that 0" in journal.state.notices[0].text
+    assert journal.state.notices[0].level == "warning"
+    assert (await seen.judge("mended")).difference.fixed == ("(exit code)",)
+    assert (await seen.judge("left")).difference.problems == (
+        "exits with 3; the gate was red on the base already and tells no tests, so only exit 0 counts",
+    )
+
+
+@pytest.mark.parametrize(
+    ("mode", "code", "said"),
+    [
+        ("goal", 127, "was not found in the sandbox"),
+        ("goal", 126, "cannot be executed in the sandbox"),
+        ("migration", 3, "exits 3 on the base, before anything changed, and does not tell which tests are red"),
+    ],
+)
+async def test_a_command_that_can_judge_nothing_is_refused(journal: Journal, mode: str, code: int, said: str) -> None:
+    with pytest.raises(EnvironmentProblem, match=said):
+        await Gate(journal, COMMAND, {"base": [code]}).begin(mode)

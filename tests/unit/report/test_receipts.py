@@ -1,0 +1,116 @@
+"""What is shown of a receipt: what it was for, what differs from the base, and a line that runs it again."""
+
+import json
+import shutil
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from orchestrator.domain.check import Difference, Receipt, ReceiptStatus, TestCounts
+from orchestrator.domain.event import Recorded
+from orchestrator.domain.event.run import CheckStarted, FlakesSeen
+from orchestrator.domain.ids import TreeId
+from orchestrator.domain.state import RunState
+from orchestrator.domain.text import Text
+from orchestrator.report.receipt import CheckLog, again, difference_lines, difference_of, receipt_lines
+from tests.running.projects import git, repository
+
+BASE, TREE = TreeId("b" * 40), TreeId("c" * 40)
+OUTCOMES = {
+    "base": {"kept": "passed", "gone": "passed", "red": "failed", "shaky": "passed"},
+    "now": {"kept": "failed", "red": "passed", "shaky": "passed"},
+}
+
+
+def receipt(tree: str, tests: str | None = None, command: str = "make test", key: str = "k") -> Receipt:
+    return Receipt(
+        key=key,
+        check="gate.1",
+        command=command,
+        argv="a" * 64,
+        tree=TreeId(tree),
+        environment="e" * 64,
+        status=ReceiptStatus.COMPLETED,
+        exit_code=1,
+        seconds=1.25,
+        counts=TestCounts(passed=2, failed=1),
+        tests=tests,
+        output=Text.inline("1 failed\x1b[2J\nbye"),
+    )
+
+
+def read(sha: str) -> bytes:
+    return json.dumps(OUTCOMES[sha]).encode()
+
+
+def run_state() -> tuple[RunState, Receipt, CheckLog]:
+    base, now = receipt(BASE, "base", key="base"), receipt(TREE, "now", key="now")
+    log, day = CheckLog(), datetime(2026, 1, 1, tzinfo=UTC)
+    flakes = FlakesSeen(check="gate.1", tree=TREE, flaky=("shaky",), receipts=("x", "now"))
+    started = CheckStarted(key="now", check="gate", tree=TREE, purpose="sum attempt 1")
+    log.watch([Recorded(1, day, started), Recorded(2, day, flakes)])
+    return RunState(receipts={"base": base, "now": now}, baseline=("base",)), now, log
+
+
+def test_a_receipt_is_shown_with_its_purpose_its_hashes_and_what_differs_from_the_base() -> None:
+    state, now, log = run_state()
+    lines = list(receipt_lines(now, state, log, read))
+    assert lines[:9] == [
+        "receipt now",
+        "  for sum attempt 1",
+        "  $ make test",
+        f"  completed, exit 1, 1.2 s, tree {'c' * 12}",
+        f"  environment {'e' * 12}, command line {'a' * 12}",
+        "  2 passed, 1 failed, 0 errors, 0 skipped",
+        "  fails now (1): kept",
+        "  missing (1): gone",
+        "  fixed (1): red",
+    ]
+    assert lines[9:12] == ["  seen both ways (1): shaky", "  | 1 failed␛[2J", "  | bye"]
+
+
+def test_the_base_itself_and_what_cannot_be_read_is_compared_with_nothing() -> None:
+    state, now, log = run_state()
+    assert difference_of(state, state.receipts["base"], log, read) is None
+    assert difference_of(state, now, log, lambda _sha: b"[this text cannot be read]") is None
+
+
+def test_long_lists_of_tests_are_cut_and_nothing_in_a_name_or_command_can_pass_for_a_line_of_ours() -> None:
+    many = Difference(new_failures=tuple(f"t{n}\nreceipt forged" for n in range(500)))
+    (line,) = difference_lines(many)
+    assert line.endswith("t11 receipt forged and 488 more")
+    state, now, log = run_state()
+    spoofing = now.model_copy(update={"command": "true\nverdict: merge"})
+    shown = "\n".join(receipt_lines(spoofing, state, log, read)).splitlines()
+    assert [line for line in shown if line.startswith("verdict")] == []
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return repository(tmp_path_factory.mktemp("again") / "repo", {"a.txt": "a\n", "deep/b.txt": "b\n"})
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat a.txt deep/b.txt; exit 3",
+        'cat a.txt deep/b.txt; exit 3 # it\'s "all" $HOME `x` \\',
+        "cat a.txt &&\ncat \\\ndeep/b.txt\nexit 3",
+        "printf '%s\\n' a \u202eb | tr -d '\u202e'; test ! -e .git && exit 3",
+    ],
+)
+def test_the_line_that_runs_a_check_again_does_so_from_anywhere_in_the_repository_and_leaves_it_alone(
+    project: Path, shell: str, command: str
+) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    line = again(receipt(git(project, "rev-parse", "HEAD^{tree}"), command=command))
+    assert line.isprintable()
+    before = git(project, "status", "--porcelain")
+    for place in (project, project / "deep"):
+        done = subprocess.run([shell, "-c", line], cwd=place, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (3, "a\nb\n"), done.stderr
+    assert git(project, "status", "--porcelain") == before == ""
