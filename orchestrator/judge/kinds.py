@@ -10,7 +10,10 @@ from orchestrator.judge.changed import ChangedFile
 from orchestrator.judge.places import is_test
 
 _DOCUMENTS = GitIgnoreSpec.from_lines(
-    ("*.md", "*.mdx", "*.rst", "*.adoc", "*.txt", "**/docs/**", "/doc/**", "**/examples/**", "LICENSE*", "CHANGELOG*")
+    (
+        *("*.md", "*.mdx", "*.rst", "*.adoc", "*.txt", "**/docs/**", "/doc/**", "**/examples/**"),
+        *("LICENSE*", "CHANGELOG*", "!requirements*.txt", "!constraints*.txt", "!CMakeLists.txt"),
+    )
 )
 _SAMPLES = GitIgnoreSpec.from_lines(
     (
