@@ -4,6 +4,8 @@ import ast
 
 _IMPORTING = frozenset({"importlib.import_module", "__import__", "builtins.__import__"})
 _FIELDS = ".__dict__"
+_DEPTH = 40
+"""How deep an expression is looked into: nobody writes names and texts of more parts, and Python's stack is finite."""
 
 
 class Names:
@@ -21,63 +23,68 @@ class Names:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value) if (other := self.dotted(value)) is not None:
                     self._known[name] = other
 
-    def dotted(self, node: ast.AST) -> str | None:
+    def dotted(self, node: ast.AST, depth: int = _DEPTH) -> str | None:
         """`a.b.c` for what is reached by names, `getattr` or `vars`, or by importing a module by a text; else None."""
         match node:
+            case _ if depth == 0:
+                return None
             case ast.Name(id=name):
                 return self._known.get(name, name)
             case ast.Attribute(value=value, attr=name):
-                return self._below(value, name)
+                return self._below(value, name, depth)
             case ast.Subscript(value=value, slice=part) if (text := text_of(part)) is not None:
-                return self._item(value, text)
+                return self._item(value, text, depth)
             case ast.Call(func=function, args=[first, *rest]):
-                return self._called(self.dotted(function), first, rest)
+                return self._called(self.dotted(function, depth - 1), first, rest, depth)
         return None
 
-    def _below(self, value: ast.AST, name: str) -> str | None:
-        base = self.dotted(value)
+    def _below(self, value: ast.AST, name: str, depth: int) -> str | None:
+        base = self.dotted(value, depth - 1)
         return None if base is None else f"{base}.{name}"
 
-    def _item(self, value: ast.AST, name: str) -> str | None:
-        base = self.dotted(value)
+    def _item(self, value: ast.AST, name: str, depth: int) -> str | None:
+        base = self.dotted(value, depth - 1)
         if base == "sys.modules":
             return name
         if base == "__builtins__":
             return f"builtins.{name}"
         return f"{base.removesuffix(_FIELDS)}.{name}" if base and base.endswith(_FIELDS) else None
 
-    def _called(self, function: str | None, first: ast.expr, rest: list[ast.expr]) -> str | None:
+    def _called(self, function: str | None, first: ast.expr, rest: list[ast.expr], depth: int) -> str | None:
         if function in _IMPORTING:
             return text_of(first)
         if function == "vars":
-            return self._below(first, "__dict__")
+            return self._below(first, "__dict__", depth)
         if function == "getattr" and rest and (name := text_of(rest[0])) is not None:
-            return self._below(first, name)
+            return self._below(first, name, depth)
         return None
 
 
-def text_of(node: ast.AST) -> str | None:
+def text_of(node: ast.AST, depth: int = _DEPTH) -> str | None:
     """The text that an expression of constants makes, whole, in pieces, joined or backwards; None for all others."""
     match node:
+        case _ if depth == 0:
+            return None
         case ast.Constant(value=str(text)):
             return text
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _joined("", [left, right])
+            return _joined("", [left, right], depth)
         case ast.JoinedStr(values=values):
-            return _joined("", [value.value if isinstance(value, ast.FormattedValue) else value for value in values])
+            parts = [value.value if isinstance(value, ast.FormattedValue) else value for value in values]
+            return _joined("", parts, depth)
         case ast.Call(
             func=ast.Attribute(value=ast.Constant(value=str(between)), attr="join"),
             args=[ast.List(elts=parts) | ast.Tuple(elts=parts)],
         ):
-            return _joined(between, parts)
+            return _joined(between, parts, depth)
         case ast.Subscript(
             value=value, slice=ast.Slice(lower=None, upper=None, step=ast.UnaryOp(ast.USub(), ast.Constant(value=1)))
         ):
-            forwards = text_of(value)
+            forwards = text_of(value, depth - 1)
             return None if forwards is None else forwards[::-1]
     return None
 
 
-def _joined(between: str, parts: list[ast.expr]) -> str | None:
-    texts = [text for part in parts if (text := text_of(part)) is not None]
+def _joined(between: str, parts: list[ast.expr], depth: int) -> str | None:
+    texts = [text for part in parts if (text := text_of(part, depth - 1)) is not None]
     return between.join(texts) if len(texts) == len(parts) else None

@@ -135,7 +135,7 @@ async def test_red_can_be_lowered_to_a_flag(tmp_path: Path) -> None:
     items = [*change, worker_ends("idle"), reviews("idle"), planner_ends(), judges()]
     ended = await bench(tmp_path).run(plans("root", {"key": "idle"}), *items, **settings(new_tests="flag"))
     assert status(ended, "idle") == TaskStatus.MERGED
-    assert "every new test passes without the change" in verdict(ended, "idle").flags[0]
+    assert any("every new test passes without the change" in flag for flag in verdict(ended, "idle").flags)
 
 
 async def test_a_red_test_of_the_base_that_the_change_mends_shows_it(tmp_path: Path) -> None:

@@ -228,6 +228,13 @@ def test_code_that_talks_a_test_run_into_another_result_is_named_with_its_line(s
     assert any(f"src/app.py{said}" in text for text in found), found
 
 
+@pytest.mark.parametrize(
+    "long", ["'a'" + " + 'a'" * 900, "x" + ".y" * 900, "x" + "(1)" * 900], ids=["text", "name", "call"]
+)
+def test_an_expression_of_very_many_parts_is_looked_at_and_no_trouble(long: str) -> None:
+    assert red(changed("src/long.py", None, f"x = 1\ny = {long}\n")) == []
+
+
 def test_new_tests_may_use_their_runner_and_not_reach_into_it() -> None:
     assert red(changed("tests/test_a.py", None, "import pytest\nimport unittest\n")) == []
     assert red(changed("tests/test_a.py", None, "import _pytest\n")) == [

@@ -44,7 +44,7 @@ def test_tests_that_nobody_can_settle_are_a_persons_matter_with_a_cause_of_their
 
 def test_what_is_red_beside_unsettled_tests_is_revised() -> None:
     verdict = decide(Evidence(exit=Exit.FINISHED, difference=Difference(unsettled=("t",), missing_tests=("m",))))
-    assert (verdict.kind, verdict.cause) == (VerdictKind.REVISE, None)
+    assert (verdict.kind, verdict.cause) == (VerdictKind.REVISE, EndCause.RED_TESTS)
 
 
 def test_red_is_revised_and_after_two_revisions_begun_afresh() -> None:
