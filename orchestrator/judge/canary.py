@@ -90,7 +90,7 @@ class Canaries:
         run = self._ledger.state.run
         async with self._trial:
             if not await self._is_pytest():
-                await self._tell_off("its runner does not seem to be pytest")
+                await self._tell_off("the gate's runner does not seem to be pytest")
                 return None
             receipt, doubt = await self._settled(run.base, run.base_tree, "canaries on the base", None)
             if doubt:

@@ -12,7 +12,7 @@ from orchestrator.judge.rules import Finding
 from orchestrator.judge.syntax import parse
 
 _PASSED = frozenset({TestOutcome.PASSED, TestOutcome.XPASSED})
-_PROSE = frozenset({".md", ".rst", ".adoc", ".markdown"})
+_PROSE = frozenset({".md", ".markdown", ".rst", ".adoc", ".txt"})
 _HINTS = frozenset({"typing", "typing_extensions", "__future__", "collections.abc"})
 _SHOWN = 12
 
