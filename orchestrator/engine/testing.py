@@ -6,6 +6,7 @@ from orchestrator.domain.state import TaskState
 from orchestrator.engine.changes import Changes, restored
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.proving import Proof, believed, proof
+from orchestrator.judge.baseline import broken_off
 from orchestrator.judge.flakes import flaky_findings
 from orchestrator.judge.protected import granter, held_back
 from orchestrator.judge.signature import failure_excerpt
@@ -33,9 +34,11 @@ async def tested(
         difference += _beside(difference, held.difference)
     failed: list[str] = []
     if difference.is_green:
-        own = [await context.gate.run_extra(spec, candidate.commit, candidate.tree, purpose) for spec in _own(state)]
-        failed = [f"`{receipt.command}` exits {receipt.exit_code}" for receipt in own if receipt.exit_code != 0]
-        receipts += own
+        for spec in _own(state):
+            receipt = await context.gate.run_extra(spec, candidate.commit, candidate.tree, purpose)
+            receipts.append(receipt)
+            if receipt.exit_code != 0:
+                failed.append(f"`{spec.run}` {broken_off(spec, receipt) or f'exits {receipt.exit_code}'}")
     shown = Proof()
     if difference.is_green and not failed:
         shown = await proof(context, state, candidate, changes, purpose)
