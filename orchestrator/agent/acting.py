@@ -61,12 +61,12 @@ class Actor:
         return tool is None or not tool.can_read(call.arguments)
 
     async def final_value(self, turn: Turn) -> object:
-        """What the final tool of a turn accepts, without using any other tool."""
+        """What the final tool of a turn accepts, without using any other tool; None if it accepts it no more."""
         for call in turn.tool_calls:
             tool = self._spec.tools.get(call.name)
             if tool and tool.is_final and (result := await tool(call.arguments)).final is not None:
                 return result.final
-        raise ValueError(f"session {self._spec.id} finished, but its last turn holds no final tool call")
+        return None
 
     async def _use(self, name: str, number: int, index: int, call: ToolCall) -> ToolResult:
         key = self._ledger.next_key(name)

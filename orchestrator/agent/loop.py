@@ -106,10 +106,14 @@ class _Session:
                 return result if final is None else final
 
     async def result_again(self, ended: Exit, detail: str) -> object:
-        """The result of a session that ended before this process lived; final tools only look at their arguments."""
+        """The result of a session that ended before this process lived; final tools only look at their arguments.
+
+        What is asked of a result may have become more since, by another version or other settings.
+        """
         if ended != Exit.FINISHED:
             return SessionResult(exit=ended, detail=detail)
-        return await self._actor.final_value(self._conversation.turns[-1])
+        value = await self._actor.final_value(self._conversation.turns[-1])
+        return value or SessionResult(exit=Exit.MALFORMED, detail="what it ended with is not accepted any more")
 
     def _limit(self) -> tuple[Exit, str] | None:
         turns, limit = len(self._conversation.turns), self._spec.settings.max_turns

@@ -30,15 +30,20 @@ _Seen = tuple[str, int]
 
 
 def forgery_findings(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> Iterator[Finding]:
-    """A blocking finding for each trick that a file does and its version on the base did not. Blocks."""
+    """A finding for each trick that a file does and its version on the base did not; of granted files it is only told.
+
+    Blocks.
+    """
     for file in files:
-        if not file.is_python or file.after is None or is_granted(file.path):
+        if not file.is_python or file.after is None:
             continue
+        granted = is_granted(file.path)
         known = Counter(what for what, _ in _tricks(file.path, file.before or b""))
         for what, line in _tricks(file.path, file.after):
             known[what] -= 1
             if known[what] < 0:
-                yield Finding(rule="forgery", text=f"{file.path}:{line} {what}", is_blocking=True)
+                told = f"{file.path}:{line} {what}{'; the plan lets this file change' if granted else ''}"
+                yield Finding(rule="forgery", text=told, is_blocking=not granted)
 
 
 def _tricks(path: str, source: bytes) -> list[_Seen]:

@@ -103,6 +103,20 @@ async def test_a_final_tool_ends_the_session_with_its_value(setting: Setting) ->
     assert setting.journal.state.sessions[SessionId("work:api@1")].ended == Exit.FINISHED
 
 
+async def test_a_value_that_is_not_accepted_any_more_when_the_session_is_looked_up_is_none(setting: Setting) -> None:
+    await setting.run(DONE)
+    again = setting.reopened()
+
+    async def stricter(_: Handoff) -> tuple[str, ...]:
+        return ("say more",)
+
+    tools = tool_box(submit_tool("finish", "End.", Handoff, stricter))
+    asker = Asker(ScriptedModel(()), again.journal, NO_WAIT, Budget(BudgetSettings()))
+    result = await run_session(again.spec(tools=tools), asker, again.journal)
+    assert result == SessionResult(exit=Exit.MALFORMED, detail="what it ended with is not accepted any more")
+    again.journal.close()
+
+
 async def test_arguments_that_do_not_fit_go_back_to_the_model(setting: Setting) -> None:
     wrong = reply(call=[call("finish", raw='{"summary": 3')])
     assert await setting.run(wrong, DONE) == Handoff(summary="all done")

@@ -5,6 +5,7 @@ import pytest
 from orchestrator.judge.additive import lost_or_altered
 from orchestrator.judge.changed import LINK, ChangedFile
 from orchestrator.judge.examine import examine
+from orchestrator.judge.forgery import forgery_findings
 from orchestrator.judge.places import Place, place_of
 from orchestrator.judge.protected import granter, held_back
 
@@ -228,11 +229,22 @@ def test_code_that_talks_a_test_run_into_another_result_is_named_with_its_line(s
     assert any(f"src/app.py{said}" in text for text in found), found
 
 
+@pytest.mark.parametrize("count", [40, 900])
 @pytest.mark.parametrize(
-    "long", ["'a'" + " + 'a'" * 900, "x" + ".y" * 900, "x" + "(1)" * 900], ids=["text", "name", "call"]
+    ("first", "more"), [("'a'", " + 'a'"), ("x", ".y"), ("x", "(1)")], ids=["text", "name", "call"]
 )
-def test_an_expression_of_very_many_parts_is_looked_at_and_no_trouble(long: str) -> None:
-    assert red(changed("src/long.py", None, f"x = 1\ny = {long}\n")) == []
+def test_an_expression_of_many_parts_is_looked_into_and_one_of_very_many_is_refused(
+    first: str, more: str, count: int
+) -> None:
+    found = red(changed("src/long.py", None, f"x = 1\ny = {first}{more * count}\n"))
+    assert [text.partition(" is nested")[0] for text in found] == ["src/long.py"] * (count > 150)
+
+
+def test_what_a_granted_file_forges_is_told_and_does_not_block() -> None:
+    file = changed("src/app.py", "x = 1\n", "import os\nos._exit(0)\n")
+    (told,) = forgery_findings([file], granter(["src/*.py"]))
+    assert not told.is_blocking
+    assert told.text.startswith("src/app.py:2 calls os._exit")
 
 
 def test_new_tests_may_use_their_runner_and_not_reach_into_it() -> None:

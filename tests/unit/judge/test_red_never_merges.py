@@ -13,7 +13,7 @@ from orchestrator.judge.verdict import Evidence, decide
 
 MERGE = VerdictKind.MERGE
 VETOES = ("revise", "restart", "split", "reject", "unreadable")
-LOST = ("new_failures", "missing_tests", "newly_skipped", "problems")
+LOST = ("new_failures", "missing_tests", "newly_skipped", "unsettled", "problems")
 
 words = st.lists(st.sampled_from(["a", "b", "c"]), max_size=2).map(tuple)
 differences = st.builds(
@@ -24,6 +24,7 @@ differences = st.builds(
     fixed=words,
     problems=words,
     flaky=words,
+    unsettled=words,
 )
 harmless = st.builds(Difference, fixed=words, flaky=words)
 finding = st.builds(
