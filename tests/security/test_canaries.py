@@ -34,7 +34,7 @@ FORGERIES = {
     "011_leaves_at_exit": "the run exits with 0",
     "012_patched_reports": "the one that must fail by `assert` passed",
     "013_forged_report": "which did not run",
-    "063_hook_found_in_memory": "the one that must fail by `assert` passed",
+    "073_hook_found_in_memory": "the one that must fail by `assert` passed",
 }
 """Which are green for the gate, and what gives them away."""
 IDS = {f"canary_0::must-fail-by-{how}" for how in ("assert", "raise", "unittest", "raises", "approx")}
