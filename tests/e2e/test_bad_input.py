@@ -197,7 +197,7 @@ def test_a_gate_that_floods_with_the_change_says_so_and_nothing_lands(repo: Path
         repo, RECIPE.replace('"python3 -m unittest -v"', f'"{gate}"'), "--set", "hands.output_mb=1", "--json"
     )
     assert (done.code, done.json["files"]["landed"]) == (4, [])
-    told = "the check `tests` printed more than [hands] output_mb allows"
+    told = "the check `tests` printed more than [hands] output_mb allows, 2 times in a row"
     assert done.json["files"]["rejected"][0]["reason"] == told
 
 
