@@ -86,7 +86,7 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> Together:
     git(project, "commit", "-q", "-m", "base")
     plan = plans("root", *({"key": case.task, "grants": case.expected["grants"]} for case in CASES))
     work = [item for case in CASES for item in plays(case.task, case.change, case.expected["deletes"])]
-    votes = [reviews(case.task) for case in CASES]
+    votes = [vote for case in CASES for vote in [reviews(case.task)] * (1 + bool(case.expected["flags"]))]
 
     async def run() -> Ended:
         return await Bench(place, project).run(plan, *work, *votes, planner_ends(), judges(), **FLAGS)
