@@ -151,12 +151,15 @@ def _still_changed(rows: Sequence[_Row]) -> list[_Row]:
 
 
 def _bare(text: str) -> str:
-    return without_addresses(without_hidden(text))[:_LINE_CHARS]
+    """A line without what only speaks to reviewers; what is cut off when it is shown stays, to be compared."""
+    text = without_hidden(text)
+    return without_addresses(text[:_LINE_CHARS]) + text[_LINE_CHARS:]
 
 
 def _numbered(row: _Row) -> str:
     sign, number, text = row
-    return f"{sign}{number:>6}  {text[:_LINE_CHARS]}"
+    left = len(text) - _LINE_CHARS
+    return f"{sign}{number:>6}  {text[:_LINE_CHARS]}" + (f" [{left} more characters of this line]" if left > 0 else "")
 
 
 def _runs(numbers: Iterable[int]) -> tuple[Span, ...]:

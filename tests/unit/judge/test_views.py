@@ -134,3 +134,23 @@ def test_the_codebase_is_bounded_and_says_what_is_not_shown() -> None:
     assert "e.py (empty)" in shown.text
     assert "z.bin (binary, not shown)" in shown.text
     assert shown.text.endswith("and 100 more")
+
+
+async def test_what_stands_far_to_the_right_is_not_hidden_though_the_line_is_cut(tmp_path: Path) -> None:
+    far = " " * 3_000
+    change = Change(
+        tmp_path,
+        {"a.py": "x = 1\n", "b.py": f"y = 1;{far}f()\n"},
+        {"a.py": f"x = 1;{far}evil()\n", "b.py": f"y = 1;{far}g()\n", "c.sh": f"{far}evil\n"},
+    )
+    shown = await change.code()
+    cut = [line.partition("[")[2] for line in shown.text.splitlines() if line[:1] in {"+", "-"}]
+    assert cut == [
+        "",
+        *["1012 more characters of this line]"],
+        *["1009 more characters of this line]"] * 2,
+        *["1004 more characters of this line]"],
+    ]
+    assert set(shown.places) == {"a.py", "b.py", "c.sh"}
+    whole = codebase_view({"c.sh": f"{far}evil\n".encode()}, [], ["c.sh"])
+    assert "1004 more characters of this line" in whole.text
