@@ -1,6 +1,6 @@
 """What each lens shows of a change, as text, with the lines that a reviewer can cite from it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from orchestrator.domain.review import Shown, Span
@@ -22,11 +22,12 @@ _Row = tuple[str, int, str]
 """A line of a view: `+`, `-` or a space, its number on its own side, its text."""
 
 
-def diff_view(text: str, changed: Diff) -> Shown:
-    """The change as it is; `text` is git's patch, already bounded."""
+def diff_view(text: str, changed: Diff, unseen: Collection[str] = ()) -> Shown:
+    """The change as it is; `text` is git's patch, already bounded, and of the `unseen` files it does not hold all."""
     places = {
         path: tuple(span for hunk in file.hunks for span in _spans(hunk))
         for file in changed.files
+        if file.path not in unseen
         for path in map(printable, _paths(file))
     }
     return Shown(text=text, places=places)
