@@ -1,4 +1,4 @@
-"""In which order a patch is shown of which a reviewer cannot see all: code first, and no file hides behind a long one."""
+"""In which order a patch is shown of which a reviewer cannot see all: code first, and the short before the long."""
 
 import re
 
