@@ -94,7 +94,8 @@ def _iteration_problems(brief: IterationBrief, verdict: IterationVerdict) -> tup
     unmet = [finding.id for finding in verdict.findings if not finding.met]
     problems = [f"there is no finding for criterion {name}" for name in missing]
     problems += [f"the evidence for {name} names no {_CITABLE}" for name in uncited(verdict, brief.citable)]
-    problems += [f"the id {name} is taken" for name in sorted(set(names) & brief.contract.ids)]
+    twice = {name for name in names if names.count(name) > 1}
+    problems += [f"the id {name} is taken" for name in sorted(set(names) & brief.contract.ids | twice)]
     problems += [f"{name!r} is no id: {_ID}" for name in names if re.fullmatch(CRITERION_ID, name) is None]
     if verdict.decision == "done" and unmet:
         problems.append(f"done contradicts the unmet criteria {', '.join(unmet)}")

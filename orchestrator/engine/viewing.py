@@ -9,9 +9,12 @@ from orchestrator.domain.review import Shown, View
 from orchestrator.engine.context import RunContext
 from orchestrator.judge.addressed import made_visible
 from orchestrator.judge.changed import LINK
+from orchestrator.judge.reading_order import read_first
+from orchestrator.judge.rules import some
 from orchestrator.judge.views import VIEW_CHARS, code_view, codebase_view, diff_view
 from worktrees.diff import Diff, diff, diff_text
 from worktrees.git import Git
+from worktrees.names import printable
 from worktrees.trees import Entry, list_tree, read_blobs
 
 _CUT_CHARS = 20_000
@@ -30,7 +33,9 @@ async def view_of(context: RunContext, view: View, base: CommitId, candidate: Co
     match view:
         case View.DIFF:
             text = made_visible(await diff_text(git, base, candidate))
-            return diff_view(_bounded(context, text), changed)
+            text, unseen = read_first(text, changed, VIEW_CHARS)
+            told = f"\n[not shown, or not wholly: {some([*map(printable, unseen)], ', ')}]" if unseen else ""
+            return diff_view(_bounded(context, text) + told, changed, unseen)
         case View.CODE:
             shown = await _code(git, changed, base, candidate)
         case View.CODEBASE:

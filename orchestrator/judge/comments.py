@@ -36,29 +36,45 @@ class Syntax:
 
 _SLASH = re.compile(r"/")
 _LONG_QUOTES = re.compile(r"\"{3}|'{3}")
-_C = Syntax("//", ("/*", "*/"), unsure=_SLASH, ambiguous=re.compile(r"\"{3}|\?\?/"))
+_C = Syntax(
+    *("//", ("/*", "*/")),
+    unsure=_SLASH,
+    # trigraphs, a comment's mark or its line that goes on below, and names of headers, which may hold such marks
+    ambiguous=re.compile(r"\"{3}|\?\?/|[/*][^\n]*\\[ \t]*\n|include\s*\(?\s*<[^>\n]*/[/*]"),
+)
+_JAVA = Syntax("//", ("/*", "*/"), unsure=_SLASH, ambiguous=re.compile(r"\"{3}|\\u"))  # an escape may end a line
+_C_SHARP = Syntax("//", ("/*", "*/"), unsure=_SLASH, ambiguous=re.compile(r"\"{3}|^[ \t]*#[ \t]*if", re.MULTILINE))
 _SCRIPT = Syntax(
     *("//", ("/*", "*/"), "\"'`"),
     long="`",
     unsure=_SLASH,
     unsure_string=_SLASH,  # it may begin a regular expression, which may hold anything
     nesting=re.compile(r"\$\{(?![\w.\[\]() ]*\})"),
+    ambiguous=re.compile(r"\A#!|<!--|-->|</|/>"),  # JSX holds plain text, HTML's comments end with their line
 )
-_GO = Syntax("//", ("/*", "*/"), "\"'`", raw="`", long="`", unsure=_SLASH)
+_GO = Syntax(
+    *("//", ("/*", "*/"), "\"'`"),
+    raw="`",
+    long="`",
+    unsure=_SLASH,
+    ambiguous=re.compile(r"//go:|//export |[\"`]C[\"`]"),  # comments that the compiler obeys, or hands to that of C
+)
 _SHELL = Syntax(
     "#",
     raw="'",
     unsure=re.compile(r"[\\`({]"),
     nesting=re.compile(r"`|\$[({]"),
-    ambiguous=re.compile(r"<<"),
+    ambiguous=re.compile(r"<<|\\\n#"),
     needs_space=True,
 )
 _YAML = Syntax("#", raw="'", ambiguous=re.compile(r"[|>][-+0-9]*[ \t]*(?:#.*)?$", re.MULTILINE), needs_space=True)
 _BY_SUFFIX = {
-    **dict.fromkeys((".c", ".h", ".cc", ".cpp", ".hpp", ".java", ".cs"), _C),
+    **dict.fromkeys((".c", ".h", ".cc", ".cpp", ".hpp"), _C),
     **dict.fromkeys((".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx"), _SCRIPT),
     **dict.fromkeys((".sh", ".bash"), _SHELL),
     **dict.fromkeys((".yml", ".yaml"), _YAML),
+    ".java": _JAVA,
+    ".cs": _C_SHARP,
     ".go": _GO,
     ".toml": Syntax("#", raw="'", ambiguous=_LONG_QUOTES),
 }

@@ -28,6 +28,8 @@ def always_equal(tree: ast.Module, names: Names) -> Iterator[_Seen]:
             yield f"{owner}.{name} {_SAYS}", value.lineno
         elif _is_blind(function):
             yield f"{owner}.{name} does not look at what it is compared with", value.lineno
+        elif name == "__eq__" and _is_selfless(function):
+            yield f"{owner}.{name} says the same of whatever object it is asked", value.lineno
         elif _returns_one_of(function, agreeing):
             yield f"{owner}.{name} returns an object that is true whatever was compared", value.lineno
 
@@ -99,6 +101,34 @@ def _is_blind(function: _Function) -> bool:
         for part in body
         for node in ast.walk(part)
     )
+
+
+def _is_selfless(function: _Function) -> bool:
+    """Whether an answer depends on the other value alone, and is more than what that is or what it is equal to."""
+    parameters = [*function.args.posonlyargs, *function.args.args]
+    if len(parameters) < 2 or _speaks_of(function, parameters[0].arg) or _speaks_of(function, "super"):
+        return False
+    other = parameters[1].arg
+    answers = [value for value in _results(function) if value is not None and _answers(value)]
+    return any(_speaks_of(value, other) and not _tells_apart(value, other) for value in answers)
+
+
+def _speaks_of(node: ast.AST, name: str) -> bool:
+    return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(node))
+
+
+def _tells_apart(value: ast.expr, other: str) -> bool:
+    """Whether some values are not such: `isinstance(other, Zero)`, `other == 0`, `type(other) is Zero`."""
+    match value:
+        case ast.BoolOp(op=ast.And(), values=values):
+            return any(_tells_apart(part, other) for part in values)
+        case ast.BoolOp(values=values):
+            return all(_tells_apart(part, other) for part in values)
+        case ast.Call(func=ast.Name(id="isinstance")):
+            return True
+        case ast.Compare(left=left, ops=[ast.Eq() | ast.Is() | ast.In()], comparators=[right]):
+            return _speaks_of(left, other) != _speaks_of(right, other)
+    return False
 
 
 def _answers(value: ast.expr | None) -> bool:

@@ -16,6 +16,7 @@ from orchestrator.judge.difference import compare
 from orchestrator.judge.flakes import read_outcomes, runs_allowed, runs_like, seen_both_ways, seen_in, settled
 from orchestrator.judge.moved import without_moved
 from orchestrator.judge.protected import granter
+from orchestrator.judge.unsteady import may_be_named_otherwise, numbered, unsteady
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
 
@@ -164,10 +165,29 @@ class HarnessGate:
             return Difference(problems=(f"the check `{spec.id}` {ended}, {_INFRASTRUCTURE_TRIES} times in a row",))
         before, now = await self.outcomes(baseline), await self.outcomes(receipt)
         difference = compare(before, baseline.exit_code, now, receipt.exit_code)
+        if before and now and may_be_named_otherwise(difference.missing_tests, before, now):
+            tests = unsteady(before, await self._base_again(spec, baseline, receipt.tree) or before)
+            before, now = numbered(before, tests), numbered(now, tests)
+            difference = compare(before, baseline.exit_code, now, receipt.exit_code)
         if difference.missing_tests and before and now:
             difference = without_moved(difference, before, now, granter(self._grants()))
         is_telling = not baseline.problem or difference.missing_tests
         return difference + Difference(problems=(receipt.problem,) if receipt.problem and is_telling else ())
+
+    async def _base_again(self, spec: CheckSpec, baseline: Receipt, tree: TreeId) -> Outcomes | None:
+        """What another run of the base told than the baseline: it is made once, where a `tree` gives reason to."""
+        run = self._ledger.state.run
+        if tree == run.base_tree:
+            return None
+        async with self._turns[check_name(spec), run.base_tree]:
+            same = [one for one in self._ledger.state.receipts.values() if one.check == baseline.check]
+            known = [one for one in same if one.tree == run.base_tree and one.key != baseline.key]
+            again = next((one for one in known if one.status == ReceiptStatus.COMPLETED), None)
+            if again is None:
+                again = await self._receipt(spec, run.base, run.base_tree, "the base once more", fresh=True)
+        with suppress(BlobLost):
+            return await self.outcomes(again)
+        return None
 
     def _grants(self) -> Sequence[str]:
         """What the plan lets change that is protected, for whichever of its tasks: a tree may hold the work of many."""

@@ -5,6 +5,7 @@ What is taken for a comment is hidden from that reviewer, so where a file leaves
 
 import ast
 import io
+import re
 import tokenize
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,10 @@ from orchestrator.judge.syntax import parse
 
 _MOST_CHARS = 400_000
 _PYTHON = (".py", ".pyi")
+_OTHER_ENDS = re.compile("[\x85\u2028\u2029]")
+"""What ends a line in some languages, and with it a comment, and in others does not."""
+_METADATA = re.compile(r"^# /// \w", re.MULTILINE)
+"""A comment that tools read: what a script needs to have installed."""
 
 
 def stripped(path: str, content: bytes) -> tuple[str, ...] | None:
@@ -26,15 +31,19 @@ def stripped(path: str, content: bytes) -> tuple[str, ...] | None:
     if text is None:
         return None
     spans = _in_python(text) if path.endswith(_PYTHON) else _elsewhere(path, text)
-    return None if spans is None else tuple(line.rstrip() for line in _without(text, spans).split("\n"))
+    if spans is None:
+        return None
+    if text.startswith("#!"):
+        spans = [span for span in spans if span[0] > 0]  # it says what runs the file
+    return tuple(without_hidden(line).rstrip() for line in _without(text, spans).split("\n"))
 
 
 def _text(content: bytes) -> str | None:
-    """As text in UTF-8, hidden characters left out; None where bytes or ends of lines could mean something else."""
+    """As text in UTF-8; None where bytes or ends of lines could mean something else."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
-        text = without_hidden(content.decode(encoding))
-    except (SyntaxError, UnicodeDecodeError):
+        text = content.decode(encoding)
+    except (SyntaxError, UnicodeDecodeError, LookupError):
         return None
     text = text.replace("\r\n", "\n")
     is_plain = encoding in {"utf-8", "utf-8-sig"} and "\r" not in text
@@ -43,12 +52,12 @@ def _text(content: bytes) -> str | None:
 
 def _elsewhere(path: str, text: str) -> list[tuple[int, int]] | None:
     syntax = syntax_of(path)
-    return None if syntax is None else comments(text, syntax)
+    return None if syntax is None or _OTHER_ENDS.search(text) else comments(text, syntax)
 
 
 def _in_python(text: str) -> list[tuple[int, int]] | None:
     tree = parse(text.encode())
-    if tree is None:
+    if tree is None or _METADATA.search(text):
         return None
     lines = text.split("\n")
     starts = [0]

@@ -31,7 +31,7 @@ def _parse(source: bytes) -> ast.Module | None:
         with _ONE_AT_A_TIME, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, LookupError, RecursionError, MemoryError):
         return None
 
 
@@ -48,8 +48,8 @@ def tokens(source: bytes) -> tuple[tokenize.TokenInfo, ...] | None:
     """Its tokens, comments among them; None if nobody can read it as Python. Blocks."""
     try:
         return tuple(tokenize.tokenize(io.BytesIO(source).readline))
-    except (SyntaxError, ValueError, RecursionError, tokenize.TokenError):
-        return None
+    except (SyntaxError, ValueError, LookupError, RecursionError, tokenize.TokenError):
+        return None  # a lookup fails for a coding that is none of text: `# coding: zlib`
 
 
 def name_of(node: ast.AST) -> str:

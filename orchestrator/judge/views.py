@@ -1,6 +1,6 @@
 """What each lens shows of a change, as text, with the lines that a reviewer can cite from it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from orchestrator.domain.review import Shown, Span
@@ -22,11 +22,12 @@ _Row = tuple[str, int, str]
 """A line of a view: `+`, `-` or a space, its number on its own side, its text."""
 
 
-def diff_view(text: str, changed: Diff) -> Shown:
-    """The change as it is; `text` is git's patch, already bounded."""
+def diff_view(text: str, changed: Diff, unseen: Collection[str] = ()) -> Shown:
+    """The change as it is; `text` is git's patch, already bounded, and of the `unseen` files it does not hold all."""
     places = {
         path: tuple(span for hunk in file.hunks for span in _spans(hunk))
         for file in changed.files
+        if file.path not in unseen
         for path in map(printable, _paths(file))
     }
     return Shown(text=text, places=places)
@@ -151,12 +152,15 @@ def _still_changed(rows: Sequence[_Row]) -> list[_Row]:
 
 
 def _bare(text: str) -> str:
-    return without_addresses(without_hidden(text))[:_LINE_CHARS]
+    """A line without what only speaks to reviewers; what is cut off when it is shown stays, to be compared."""
+    text = without_hidden(text)
+    return without_addresses(text[:_LINE_CHARS]) + text[_LINE_CHARS:]
 
 
 def _numbered(row: _Row) -> str:
     sign, number, text = row
-    return f"{sign}{number:>6}  {text[:_LINE_CHARS]}"
+    left = len(text) - _LINE_CHARS
+    return f"{sign}{number:>6}  {text[:_LINE_CHARS]}" + (f" [{left} more characters of this line]" if left > 0 else "")
 
 
 def _runs(numbers: Iterable[int]) -> tuple[Span, ...]:

@@ -227,3 +227,40 @@ async def test_a_command_that_is_red_on_the_base_lets_through_only_what_mends_it
 async def test_a_command_that_can_judge_nothing_is_refused(journal: Journal, mode: str, code: int, said: str) -> None:
     with pytest.raises(EnvironmentProblem, match=said):
         await Gate(journal, COMMAND, {"base": [code]}).begin(mode)
+
+
+async def test_cases_that_are_named_otherwise_in_every_run_of_the_base_are_compared_by_their_number(
+    journal: Journal,
+) -> None:
+    """What a test is called after the time at which it was collected is lost in no change."""
+    cases = {
+        "base": [{"a": P, "t[1]": P, "t[2]": F}, {"a": P, "t[3]": P, "t[4]": P}],
+        "same": [{"a": P, "t[5]": F, "t[6]": P}],
+        "red": [{"a": P, "t[5]": F, "t[6]": F}],
+        "fewer": [{"a": P, "t[7]": P}],
+        "other": [{"a": P, "u[5]": P, "u[6]": P}],
+    }
+    seen = await Gate(journal, TESTS, cases).begin()
+    assert (await seen.judge("other")).difference.missing_tests == ("t[1]", "t[2]")
+    assert (await seen.judge("fewer")).difference.missing_tests == ("t[1]", "t[2]")
+    assert seen.hands.runs["base"] == 1, "there is nothing to be learnt"
+    assert (await seen.judge("same")).difference.is_green
+    red = (await seen.judge("red", reruns=0)).difference
+    assert (red.new_failures, red.missing_tests) == (("t[*1]",), ())
+    assert seen.hands.runs["base"] == 2
+
+
+async def test_a_case_that_a_change_names_otherwise_is_missing_if_the_base_names_it_the_same_each_time(
+    journal: Journal,
+) -> None:
+    one = {"a": P, "t[1]": P}
+    seen = await Gate(journal, TESTS, {"base": [one, one], "renamed": [{"a": P, "t[2]": P}]}).begin()
+    for _ in range(2):
+        assert (await seen.judge("renamed")).difference.missing_tests == ("t[1]",)
+    assert seen.hands.runs["base"] == 2, "once more, and not once more each time"
+
+
+async def test_a_base_that_runs_fewer_cases_the_second_time_excuses_nothing(journal: Journal) -> None:
+    runs = {"base": [{"a": P, "t[1]": P, "t[2]": P}, {"a": P}], "renamed": [{"a": P, "t[3]": P, "t[4]": P}]}
+    seen = await Gate(journal, TESTS, runs).begin()
+    assert (await seen.judge("renamed")).difference.missing_tests == ("t[1]", "t[2]")

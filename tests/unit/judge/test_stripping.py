@@ -26,13 +26,18 @@ def f(a):
 def test_python_loses_comments_docstrings_and_bare_strings_and_every_line_keeps_its_place() -> None:
     lines = stripped("a.py", PYTHON.encode())
     assert lines == (
-        *("", "", "", "import os", ""),
+        *("#!/usr/bin/env python", "", "", "import os", ""),
         *("def f(a):", '     ; x = "# stays"', "", "", '    f"{a}"', '    return f"{a} # stays"', ""),
     )
 
 
 def test_characters_that_nobody_sees_are_gone_from_strings_too() -> None:
     assert stripped("a.py", 'x = "a\u200bb\u202e"\n'.encode()) == ('x = "ab"', "")
+
+
+def test_what_looks_like_a_comment_only_without_such_characters_stays() -> None:
+    assert stripped("a.js", "x = /\u200b/;f()".encode()) == ("x = //;f()",)
+    assert stripped("a.yaml", "a: b \u200b# c".encode()) == ("a: b # c",)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +54,7 @@ def test_characters_that_nobody_sees_are_gone_from_strings_too() -> None:
             '#include <a.h>|int x = \'"\';  char *s = "//";|',
         ),
         ("a.go", "x := `a\n// in\n` // out\n", "x := `a|// in|`|"),
-        ("a.sh", "#!/bin/sh\n  # c\necho \"$x\" a#b '#' # c\n", "||echo \"$x\" a#b '#'|"),
+        ("a.sh", "#!/bin/sh\n  # c\necho \"$x\" a#b '#' # c\n", "#!/bin/sh||echo \"$x\" a#b '#'|"),
         ("a.yaml", "# c\na: 'b # c' # d\nb: c#d\n", "|a: 'b # c'|b: c#d|"),
         ("a.toml", 'a = "#" # c\n', 'a = "#"|'),
     ],
@@ -65,11 +70,25 @@ def test_other_languages_lose_their_comments(path: str, content: str, lines: str
         ("a.py", b"# coding: utf-7\n# +AAo-import os\n"),
         ("a.py", b"def f(:\n"),
         ("a.py", b"x = '\xff'\n"),
+        ("a.py", b"# coding: zlib\nevil()\n"),
+        ("a.py", b'# /// script\n# dependencies = ["evil"]\n# ///\n'),
         ("a.js", b"x = /[/*]/; evil(); /[*/]/\n"),
         ("a.js", rb"x = /\//.test(y); evil()"),
         ("a.js", b"x = /[`]/\n// `\nevil()\n"),
         ("a.js", b"x = `${`//`}`; evil()\n"),
         ("a.js", b"// it\nx = 'open\n"),
+        ("a.js", "// x \u2028evil()\n".encode()),
+        ("a.js", "x = /\u200b/.test(y) // z; evil()\n".encode()),
+        ("a.js", b"<!-- /*\nevil()\n<!-- */\n"),
+        ("a.js", b"#!/*\nevil()\n//*/\n"),
+        ("a.tsx", b"x = <p>\n// {evil()}\n</p>\n"),
+        ("a.go", b'/*\nint evil(void);\n*/\nimport "C"\n'),
+        ("a.go", b"//go:generate evil\n"),
+        ("a.c", b"// x \\\n/*\nevil();\n// */\n"),
+        ("a.c", b"/\\\n/*\nevil();\n// */\n"),
+        ("a.c", b"/*\n*\\\n/ evil(); /* */\n"),
+        ("a.cs", b"#if X\n/*\n#else\nevil();\n//*/\n#endif\n"),
+        ("a.java", b"// \\u000a evil();\n"),
         ("a.java", b'x = """a" // """; evil();\n'),
         ("a.cpp", b'x = R"(\\" // )"; evil();\n'),
         ("a.cs", b'x = @"\\"; evil(); // "\n'),
@@ -77,6 +96,8 @@ def test_other_languages_lose_their_comments(path: str, content: str, lines: str
         ("a.sh", b'echo "$(f " # x")"; evil\n'),
         ("a.sh", b"cat << E\n# text\nE\n"),
         ("a.sh", b"echo ${x/ # /y}; evil\n"),
+        ("a.sh", b"echo a\\\n#b; evil\n"),
+        ("a.yaml", "# x \u2028evil: true\n".encode()),
         ("a.yaml", b"run: |\n  # text\n"),
         ("a.rs", b"fn f<'a>(x: '\"') { g(\"//\"); evil() }\n"),
         ("README.md", b"# Title\n"),

@@ -116,3 +116,7 @@ def test_blocks_in_another_order_or_another_file_are_never_a_finding(blocks: lis
     before, (first, *rest) = "".join(sorted(blocks)), blocks
     assert red(RULE, changed("a.py", before, "".join(blocks))) == []
     assert red(RULE, changed("a.py", before, "".join(rest)), changed("b.py", None, first)) == []
+
+
+def test_python_in_a_coding_that_is_none_of_text_is_searched_line_by_line() -> None:
+    assert red("suppression", changed("a.py", None, b"# coding: zlib\nx = 1  # noqa\n"))

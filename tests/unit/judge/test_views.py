@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.review import Shown
+from orchestrator.judge.reading_order import read_first
 from orchestrator.judge.views import Sides, code_view, codebase_view, diff_view
 from tests.running.projects import git, repository
 from worktrees.diff import Diff, diff, diff_text
@@ -134,3 +135,38 @@ def test_the_codebase_is_bounded_and_says_what_is_not_shown() -> None:
     assert "e.py (empty)" in shown.text
     assert "z.bin (binary, not shown)" in shown.text
     assert shown.text.endswith("and 100 more")
+
+
+async def test_what_stands_far_to_the_right_is_not_hidden_though_the_line_is_cut(tmp_path: Path) -> None:
+    far = " " * 3_000
+    change = Change(
+        tmp_path,
+        {"a.py": "x = 1\n", "b.py": f"y = 1;{far}f()\n"},
+        {"a.py": f"x = 1;{far}evil()\n", "b.py": f"y = 1;{far}g()\n", "c.sh": f"{far}evil\n"},
+    )
+    shown = await change.code()
+    cut = [line.partition("[")[2] for line in shown.text.splitlines() if line[:1] in {"+", "-"}]
+    assert cut == [
+        "",
+        *["1012 more characters of this line]"],
+        *["1009 more characters of this line]"] * 2,
+        *["1004 more characters of this line]"],
+    ]
+    assert set(shown.places) == {"a.py", "b.py", "c.sh"}
+    whole = codebase_view({"c.sh": f"{far}evil\n".encode()}, [], ["c.sh"])
+    assert "1004 more characters of this line" in whole.text
+
+
+async def test_of_a_diff_that_is_too_long_code_is_shown_first_and_what_is_not_shown_cannot_be_cited(
+    tmp_path: Path,
+) -> None:
+    files = {"a.lock": "1\n" * 900, "b.py": "x = 1\n" * 400, "tests/test_c.py": "y = 1\n", "z.py": "evil()\n"}
+    change = Change(tmp_path, {"o.py": "\n"}, files)
+    patch, changed = await diff_text(change.git, "HEAD~1", "HEAD"), await change.diff()
+    assert read_first(patch, changed, len(patch)) == (patch, ())
+    text, unseen = read_first(patch, changed, 3_500)
+    at = [text.index(f"+++ b/{name}") for name in ("z.py", "b.py", "tests/test_c.py", "a.lock")]
+    assert (at, len(text), unseen) == (sorted(at), len(patch), ("a.lock",))
+    assert set(diff_view(text[:3_500], changed, unseen).places) == {"b.py", "tests/test_c.py", "z.py"}
+    _, unseen = read_first(patch, changed, 500)
+    assert unseen == ("b.py", "tests/test_c.py", "a.lock")
