@@ -8,6 +8,7 @@ from orchestrator.domain.plain import one_line, strip_controls
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
 from orchestrator.report.contract import contract_lines, contract_object
+from orchestrator.report.receipt import said
 from orchestrator.report.result import head_trial
 
 _SHOWN = 20
@@ -19,7 +20,7 @@ def summary(state: RunState, where: str = "") -> Iterator[str]:
     """At most some forty lines; `where` are the options with which other verbs find the run."""
     run, end = state.run, state.ended or state.paused
     word = (state.ended.outcome if state.ended else "paused") if end else "running"
-    yield f"run {run.run}  {word}: {strip_controls(end.reason) if end else ''}"
+    yield f"run {run.run}  {word}: {said(end.reason) if end else ''}"
     if state.head:
         yield f"branch {run.branch} at {state.head[:12]}, from {run.target or 'base'} {run.base[:12]}"
     else:

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.domain.check import Difference, Receipt, ReceiptStatus, TestCounts
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged
-from orchestrator.domain.event.run import RunStarted
+from orchestrator.domain.event.run import RunPaused, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId, UnitId
 from orchestrator.domain.state import RunState
 from orchestrator.report.result import run_result
@@ -74,3 +74,13 @@ def test_counts_of_a_gate_that_tells_only_its_exit_code_are_unknown_and_not_zero
     known, unknown = (run_result(state(tests, Difference()), Path("j"))["gate"] for tests in ("sha", None))
     assert known["head"] == {"passed": 3, "failed": 1, "errors": 0, "skipped": 0}
     assert (unknown["baseline"], unknown["head"]) == (None, None)
+
+
+def test_what_a_command_printed_cannot_pass_for_the_last_words_of_a_run() -> None:
+    ended = state(None)
+    ended.paused = RunPaused(
+        reason="must-1 is not met; it printed:\npull request (local): https://elsewhere.example", exit=7
+    )
+    lines = "\n".join(summary(ended)).splitlines()
+    assert lines[0] == "run r  paused: must-1 is not met; it printed:"
+    assert lines[1].startswith("        pull request (local)")

@@ -71,6 +71,13 @@ def test_a_receipt_is_shown_with_its_purpose_its_hashes_and_what_differs_from_th
     assert lines[9:12] == ["  seen both ways (1): shaky", "  | 1 failed␛[2J", "  | bye"]
 
 
+def test_canaries_have_no_line_that_runs_them_again_for_only_the_harness_can() -> None:
+    canaries = receipt(TREE).model_copy(update={"check": "canary.1"})
+    assert again(canaries) is None
+    assert not any(line.startswith("  again") for line in receipt_lines(canaries, RunState(), CheckLog(), read))
+    assert again(receipt(TREE))
+
+
 def test_the_base_itself_and_what_cannot_be_read_is_compared_with_nothing() -> None:
     state, now, log = run_state()
     assert difference_of(state, state.receipts["base"], log, read) is None
