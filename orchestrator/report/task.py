@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchestrator.domain.check import Receipt
+from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.ids import ROOT, TaskId
 from orchestrator.domain.migration import FileRecord
 from orchestrator.domain.plain import one_line, strip_controls
@@ -25,7 +26,7 @@ def find_task(state: RunState, name: str) -> TaskState:
         UsageProblem: there is none; names those that exist.
     """
     if TaskId(name) not in state.tasks:
-        raise UsageProblem(f"run {state.run.run} has no task {name!r}; its tasks: {', '.join(state.tasks)}")
+        raise UsageProblem(f"run {state.run.run} has no task {name!r}; its tasks: {', '.join(state.tasks) or 'none'}")
     return state.tasks[TaskId(name)]
 
 
@@ -141,15 +142,21 @@ def _receipts(state: RunState, task: TaskState) -> list[Receipt]:
     return [state.receipts[key] for key in dict.fromkeys(keys)]
 
 
-def file_object(state: RunState, file: FileRecord) -> dict[str, Any]:
-    """A file of a migration, as data."""
-    ejection = next((event for event in reversed(state.ejections) if event.unit == file.path), None)
+def file_object(state: RunState, file: FileRecord, log: CheckLog, read_blob: ReadBlob) -> dict[str, Any]:
+    """A file of a migration, as data; its receipts as in `task_object`."""
+    ejection = _ejection(state, file)
+    keys = ejection.receipts if ejection else ()
     return {
         "schema": "orchestrate.file/1",
         "file": file.model_dump(mode="json"),
         "difference": ejection.difference.model_dump(mode="json") if ejection else None,
-        "receipts": [state.receipts[key].model_dump(mode="json") for key in (ejection.receipts if ejection else ())],
+        "receipts": [_receipt_object(state, state.receipts[key], log, read_blob) for key in keys],
     }
+
+
+def _ejection(state: RunState, file: FileRecord) -> UnitEjected | None:
+    """Why the queue refused a file, the last time that it did."""
+    return next((event for event in reversed(state.ejections) if event.unit == file.path), None)
 
 
 def file_text(state: RunState, file: FileRecord, read_blob: ReadBlob, log: CheckLog = _NOTHING) -> Iterator[str]:
@@ -159,7 +166,7 @@ def file_text(state: RunState, file: FileRecord, read_blob: ReadBlob, log: Check
         yield f"  {strip_controls(file.reason)}"
     if file.signature:
         yield f"  signature: {strip_controls(file.signature)}"
-    ejection = next((event for event in reversed(state.ejections) if event.unit == file.path), None)
+    ejection = _ejection(state, file)
     if ejection is None:
         return
     yield from (f"  fails: {test}" for test in ejection.difference.new_failures)
