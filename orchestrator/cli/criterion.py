@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from orchestrator.app.verbs import foreseen
 from orchestrator.cli.commands import find, send
 from orchestrator.cli.options import as_json, in_repository, named
 from orchestrator.domain.command import AddCriterion, DropCriterion
@@ -36,8 +37,8 @@ def add(run: str, text: str, must: str, **given: Any) -> None:  # noqa: ANN401
     if not text.strip() and not must.strip():
         raise UsageProblem('say what is asked for: "TEXT", --must "COMMAND", or both')
     place, state = find(run, given)
-    asked = named(text.strip(), _free(state, "must-" if must.strip() else "c"))
-    wanted = Criterion(id=asked["id"], text=asked["text"] or f"`{must}` exits 0", command=must.strip() or None)
+    asked = named(text.strip(), _free(foreseen(place, state), "must-" if must.strip() else "c"))
+    wanted = Criterion(id=asked["id"], text=asked["text"] or f"`{must.strip()}` exits 0", command=must.strip() or None)
     send(place, state, AddCriterion(criterion=wanted), wake=False, as_json=given["as_json"])
 
 

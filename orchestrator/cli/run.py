@@ -56,7 +56,11 @@ class GoalOrWord(click.Command):
 @contracted
 @click.option("--target", metavar="BRANCH", help="Branch the pull request is meant for.")
 @click.option(
-    "--model", "models", multiple=True, metavar="ROLE=MODEL", help="planner, worker, judge or worker.VARIANT."
+    "--model",
+    "models",
+    multiple=True,
+    metavar="ROLE=MODEL",
+    help="planner, worker, judge, worker.VARIANT or judge.LENS.",
 )
 @click.option("--max-workers", type=click.IntRange(1), help="Attempts that run at the same time.")
 @click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of model calls.")

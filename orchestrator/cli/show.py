@@ -42,7 +42,7 @@ def _print(found: RunState, task: str, blobs: TolerantBlobs, log: CheckLog, as_j
     if found.run.mode == "migration":
         file = find_file(found, task)
         if as_json:
-            print_object(file_object(found, file))
+            print_object(file_object(found, file, log, blobs.get))
         else:
             print_lines(file_text(found, file, blobs.get, log))
         return

@@ -278,7 +278,9 @@ def _refuse_taken(values: Mapping[str, Any], origins: Mapping[str, str], layer: 
     for number, one in enumerate(own if isinstance(own, list) else ()):
         name = one.get("id") if isinstance(one, Mapping) else None
         if isinstance(name, str) and name in earlier and earlier[name] != one:
-            where = f"{layer.path}:{line_of(layer.source, (_CONTRACT, number, 'id'))}" if layer.path else layer.name
+            where = (
+                f"{layer.path}:{line_of(layer.source, (_CONTRACT, number, 'id'))}" if layer.path else f"<{layer.name}>"
+            )
             raise UsageProblem(
                 f"{where}: contract[{number}].id: there is a criterion {name} already ({origins[_CONTRACT]}); criteria "
                 "of all files and flags add up: choose another id"

@@ -37,7 +37,7 @@ class RunSettings(Frozen):
     max_attempts: Positive
     max_iterations: Positive
     time_limit_s: Annotated[float, Field(ge=0)]
-    lease_s: Annotated[float, Field(ge=2)]
+    lease_s: Annotated[float, Field(ge=2)] = 60
 
 
 class PlanSettings(Frozen):
@@ -51,15 +51,15 @@ class PlanSettings(Frozen):
 class ApprovalSettings(Frozen):
     """`[approval]`"""
 
-    mode: Literal["auto", "review", "pr"]
-    max_files: NotNegative
-    max_lines: NotNegative
-    max_tasks: NotNegative
-    paths: tuple[str, ...]
-    tests: tuple[str, ...]
-    budget_factor: Annotated[float, Field(ge=0)]
-    expires_s: Annotated[float, Field(ge=0)]
-    default: Literal["approve", "deny"]
+    mode: Literal["auto", "review", "pr"] = "auto"
+    max_files: NotNegative = 20
+    max_lines: NotNegative = 500
+    max_tasks: NotNegative = 12
+    paths: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    budget_factor: Annotated[float, Field(ge=0)] = 2
+    expires_s: Annotated[float, Field(ge=0)] = 0
+    default: Literal["approve", "deny"] = "deny"
 
 
 class GateSettings(Frozen):
@@ -267,7 +267,7 @@ class Config(Frozen):
     run: RunSettings
     plan: PlanSettings
     gate: GateSettings
-    approval: ApprovalSettings
+    approval: ApprovalSettings = ApprovalSettings()
     roles: RoleSettings
     budget: BudgetSettings
     retry: RetrySettings

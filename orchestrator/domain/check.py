@@ -136,7 +136,7 @@ class Receipt(Frozen):
     @property
     def kind(self) -> str:
         """The id of its check, without the hash of what defines that."""
-        return self.check.rpartition(".")[0]
+        return self.check.rpartition(".")[0] or self.check
 
 
 class Difference(Frozen):

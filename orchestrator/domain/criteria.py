@@ -49,4 +49,4 @@ def _on_base(state: RunState, criterion: Criterion) -> Receipt | None:
         return None
     wanted = (criterion.check, criterion.command, state.run.base_tree)
     receipts = reversed(state.receipts.values())
-    return next((r for r in receipts if (r.check.rpartition(".")[0], r.command, r.tree) == wanted), None)
+    return next((r for r in receipts if (r.kind, r.command, r.tree) == wanted), None)

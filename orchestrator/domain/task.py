@@ -77,14 +77,20 @@ class TaskStatus(StrEnum):
     CANCELLED = "cancelled"
 
     @property
+    def is_reached(self) -> bool:
+        """Whether what the task was to bring is there."""
+        return self in _REACHED
+
+    @property
     def is_terminal(self) -> bool:
         """Whether nothing more will happen to the task in this run."""
         return self in _TERMINAL
 
 
+_REACHED = frozenset({TaskStatus.MERGED, TaskStatus.DONE})
 _TERMINAL = frozenset(
     {
-        *(TaskStatus.MERGED, TaskStatus.DONE),
+        *_REACHED,
         *(TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED),
     }
 )

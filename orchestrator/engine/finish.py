@@ -3,14 +3,13 @@
 from orchestrator.domain.event.run import Noticed, Outcome, PrOpened, PrOpening, RunEnded
 from orchestrator.domain.plain import inert_title
 from orchestrator.domain.state import RunState
-from orchestrator.domain.task import EndCause, TaskStatus
+from orchestrator.domain.task import EndCause
 from orchestrator.engine.approvals import ask, question
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.push import push_branch
 from orchestrator.ports.effect import effect
 from orchestrator.ports.forge import PullRequest
 
-_REACHED = frozenset({TaskStatus.MERGED, TaskStatus.DONE})
 _FOLLOWED = frozenset({EndCause.DEPENDENCY, EndCause.CANCELLED})
 _SHOWN = 10
 EXIT_CODES: dict[Outcome, int] = {
@@ -66,7 +65,7 @@ def stopped_by_infrastructure(state: RunState) -> str:
 
     Tasks that only fell with others, or that a person gave up, do not count.
     """
-    ended = [task for task in state.tasks.values() if task.status.is_terminal and task.status not in _REACHED]
+    ended = [task for task in state.tasks.values() if task.status.is_terminal and not task.status.is_reached]
     stopped = [task for task in ended if task.cause not in _FOLLOWED]
     if not all(task.cause and task.cause.is_infrastructure for task in stopped):
         return ""

@@ -82,18 +82,13 @@ async def _brief(
 
 def _names(receipts: Sequence[Receipt]) -> Iterator[str]:
     for receipt in receipts:
-        yield from (_check(receipt), receipt.check, receipt.key)
-
-
-def _check(receipt: Receipt) -> str:
-    """The id of a receipt's check, without the hash of its definition."""
-    return receipt.check.rpartition(".")[0]
+        yield from (receipt.kind, receipt.check, receipt.key)
 
 
 def _named(receipt: Receipt) -> CheckSummary:
     """A receipt in words that begin with what it can be cited by."""
     summary = summarise(receipt)
-    return summary.model_copy(update={"check": f"{_check(receipt)} (`{summary.check}`)"})
+    return summary.model_copy(update={"check": f"{receipt.kind} (`{summary.check}`)"})
 
 
 def _judged(task: TaskState) -> TaskReport:

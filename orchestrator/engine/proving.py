@@ -24,30 +24,30 @@ async def believed(context: RunContext, candidate: CandidateTaken, purpose: str)
 
 
 @dataclass(frozen=True)
-class Proof:
+class NewTests:
     """What is to be said of a candidate's new tests, and the receipts that it rests on."""
 
     findings: tuple[Finding, ...] = ()
     receipts: Sequence[Receipt] = ()
 
 
-async def proof(
+async def new_tests(
     context: RunContext, state: TaskState, candidate: CandidateTaken, changes: Changes, purpose: str
-) -> Proof:
+) -> NewTests:
     """Run the tests that a candidate adds on its base, without its code; only where it changes both."""
     mode = context.config.gate.new_tests
     paths = () if mode == "off" else new_test_files(changes.files, granter(state.spec.grants))
     if not paths or not await to_thread.run_sync(alters_behaviour, changes.files):
-        return Proof()
+        return NewTests()
     gate, base = context.gate, state.attempts[-1].base
     before = await gate.told(base, await context.tree(base), f"{purpose}, its base")
     now = await gate.told(candidate.commit, candidate.tree, purpose)
     if before is None or now is None or not now.keys() - before.keys():
-        return Proof()
+        return NewTests()
     message = "The base under the new tests of the candidate"
     mixed = await restored(context.repository.git, base, candidate.commit, paths, context.when, message)
     if mixed is None:
-        return Proof()
+        return NewTests()
     receipts, told = await gate.run_beside(NEW_TESTS, mixed.commit, mixed.tree, f"{purpose}, new tests on its base")
     finding = finding_on_new_tests(before, now, told, is_strict=mode == "red")
-    return Proof((finding,) if finding else (), receipts)
+    return NewTests((finding,) if finding else (), receipts)

@@ -61,7 +61,7 @@ def summarise(receipt: Receipt) -> CheckSummary:
         else f"exit code {receipt.exit_code}"
     )
     return CheckSummary(
-        id=receipt.check.rpartition(".")[0] or receipt.check,
+        id=receipt.kind,
         check=receipt.command,
         result=f"{told} ({receipt.seconds:.1f} s)",
         receipt=receipt.key,

@@ -143,10 +143,10 @@ def _first(state: RunState, task: TaskState) -> Action | None:
         return None
     needed = [state.tasks[name] for name in task.spec.depends_on]
     for other in needed:
-        if other.status.is_terminal and other.status not in {TaskStatus.MERGED, TaskStatus.DONE}:
+        if other.status.is_terminal and not other.status.is_reached:
             reason = f"it depends on {other.spec.id}, which was {other.status}"
             return End(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.DEPENDENCY)
-    if any(other.status not in {TaskStatus.MERGED, TaskStatus.DONE} for other in needed):
+    if not all(other.status.is_reached for other in needed):
         return None
     return PlanRound(task.spec.id) if task.spec.kind == "branch" else StartAttempt(task.spec.id)
 

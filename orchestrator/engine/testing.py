@@ -1,11 +1,13 @@
 """Testing a candidate: the gate on its tree, the tests of its base on its code, the task's own checks."""
 
+from collections.abc import Sequence
+
 from orchestrator.domain.check import CANARY, CheckSpec, Difference, Receipt, ReportFormat
 from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.state import TaskState
 from orchestrator.engine.changes import Changes, restored
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.proving import Proof, believed, proof
+from orchestrator.engine.proving import NewTests, believed, new_tests
 from orchestrator.judge.baseline import broken_off
 from orchestrator.judge.flakes import flaky_findings
 from orchestrator.judge.protected import granter, held_back
@@ -32,23 +34,19 @@ async def tested(
     if difference.is_green and (held := await _held(context, state, candidate, changes, purpose)):
         receipts += [context.state.receipts[key] for key in held.receipts]
         difference += _beside(difference, held.difference)
-    failed: list[str] = []
-    if difference.is_green:
-        for spec in _own(state):
-            receipt = await context.gate.run_extra(spec, candidate.commit, candidate.tree, purpose)
-            receipts.append(receipt)
-            if receipt.exit_code != 0:
-                failed.append(f"`{spec.run}` {broken_off(spec, receipt) or f'exits {receipt.exit_code}'}")
-    shown = Proof()
-    if difference.is_green and not failed:
-        shown = await proof(context, state, candidate, changes, purpose)
+    own = await _own(context, state, candidate, purpose) if difference.is_green else []
+    red = receipts[-1:] if not difference.is_green else [receipt for receipt, how in own if how]
+    receipts += [receipt for receipt, _ in own]
+    shown = NewTests()
+    if difference.is_green and not red:
+        shown = await new_tests(context, state, candidate, changes, purpose)
         receipts += shown.receipts
     return evidence.but(
         findings=(*evidence.findings, *flaky_findings(difference), *shown.findings),
         difference=difference,
-        failed_checks=tuple(failed),
+        failed_checks=tuple(how for _, how in own if how),
         receipts=tuple(receipt.key for receipt in receipts),
-        excerpt=await _excerpt(context, difference, receipts, bool(failed)),
+        excerpt=await _excerpt(context, difference, red),
     )
 
 
@@ -77,15 +75,22 @@ def _beside(difference: Difference, held: Difference) -> Difference:
     return Difference(flaky=held.flaky)
 
 
-def _own(state: TaskState) -> list[CheckSpec]:
-    return [
-        CheckSpec(id=f"task-{number}", run=command, report=ReportFormat.EXIT_CODE, timeout_s=600)
-        for number, command in enumerate(state.spec.checks, start=1)
-    ]
+async def _own(
+    context: RunContext, state: TaskState, candidate: CandidateTaken, purpose: str
+) -> list[tuple[Receipt, str]]:
+    """The receipt of each of the task's own checks, and how it failed; nothing if it did not."""
+    ran = []
+    for number, command in enumerate(state.spec.checks, start=1):
+        spec = CheckSpec(id=f"task-{number}", run=command, report=ReportFormat.EXIT_CODE, timeout_s=600)
+        receipt = await context.gate.run_extra(spec, candidate.commit, candidate.tree, purpose)
+        how = f"`{command}` {broken_off(spec, receipt) or f'exits {receipt.exit_code}'}"
+        ran.append((receipt, how if receipt.exit_code != 0 else ""))
+    return ran
 
 
-async def _excerpt(context: RunContext, difference: Difference, receipts: list[Receipt], failed: bool) -> str:
-    if (difference.is_green and not failed) or not receipts or receipts[-1].kind == CANARY:
+async def _excerpt(context: RunContext, difference: Difference, red: Sequence[Receipt]) -> str:
+    """What the first receipt that speaks against the candidate holds of it."""
+    if not red or red[0].kind == CANARY:
         return ""
-    output = await context.journal.read(receipts[-1].output)
+    output = await context.journal.read(red[0].output)
     return failure_excerpt(output, (*difference.new_failures, *difference.unsettled, *difference.missing_tests))

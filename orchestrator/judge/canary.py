@@ -4,7 +4,6 @@ Code of a tree runs in the same process as its tests, and can make them say anyt
 tests of which it is known beforehand how they end. They cost no more than collecting: none of the project's runs.
 """
 
-import json
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import suppress
@@ -26,6 +25,7 @@ from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.errors import BlobLost
 from orchestrator.judge.checks import CheckRunner, check_name
+from orchestrator.judge.flakes import read_outcomes
 from orchestrator.judge.planted import MODULE, plant_canaries
 from orchestrator.judge.reports import is_test
 from orchestrator.judge.reports.pytest_text import runs
@@ -135,10 +135,7 @@ class Canaries:
                     yield receipt, await self._outcomes(receipt)
 
     async def _outcomes(self, receipt: Receipt) -> Outcomes:
-        if receipt.tests is None:
-            return {}
-        stored = json.loads(await self._ledger.read_bytes(receipt.tests))
-        return {test: TestOutcome(outcome) for test, outcome in stored.items()}
+        return await read_outcomes(self._ledger, receipt) or {}
 
 
 def doubt_of(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> str:

@@ -62,10 +62,7 @@ def check_diff(
     if not grown:
         findings.append(Finding(rule="empty", text="nothing was changed", is_blocking=True))
     if changed_lines > MAX_CHANGED_LINES:
-        beside = f", {uncounted} of lock and generated files not counted" if uncounted else ""
-        many = f"{changed_lines} changed lines{beside}"
-        text = f"{many} are more than a reviewer can read ({MAX_CHANGED_LINES}): do less at once"
-        findings.append(Finding(rule="size", text=text, is_blocking=True))
+        findings.append(Finding(rule="size", text=_too_large(changed_lines, uncounted), is_blocking=True))
     if leaked:
         text = f"{some(leaked, '; ')}: take it out, and name the variable in its place"
         findings.append(Finding(rule="secret", text=text, is_blocking=True))
@@ -77,6 +74,12 @@ def check_diff(
         text = f"outside the paths the task expected to change: {some(outside, ', ')}"
         findings.append(Finding(rule="scope", text=text, is_blocking=False))
     return tuple(findings)
+
+
+def _too_large(changed_lines: int, uncounted: int) -> str:
+    beside = f", {uncounted} of lock and generated files not counted" if uncounted else ""
+    many = f"{changed_lines} changed lines{beside}"
+    return f"{many} are more than a reviewer can read ({MAX_CHANGED_LINES}): do less at once"
 
 
 def some(items: Sequence[str], between: str, shown: int = 10) -> str:

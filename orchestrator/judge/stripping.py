@@ -8,11 +8,11 @@ import io
 import re
 import tokenize
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from orchestrator.judge.addressed import without_hidden
 from orchestrator.judge.comments import comments, syntax_of
-from orchestrator.judge.syntax import parse
+from orchestrator.judge.syntax import parse, tokens
 
 _MOST_CHARS = 400_000
 _PYTHON = (".py", ".pyi")
@@ -56,22 +56,19 @@ def _elsewhere(path: str, text: str) -> list[tuple[int, int]] | None:
 
 
 def _in_python(text: str) -> list[tuple[int, int]] | None:
-    tree = parse(text.encode())
-    if tree is None or _METADATA.search(text):
+    source = text.encode()
+    tree, read = parse(source), tokens(source)
+    if tree is None or read is None or _METADATA.search(text):
         return None
     lines = text.split("\n")
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
-    try:
-        found = [*_python_comments(text, starts), *_bare_strings(tree, lines, starts)]
-    except (tokenize.TokenError, SyntaxError):
-        return None
-    return sorted(found)
+    return sorted([*_python_comments(read, starts), *_bare_strings(tree, lines, starts)])
 
 
-def _python_comments(text: str, starts: Sequence[int]) -> Iterator[tuple[int, int]]:
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+def _python_comments(read: Iterable[tokenize.TokenInfo], starts: Sequence[int]) -> Iterator[tuple[int, int]]:
+    for token in read:
         if token.type == tokenize.COMMENT:
             (line, column), length = token.start, len(token.string)
             yield starts[line - 1] + column, starts[line - 1] + column + length

@@ -7,6 +7,7 @@ from orchestrator.domain.check import Receipt
 from orchestrator.domain.criteria import standings
 from orchestrator.domain.plain import one_line
 from orchestrator.domain.state import RunState
+from orchestrator.report.receipt import said
 
 _CHARS = 300
 _MARKS = {True: "✓", False: "✗", None: "·"}
@@ -25,6 +26,19 @@ def contract_object(state: RunState) -> list[dict[str, Any]]:
         }
         for one in standings(state)
     ]
+
+
+def contract_receipts(state: RunState) -> Iterator[str]:
+    """The keys of the receipts that the verdicts on the contract rest on, the oldest first."""
+    yield from (finding.receipt for given in state.iterations for finding in given.findings if finding.receipt)
+
+
+def iteration_lines(state: RunState) -> Iterator[str]:
+    """Each verdict on the contract with its reasons, then what the newest one says of each criterion."""
+    for number, given in enumerate(state.iterations, start=1):
+        yield f"iteration {number}: {given.decision}"
+        yield from (f"  {said(reason)}" for reason in given.reasons)
+    yield from contract_lines(contract_object(state))
 
 
 def _exit(receipt: Receipt | None) -> int | None:

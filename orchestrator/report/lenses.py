@@ -14,7 +14,8 @@ from orchestrator.domain.event.landing import LandingFinished, UnitEjected
 from orchestrator.domain.event.people import ApprovalDecided
 from orchestrator.domain.event.run import IterationJudged, IterationStarted
 from orchestrator.domain.event.work import CandidateTaken, LensVoted
-from orchestrator.domain.ids import SessionId, TaskId, TreeId, UnitId
+from orchestrator.domain.ids import TaskId, TreeId, UnitId
+from orchestrator.domain.review import review_session
 from orchestrator.domain.state import RunState, unit_id, unit_task
 from orchestrator.domain.usage import Usage
 from orchestrator.domain.verdict import LensVote
@@ -141,7 +142,7 @@ class VoteLog:
             unit = unit_id(task, number)
             after_all = (task, self._trees.get(unit)) in landed
             for lens, vote in votes.items() if counts(task) else ():
-                session = state.sessions.get(_session(task, number, lens))
+                session = state.sessions.get(review_session(task, number, lens))
                 spent = session.spent if session else Usage()
                 if vote.decision == "approve":
                     escapes = frozenset(self._escapes(unit, votes))
@@ -159,11 +160,6 @@ class VoteLog:
             yield "denied"
         if self._landed.get(unit) in self._restarted:
             yield "restarted"
-
-
-def _session(task: TaskId, number: int, lens: str) -> SessionId:
-    """The conversation in which a lens reviewed an attempt."""
-    return SessionId(f"review:{task}@{number}" + ("" if lens == "diff" else f"/{lens}"))
 
 
 def records_of(held: Iterable[Held]) -> list[LensRecord]:

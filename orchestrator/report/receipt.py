@@ -85,8 +85,8 @@ def receipt_lines(receipt: Receipt, state: RunState, log: CheckLog, read_blob: R
         yield from difference_lines(difference)
     output = strip_controls(cap(_whole(receipt.output, read_blob), _OUTPUT_CHARS).text)
     yield from (f"  | {line}" for line in output.splitlines())
-    if receipt.kind != CANARY:  # the harness alone can run that again
-        yield f"  again: {again(receipt)}"
+    if line := again(receipt):
+        yield f"  again: {line}"
 
 
 def difference_lines(difference: Difference) -> Iterator[str]:
@@ -107,8 +107,13 @@ def difference_lines(difference: Difference) -> Iterator[str]:
     yield from (f"  problem: {said(problem)}" for problem in difference.problems[:_SHOWN])
 
 
-def again(receipt: Receipt) -> str:
-    """A line for a shell in the repository that runs the check on a copy of its tree: without the sandbox around it."""
+def again(receipt: Receipt) -> str | None:
+    """A line for a shell in the repository that runs the check on a copy of its tree: without the sandbox around it.
+
+    None for canaries, which the harness alone can plant.
+    """
+    if receipt.kind == CANARY:
+        return None
     command = receipt.command.replace("{report}", "report.xml")
     top = 'cd "$(git rev-parse --show-toplevel)" && d=$(mktemp -d) && export GIT_INDEX_FILE="$d/index"'
     copy = f'git read-tree {receipt.tree} && git checkout-index -a --prefix="$d/tree/" && unset GIT_INDEX_FILE'

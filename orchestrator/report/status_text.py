@@ -6,6 +6,7 @@ from typing import Any
 from orchestrator.domain.plain import strip_controls
 from orchestrator.report.contract import contract_lines
 from orchestrator.report.sizes import size_text
+from orchestrator.report.summary import reason_line
 
 
 def status_text(status: Mapping[str, Any]) -> Iterator[str]:
@@ -25,7 +26,7 @@ def status_text(status: Mapping[str, Any]) -> Iterator[str]:
         yield "  files: " + ", ".join(f"{count} {name}" for name, count in counts)
     yield _disk(status["disk"])
     for file in (*status["files"]["rejected"], *status["files"].get("unchanged", ())):
-        yield f"  ✗ {_plain(file['path'])}: {_plain(file['reason'])}"
+        yield f"  ✗ {_plain(file['path'])}: {reason_line(file['reason'])}"
 
 
 def _spent(status: Mapping[str, Any]) -> str:
@@ -60,7 +61,7 @@ def _task(task: Mapping[str, Any]) -> str:
     indent = "  " * (task["depth"] + 1)
     tries = f" ×{len(task['attempts'])}" if len(task["attempts"]) > 1 else ""
     cause = f"  {task['cause']}:" if task.get("cause") else " "
-    reason = f"{cause} {_plain(task['reason'])}" if task["reason"] else ""
+    reason = f"{cause} {reason_line(task['reason'])}" if task["reason"] else ""
     return f"{indent}{task['status']:9} {task['id']}{tries}  {_plain(task['title'])}{reason}"
 
 

@@ -8,6 +8,7 @@ from orchestrator.domain.plain import one_line, strip_controls
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
 from orchestrator.report.contract import contract_lines, contract_object
+from orchestrator.report.receipt import said
 from orchestrator.report.result import head_trial
 
 _SHOWN = 20
@@ -19,7 +20,7 @@ def summary(state: RunState, where: str = "") -> Iterator[str]:
     """At most some forty lines; `where` are the options with which other verbs find the run."""
     run, end = state.run, state.ended or state.paused
     word = (state.ended.outcome if state.ended else "paused") if end else "running"
-    yield f"run {run.run}  {word}: {strip_controls(end.reason) if end else ''}"
+    yield f"run {run.run}  {word}: {said(end.reason) if end else ''}"
     if state.head:
         yield f"branch {run.branch} at {state.head[:12]}, from {run.target or 'base'} {run.base[:12]}"
     else:
@@ -53,7 +54,7 @@ def _migration(state: RunState) -> Iterator[str]:
         yield f"all {len(red.units)} changes together would have {broken}"
     rest = [*(("✗", file) for file in rejected), *(("·", file) for file in unchanged)]
     for mark, file in rest[:_SHOWN]:
-        yield f"  {mark} {strip_controls(file.path)}: {_line(file.reason)}"
+        yield f"  {mark} {strip_controls(file.path)}: {reason_line(file.reason)}"
     if len(rest) > _SHOWN:
         yield f"  … and {len(rest) - _SHOWN} more: see orchestrate status"
 
@@ -66,7 +67,7 @@ def _tasks(state: RunState) -> Iterator[str]:
         tries = f" ({len(task.attempts)} attempts)" if len(task.attempts) > 1 else ""
         mark = "✓" if task.status == TaskStatus.MERGED else "✗" if task.status.is_terminal else "·"
         cause = f", {task.cause}" if task.cause else ""
-        reason = f": {_line(task.reason)}" if task.reason else ""
+        reason = f": {reason_line(task.reason)}" if task.reason else ""
         yield f"  {mark} {task.spec.id}  {task.status}{cause}{tries}{reason}"
 
 
@@ -88,11 +89,11 @@ def _flaky(state: RunState) -> Iterator[str]:
     if tests:
         told = ", ".join(f"{strip_controls(test)} ({seen} ×)" for test, seen in tests[:_SHOWN_FLAKES])
         more = f" and {len(tests) - _SHOWN_FLAKES} more" if len(tests) > _SHOWN_FLAKES else ""
-        yield f"flaky tests, which passed and failed on one tree ({len(tests)}): {_line(told)}{more}"
+        yield f"flaky tests, which passed and failed on one tree ({len(tests)}): {reason_line(told)}{more}"
 
 
-def _line(text: str) -> str:
-    """A reason in one line; `show` and `status --json` have all of it."""
+def reason_line(text: str) -> str:
+    """A reason in one bounded line; `show` and `status --json` have all of it."""
     line = one_line(text)
     return line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]}…"
 

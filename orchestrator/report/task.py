@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchestrator.domain.check import Receipt
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.event.landing import UnitEjected
+from orchestrator.domain.ids import ROOT, TaskId
 from orchestrator.domain.migration import FileRecord
 from orchestrator.domain.plain import one_line, strip_controls
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.domain.verdict import LensVote, Verdict
 from orchestrator.errors import UsageProblem
+from orchestrator.report.contract import contract_object, contract_receipts, iteration_lines
 from orchestrator.report.receipt import CheckLog, ReadBlob, again, difference_of, receipt_lines, said
 
 _TITLE_CHARS = 8_000
@@ -24,7 +26,7 @@ def find_task(state: RunState, name: str) -> TaskState:
         UsageProblem: there is none; names those that exist.
     """
     if TaskId(name) not in state.tasks:
-        raise UsageProblem(f"run {state.run.run} has no task {name!r}; its tasks: {', '.join(state.tasks)}")
+        raise UsageProblem(f"run {state.run.run} has no task {name!r}; its tasks: {', '.join(state.tasks) or 'none'}")
     return state.tasks[TaskId(name)]
 
 
@@ -42,11 +44,15 @@ def find_file(state: RunState, path: str) -> FileRecord:
 def task_object(state: RunState, task: TaskState, log: CheckLog, read_blob: ReadBlob) -> dict[str, Any]:
     """The task with everything that happened to it, as data.
 
-    Each receipt has its `purpose`, its `difference` to the base (None without one) and how to run it `again`.
+    Each receipt has its `purpose`, its `difference` to the base (None without one) and how to run it `again` (None for
+    canaries). The root has the `contract` and each verdict on it (`iterations`); of other tasks they are empty.
     """
+    is_root = task.spec.id == ROOT
     return {
         "schema": "orchestrate.task/1",
         "task": task.model_dump(mode="json"),
+        "contract": contract_object(state) if is_root else [],
+        "iterations": [given.model_dump(mode="json") for given in state.iterations] if is_root else [],
         "receipts": [_receipt_object(state, receipt, log, read_blob) for receipt in _receipts(state, task)],
         "attempted": [one.model_dump(mode="json") for one in state.attempted if one.task == task.spec.id],
         "spent": state.spent_by_task[task.spec.id].model_dump(mode="json")
@@ -78,6 +84,8 @@ def task_text(state: RunState, task: TaskState, read_blob: ReadBlob, log: CheckL
         yield f"\nattempt {attempt.number} ({attempt.mode}) on {attempt.model}, base {attempt.base[:12]}"
         yield from _attempt_lines(task, attempt.number)
         yield from _overstep_lines(state, task, attempt.number)
+    if spec.id == ROOT:
+        yield from (f"  {line}" for line in iteration_lines(state))
     for receipt in _receipts(state, task):
         yield ""
         yield from receipt_lines(receipt, state, log, read_blob)
@@ -130,18 +138,25 @@ _BY = {"words": "by its words", "refusal": "and was refused", "kernel": "as the 
 def _receipts(state: RunState, task: TaskState) -> list[Receipt]:
     keys = [key for given in task.verdicts for key in given.verdict.receipts]
     keys += [key for ejection in task.ejections for key in ejection.receipts]
+    keys += contract_receipts(state) if task.spec.id == ROOT else ()
     return [state.receipts[key] for key in dict.fromkeys(keys)]
 
 
-def file_object(state: RunState, file: FileRecord) -> dict[str, Any]:
-    """A file of a migration, as data."""
-    ejection = next((event for event in reversed(state.ejections) if event.unit == file.path), None)
+def file_object(state: RunState, file: FileRecord, log: CheckLog, read_blob: ReadBlob) -> dict[str, Any]:
+    """A file of a migration, as data; its receipts as in `task_object`."""
+    ejection = _ejection(state, file)
+    keys = ejection.receipts if ejection else ()
     return {
         "schema": "orchestrate.file/1",
         "file": file.model_dump(mode="json"),
         "difference": ejection.difference.model_dump(mode="json") if ejection else None,
-        "receipts": [state.receipts[key].model_dump(mode="json") for key in (ejection.receipts if ejection else ())],
+        "receipts": [_receipt_object(state, state.receipts[key], log, read_blob) for key in keys],
     }
+
+
+def _ejection(state: RunState, file: FileRecord) -> UnitEjected | None:
+    """Why the queue refused a file, the last time that it did."""
+    return next((event for event in reversed(state.ejections) if event.unit == file.path), None)
 
 
 def file_text(state: RunState, file: FileRecord, read_blob: ReadBlob, log: CheckLog = _NOTHING) -> Iterator[str]:
@@ -151,7 +166,7 @@ def file_text(state: RunState, file: FileRecord, read_blob: ReadBlob, log: Check
         yield f"  {strip_controls(file.reason)}"
     if file.signature:
         yield f"  signature: {strip_controls(file.signature)}"
-    ejection = next((event for event in reversed(state.ejections) if event.unit == file.path), None)
+    ejection = _ejection(state, file)
     if ejection is None:
         return
     yield from (f"  fails: {test}" for test in ejection.difference.new_failures)

@@ -29,13 +29,16 @@ def test_a_person_adds_and_drops_criteria_of_a_run_and_cannot_drop_what_every_co
     assert run.says(*run.words, "--approval", "pr").code == 6
     assert "contract: 2 of 2 criteria met" in run.says("status", "latest").out
     assert run.says("criterion", "add", "latest", "--must", "test -f a.txt").code == 0
+    assert run.says("criterion", "add", "latest", "--must", " test -f b.txt ").code == 0
     again = run.says("criterion", "add", "latest", "must-1: something else")
     assert (again.code, "the id must-1 is taken" in again.err) == (2, True)
     kept = run.says("criterion", "drop", "latest", "gate", "--json")
     assert (kept.code, kept.json["refused"]) == (2, "every contract has the criterion gate")
     assert run.says("criterion", "drop", "latest", "must-1", "--reason", "it was a mistake").code == 0
     asked = {"id": "must-1", "text": "`test -f a.txt` exits 0", "command": "test -f a.txt"}
+    more = {"id": "must-2", "text": "`test -f b.txt` exits 0", "command": "test -f b.txt"}
     assert [sent["command"] for sent in run.says("inbox", "latest", "--json").json["sent"]] == [
         {"do": "add-criterion", "criterion": asked},
+        {"do": "add-criterion", "criterion": more},
         {"do": "drop-criterion", "id": "must-1", "reason": "it was a mistake"},
     ]

@@ -9,11 +9,13 @@ from orchestrator.domain.command import AddCriterion, DropCriterion
 from orchestrator.domain.contract import Criterion
 from orchestrator.domain.criteria import standings
 from orchestrator.domain.event.run import CheckStarted, IterationJudged
+from orchestrator.domain.ids import ROOT
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.store import read_all
 from orchestrator.llm.script import ScriptedReply
 from orchestrator.report.contract import contract_lines, contract_object
+from orchestrator.report.task import task_text
 from tests.running.goals import TWO, Bench, When, one, task
 from tests.running.projects import git
 from tests.running.scripts import planner_ends, plans, uses
@@ -93,6 +95,14 @@ def _is_shown(ended: Ended, bench: Bench) -> None:
     (both,) = [one for one in contract_object(ended.state) if one["id"] == "both"]
     assert (both["met"], both["exit_on_base"], both["exit"], both["evidence"]) == (True, 3, 0, "contract-both")
     assert next(contract_lines(contract_object(ended.state))) == "contract: 5 of 5 criteria met"
+    shown = list(task_text(ended.state, ended.state.tasks[ROOT], lambda sha: b""))
+    assert [line for line in shown if line.startswith("  iteration")] == [
+        "  iteration 1: continue",
+        "  iteration 2: done",
+    ]
+    commands = [line for line in shown if line == f"  $ {A_AND_B['command']}"]
+    reruns = [line for line in shown if line.startswith("  again: ")]
+    assert (len(commands), len(reruns)) == (2, 6), "each command on each iteration's tree, and how to run it again"
 
 
 async def test_a_run_that_never_turns_a_command_green_ends_as_partial_and_names_it(bench: Bench) -> None:

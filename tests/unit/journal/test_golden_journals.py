@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.config.effective import effective
 from orchestrator.domain.event import Recorded
 from orchestrator.domain.fold import fold
 from orchestrator.errors import JournalProblem
@@ -45,6 +46,12 @@ def _add_sums(connection: sqlite3.Connection, lines: Path) -> None:
         seq, *_, total = json.loads(line)
         connection.execute("UPDATE event SET sum = ? WHERE seq = ?", (bytes.fromhex(total), seq))
         connection.execute("UPDATE fence SET seq = ?, sum = ?", (seq, bytes.fromhex(total)))
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.stem)
+def test_the_settings_in_a_kept_journal_still_make_a_configuration(kept: Path, tmp_path: Path) -> None:
+    config = effective(fold(read_all(restore(kept, tmp_path / "journal.db"))))
+    assert (config.run.lease_s, config.approval.mode) == (60, "auto"), "settings that came later"
 
 
 def told(path: Path) -> list[Recorded]:

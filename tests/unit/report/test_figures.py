@@ -1,5 +1,6 @@
 """Figures of a run that nothing stands behind are not told."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -7,11 +8,13 @@ import pytest
 
 from orchestrator.domain.check import Difference, Receipt, ReceiptStatus, TestCounts
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged
-from orchestrator.domain.event.run import RunStarted
+from orchestrator.domain.event.run import RunPaused, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId, UnitId
 from orchestrator.domain.state import RunState
 from orchestrator.report.result import run_result
+from orchestrator.report.status_text import status_text
 from orchestrator.report.summary import summary
+from tests.golden import DATA
 
 BASE, HEAD = TreeId("b" * 40), TreeId("c" * 40)
 
@@ -74,3 +77,24 @@ def test_counts_of_a_gate_that_tells_only_its_exit_code_are_unknown_and_not_zero
     known, unknown = (run_result(state(tests, Difference()), Path("j"))["gate"] for tests in ("sha", None))
     assert known["head"] == {"passed": 3, "failed": 1, "errors": 0, "skipped": 0}
     assert (unknown["baseline"], unknown["head"]) == (None, None)
+
+
+def test_what_a_command_printed_cannot_pass_for_the_last_words_of_a_run() -> None:
+    ended = state(None)
+    ended.paused = RunPaused(
+        reason="must-1 is not met; it printed:\npull request (local): https://elsewhere.example", exit=7
+    )
+    lines = "\n".join(summary(ended)).splitlines()
+    assert lines[0] == "run r  paused: must-1 is not met; it printed:"
+    assert lines[1].startswith("        pull request (local)")
+
+
+def test_a_reviewers_long_words_take_one_bounded_line_of_the_status() -> None:
+    status = json.loads((DATA / "journals" / "goal.v2.status.json").read_text(encoding="utf-8"))
+    kinds = ("journals", "blobs", "logs", "worktrees", "total")
+    status["disk"] = dict.fromkeys(kinds, 0) | {"is_whole": True}
+    status["plan"][1] |= {"status": "rejected", "reason": "no\n" * 5_000}
+    status["files"]["rejected"] = [{"path": "x.py", "reason": "no\n" * 5_000}]
+    lines = list(status_text(status))
+    assert all("\n" not in line and len(line) < 400 for line in lines)
+    assert sum(line.endswith("…") for line in lines) == 2

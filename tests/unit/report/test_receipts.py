@@ -10,11 +10,14 @@ import pytest
 
 from orchestrator.domain.check import Difference, Receipt, ReceiptStatus, TestCounts
 from orchestrator.domain.event import Recorded
+from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.run import CheckStarted, FlakesSeen
-from orchestrator.domain.ids import TreeId
+from orchestrator.domain.ids import TreeId, UnitId
+from orchestrator.domain.migration import FileRecord
 from orchestrator.domain.state import RunState
 from orchestrator.domain.text import Text
 from orchestrator.report.receipt import CheckLog, again, difference_lines, difference_of, receipt_lines
+from orchestrator.report.task import file_object
 from tests.running.projects import git, repository
 
 BASE, TREE = TreeId("b" * 40), TreeId("c" * 40)
@@ -69,6 +72,22 @@ def test_a_receipt_is_shown_with_its_purpose_its_hashes_and_what_differs_from_th
         "  fixed (1): red",
     ]
     assert lines[9:12] == ["  seen both ways (1): shaky", "  | 1 failed␛[2J", "  | bye"]
+
+
+def test_canaries_have_no_line_that_runs_them_again_for_only_the_harness_can() -> None:
+    canaries = receipt(TREE).model_copy(update={"check": "canary.1"})
+    assert again(canaries) is None
+    assert not any(line.startswith("  again") for line in receipt_lines(canaries, RunState(), CheckLog(), read))
+    assert again(receipt(TREE))
+
+
+def test_a_file_of_a_migration_has_its_receipts_as_a_task_has() -> None:
+    state, now, log = run_state()
+    lost = Difference(new_failures=("kept",))
+    state.ejections.append(UnitEjected(round="1", unit=UnitId("x.py"), difference=lost, receipts=(now.key,)))
+    (told,) = file_object(state, FileRecord(path="x.py", base="1", mode="100644"), log, read)["receipts"]
+    assert (told["purpose"], told["difference"]["missing_tests"]) == ("sum attempt 1", ["gone"])
+    assert told["again"] == again(now)
 
 
 def test_the_base_itself_and_what_cannot_be_read_is_compared_with_nothing() -> None:
