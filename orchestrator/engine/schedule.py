@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.domain.task import EndCause, TaskStatus
@@ -116,12 +117,17 @@ def _next(state: RunState, task: TaskState, bounds: Bounds) -> Action | None:
         case TaskStatus.JUDGING:
             return Judge(name) if task.verdict is None else _after_verdict(state, task, bounds)
         case TaskStatus.QUEUED if task.ejection is not None:
-            cause = EndCause.CONFLICT if task.ejection.conflict else EndCause.RED_TOGETHER
-            return _again(state, task, bounds, "the queue ejected it", cause)
+            return _again(state, task, bounds, "the queue ejected it", _why_ejected(task.ejection))
         case TaskStatus.QUEUED if (reason := _denied(state, f"landing/{task.unit}")) is not None:
             reason = f"a person did not let it land: {reason}"
             return End(name, TaskStatus.REJECTED, reason, EndCause.REFUSED_BY_PERSON)
     return None
+
+
+def _why_ejected(ejection: UnitEjected) -> EndCause:
+    if ejection.conflict:
+        return EndCause.CONFLICT
+    return EndCause.UNSETTLED_TESTS if ejection.difference.is_unsettled else EndCause.RED_TOGETHER
 
 
 def _denied(state: RunState, item: str) -> str | None:
@@ -180,7 +186,7 @@ def _again(state: RunState, task: TaskState, bounds: Bounds, reason: str, cause:
     if max(failed, tries - failed) < bounds.max_attempts:
         return StartAttempt(task.spec.id)
     text = f"no attempt of {tries} could land; the last: {reason}"
-    if failed >= bounds.max_attempts:
+    if failed >= bounds.max_attempts or cause == EndCause.UNSETTLED_TESTS:
         return End(task.spec.id, TaskStatus.BLOCKED, text, cause)
     if exits and all(ended.lacked_room or ended.is_infrastructure for ended in exits):
         return End(task.spec.id, TaskStatus.SPLIT, text, EndCause.TOO_LARGE)

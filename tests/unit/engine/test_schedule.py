@@ -128,6 +128,9 @@ def test_a_task_without_attempts_left_ends_for_what_its_last_one_failed_of() -> 
     assert how_it_ends(tried(*[Exit.FINISHED] * 3, earlier=1)) is None, "a person had it tried again"
     red = task(A, TaskStatus.QUEUED, attempts=3, verdict=(VerdictKind.MERGE,), ejected=True)
     assert how_it_ends(red) == (TaskStatus.REJECTED, EndCause.RED_TOGETHER)
+    unsure = red.ejections[0].model_copy(update={"difference": Difference(unsettled=("t",))})
+    doubtful = red.model_copy(update={"ejections": (unsure,)})
+    assert how_it_ends(doubtful) == (TaskStatus.BLOCKED, EndCause.UNSETTLED_TESTS)
 
 
 def test_a_task_that_no_session_has_room_for_is_split_and_one_that_was_done_and_refused_is_not() -> None:
