@@ -70,11 +70,17 @@ class View:
             return 0
 
     def in_memory(self, directory: str) -> tuple[int, int]:
-        """Bytes and files that lie in a directory in memory, by its path inside."""
+        """Bytes and files that lie in a directory in memory, by its path inside; none while ours still stands there."""
         try:
-            found = os.statvfs(f"/proc/self/fd/{self._first}/{self._inner}root{directory}")
+            place = self._open(f"{self._inner}root{directory}", os.O_PATH)
         except OSError:
             return 0, 0
+        try:
+            if os.fstat(place).st_dev == _device(directory):
+                return 0, 0
+            found = os.statvfs(place)
+        finally:
+            os.close(place)
         return (found.f_blocks - found.f_bfree) * found.f_frsize, found.f_files - found.f_ffree
 
     def unlinked_bytes(self, device: int) -> int:
@@ -119,6 +125,14 @@ class View:
 
     def _open(self, name: str, flags: int = 0) -> int:
         return os.open(name, os.O_RDONLY | os.O_CLOEXEC | flags, dir_fd=self._first)
+
+
+def _device(directory: str) -> int | None:
+    """The number of the file system that holds a directory of ours; None if we have no such directory."""
+    try:
+        return Path(directory).stat().st_dev
+    except OSError:
+        return None
 
 
 def _numbers(place: int) -> list[str]:
