@@ -16,7 +16,7 @@ demo: $(STAMP)
 test: node containers $(STAMP)
 	@failed=; \
 	$(BIN)/python -m pytest -n 3 -m "not slow and not extended" || failed=1; \
-	$(BIN)/python -m pytest -n 3 --dist loadgroup -m "slow and not extended" || failed=1; \
+	$(BIN)/python -m pytest -n 3 --dist loadfile -m "slow and not extended" || failed=1; \
 	test -z "$$failed"
 
 # All slow tests at full size, with those that make test leaves out: larger projects, every crash point, two hundred kills.

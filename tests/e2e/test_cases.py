@@ -27,7 +27,6 @@ pytestmark = [
     pytest.mark.sandbox,
     pytest.mark.registry,
     pytest.mark.timeout(1800),
-    pytest.mark.xdist_group("cases"),
 ]
 
 KNOWN: dict[str, Any] = tomllib.loads(CASES.read_text())

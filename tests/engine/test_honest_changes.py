@@ -27,7 +27,6 @@ from tests.running.scripts import judges, planner_ends, plans, reviews
 
 pytestmark = [
     *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)),
-    pytest.mark.xdist_group("honest changes"),
 ]
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios" / "honest"

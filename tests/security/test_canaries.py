@@ -21,7 +21,7 @@ from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
 
 pytestmark = [
-    *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("canaries")),
+    *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(300)),
     pytest.mark.attack(36),
     pytest.mark.attack(38),
 ]

@@ -23,7 +23,7 @@ from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, reviews
 
 pytestmark = [
-    *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("verdicts")),
+    *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(300)),
     pytest.mark.attack(36),
     pytest.mark.attack(37),
     pytest.mark.attack(38),
