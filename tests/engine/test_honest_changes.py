@@ -7,7 +7,6 @@ change the same file. Where one does not land, a rule is wrong, not the change.
 
 import hashlib
 import json
-import shutil
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ import pytest
 from orchestrator.app.verbs import Ended
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
-from tests.running.changes import files_of, plays
+from tests.running.changes import files_of, plays, project_of
 from tests.running.goals import Bench
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, reviews
@@ -78,11 +77,7 @@ class Together:
 def together(tmp_path_factory: pytest.TempPathFactory) -> Together:
     """One run in which workers make all the changes."""
     place = tmp_path_factory.mktemp("honest")
-    project = place / "repo"
-    shutil.copytree(SCENARIOS / "base", project, symlinks=True)
-    git(project, "init", "-q", "-b", "main")
-    git(project, "add", "-A")
-    git(project, "commit", "-q", "-m", "base")
+    project = project_of(SCENARIOS / "base", place / "repo")
     plan = plans("root", *({"key": case.task, "grants": case.expected["grants"]} for case in CASES))
     work = [item for case in CASES for item in plays(case.task, case.change, case.expected["deletes"])]
     votes = [vote for case in CASES for vote in [reviews(case.task)] * (1 + bool(case.expected["flags"]))]

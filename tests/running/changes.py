@@ -2,12 +2,14 @@
 
 import base64
 import shlex
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from orchestrator.domain.chat import ToolCall
 from orchestrator.llm.script import ScriptedReply
 from tests.loopback.builders import call, reply
+from tests.running.projects import git
 from tests.running.scripts import worker_ends
 
 
@@ -52,3 +54,12 @@ def _calls(source: Path, path: str) -> Iterator[ToolCall]:
         yield call("shell", command=f"echo {base64.b64encode(content).decode()} | base64 -d >{quoted}")
     if source.stat().st_mode & 0o100:
         yield call("shell", command=f"chmod +x {quoted}")
+
+
+def project_of(base: Path, project: Path) -> Path:
+    """A repository at `project` whose only commit is the folder `base`."""
+    shutil.copytree(base, project, symlinks=True)
+    git(project, "init", "-q", "-b", "main")
+    git(project, "add", "-A")
+    git(project, "commit", "-q", "-m", "base")
+    return project

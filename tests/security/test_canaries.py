@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,8 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.journal.blobs import Blobs
 from orchestrator.journal.memory import JournalReader
+from tests.running.changes import project_of
 from tests.running.goals import Bench
-from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
 
 pytestmark = [
@@ -41,12 +40,7 @@ IDS = {f"canary_0::must-fail-by-{how}" for how in ("assert", "raise", "unittest"
 
 
 def bench(place: Path) -> Bench:
-    project = place / "repo"
-    shutil.copytree(SCENARIOS / "base", project)
-    git(project, "init", "-q", "-b", "main")
-    git(project, "add", "-A")
-    git(project, "commit", "-q", "-m", "base")
-    return Bench(place, project)
+    return Bench(place, project_of(SCENARIOS / "base", place / "repo"))
 
 
 def flags(command: str = PYTEST, **gate: Any) -> dict[str, Any]:

@@ -17,9 +17,8 @@ from orchestrator.app.verbs import Ended
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.llm.script import ScriptedReply
-from tests.running.changes import lay_over, plays
+from tests.running.changes import lay_over, plays, project_of
 from tests.running.goals import Bench
-from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, reviews
 
 pytestmark = [
@@ -75,12 +74,7 @@ def by_name(case: Case) -> str:
 
 
 def bench(place: Path) -> Bench:
-    project = place / "repo"
-    shutil.copytree(SCENARIOS / "base", project)
-    git(project, "init", "-q", "-b", "main")
-    git(project, "add", "-A")
-    git(project, "commit", "-q", "-m", "base")
-    return Bench(place, project)
+    return Bench(place, project_of(SCENARIOS / "base", place / "repo"))
 
 
 FLAGS: dict[str, Any] = {
