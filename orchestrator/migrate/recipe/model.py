@@ -1,0 +1,106 @@
+"""A whole recipe."""
+
+import hashlib
+import json
+from datetime import date
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from orchestrator.domain.base import Frozen
+from orchestrator.domain.check import CheckSpec
+from orchestrator.migrate.recipe.landing import MergeRules, StopRules
+from orchestrator.migrate.recipe.scope import RecipeEnv, Scope
+from orchestrator.migrate.recipe.shard import Sample, ShardRules
+from orchestrator.migrate.recipe.step import Step
+from orchestrator.migrate.recipe.verify import Invariant, JudgeRules, Level, Verify
+from orchestrator.migrate.recipe.words import Name
+
+
+class Migration(Frozen):
+    """`[migration]`: `id` names the branch `migrate/<id>/…`; title and description go into the pull request.
+
+    `base` is the commit to start from, if it is not the one that is checked out. With `atomic` all files land together
+    or none does. `deadline` draws the burndown's ideal line.
+    """
+
+    id: Name
+    title: str = ""
+    description: str = ""
+    base: str = ""
+    owner: str = ""
+    atomic: bool = False
+    deadline: date | None = None
+
+
+class Recipe(Frozen):
+    """A whole recipe."""
+
+    schema_version: Annotated[Literal[1], Field(alias="schema")]
+    migration: Migration
+    scope: Scope
+    env: RecipeEnv = Field(default_factory=RecipeEnv)
+    shard: ShardRules = Field(default_factory=ShardRules)
+    sample: Sample = Field(default_factory=Sample)
+    step: Annotated[tuple[Step, ...], Field(min_length=1)]
+    verify: Verify
+    invariant: tuple[Invariant, ...] = ()
+    judge: JudgeRules = Field(default_factory=JudgeRules)
+    merge: MergeRules = Field(default_factory=MergeRules)
+    stop: StopRules = Field(default_factory=StopRules)
+
+    @model_validator(mode="after")
+    def _ids_are_unique(self) -> Self:
+        for what, ids in (
+            ("step", [step.id for step in self.step]),
+            ("verify.check", [check.id for check in self.verify.check]),
+            ("scope.site", [site.id for site in self.scope.site]),
+        ):
+            if len(set(ids)) < len(ids):
+                raise ValueError(f"two entries of {what} have the same id")
+        return self
+
+    @model_validator(mode="after")
+    def _hangs_together(self) -> Self:
+        if self.step[0].when == "failed":
+            raise ValueError("the first step has when = 'failed', but nothing can have failed before it")
+        sites = [site.id for site in self.scope.site]
+        for invariant in self.invariant:
+            if invariant.site and invariant.site not in sites:
+                known = ", ".join(sites) or "none"
+                raise ValueError(f"invariant: there is no scope.site {invariant.site!r}; there are: {known}")
+        if any(step.kind == "human" for step in self.step[:-1]):
+            raise ValueError("a step of kind 'human' is the last rung of the ladder")
+        return self
+
+    @property
+    def title(self) -> str:
+        """The title, or the id."""
+        return self.migration.title or self.migration.id
+
+    @property
+    def revision(self) -> str:
+        """A hash of everything in the recipe."""
+        return hashlib.sha256(json.dumps(self.dump(), sort_keys=True).encode()).hexdigest()[:8]
+
+    @property
+    def asks_models(self) -> bool:
+        """Whether carrying it out takes a model."""
+        return any(step.kind == "llm" for step in self.step) or self.judge.diff_review == "llm"
+
+    def checks(self, level: Level = "queue") -> tuple[CheckSpec, ...]:
+        """The checks of a level over all tests; those of `queue` are the gate."""
+        return tuple(
+            CheckSpec(
+                id=check.id,
+                run=check.run.replace("{tests}", check.all),
+                report=check.report or self.verify.report,
+                timeout_s=check.timeout_s,
+            )
+            for check in self.verify.check
+            if check.level == level
+        )
+
+    def dump(self) -> dict[str, Any]:
+        """As plain data, from which `Recipe.model_validate` makes the same recipe; without what is as by default."""
+        return {"schema": self.schema_version, **self.model_dump(mode="json", by_alias=True, exclude_defaults=True)}

@@ -1,0 +1,35 @@
+"""The kinds of values that recipes are made of."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
+"""An id: lower-case letters, digits and hyphens."""
+Seconds = Annotated[float, Field(gt=0)]
+Words = Annotated[str, Field(pattern=r"\S")]
+"""A text that is not blank."""
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=0)]
+"""0 or more."""
+Many = Annotated[int, Field(ge=1)]
+"""1 or more."""
+
+
+def compiled(pattern: str) -> str:
+    """The pattern, if it is one.
+
+    Raises:
+        ValueError: it is no regular expression.
+    """
+    try:
+        re.compile(pattern)
+        re.compile(pattern.encode())
+    except re.error as error:
+        raise ValueError(f"no regular expression: {error}") from error
+    return pattern
+
+
+Regex = Annotated[str, AfterValidator(compiled)]
+"""A regular expression as Python's `re` reads it."""
