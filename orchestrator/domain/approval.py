@@ -9,7 +9,7 @@ from orchestrator.domain.base import Frozen
 from orchestrator.domain.contract import Criterion
 
 Decision = Literal["approve", "deny"]
-Matter = Literal["plan", "landing", "pull-request", "budget", "tier", "contract"]
+Matter = Literal["plan", "landing", "pull-request", "budget", "tier", "contract", "sample", "recipe"]
 
 
 class Approval(Frozen):
@@ -28,6 +28,8 @@ class Approval(Frozen):
     """Settings of the run that a yes changes, nested as in config.toml."""
     criteria: tuple[Criterion, ...] = ()
     """What a yes adds to the contract."""
+    recipe: dict[str, Any] | None = None
+    """The recipe that a migration goes on by after a yes."""
     expires_at: datetime | None = None
 
 

@@ -116,8 +116,77 @@ class DropCriterion(_Told):
     reason: str = ""
 
 
+class SkipFiles(_Told):
+    """Leave files of a migration out."""
+
+    do: Literal["skip-files"] = "skip-files"
+    files: tuple[str, ...]
+    reason: str = ""
+
+
+class RetryFiles(_Told):
+    """Let files of a migration climb the ladder again from its first rung. `note` is for the models on it."""
+
+    do: Literal["retry-files"] = "retry-files"
+    files: tuple[str, ...]
+    note: str = ""
+
+
+class HoldShard(_Told):
+    """Keep a shard back: nothing of it begins or lands before it is released."""
+
+    do: Literal["hold-shard"] = "hold-shard"
+    shard: str
+    reason: str = ""
+
+
+class ReleaseShard(_Told):
+    """Let a shard go on that was held."""
+
+    do: Literal["release-shard"] = "release-shard"
+    shard: str
+
+
+class RollbackShards(_Told):
+    """Take back what shards have landed, as far as the rest stays green without it."""
+
+    do: Literal["rollback-shards"] = "rollback-shards"
+    shards: tuple[str, ...]
+    reason: str = ""
+
+
+class Publish(_Told):
+    """Open the pull requests of these groups (of all, if none is named) now, however many are open."""
+
+    do: Literal["publish"] = "publish"
+    groups: tuple[str, ...] = ()
+
+
+class Revise(_Told):
+    """Go on by another recipe; only the files that it makes a difference to are done again."""
+
+    do: Literal["revise"] = "revise"
+    recipe: dict[str, Any]
+
+
 Command = Annotated[
-    Approve | Deny | Pause | Continue | Stop | Cancel | Retry | Configure | AddCriterion | DropCriterion,
+    Approve
+    | Deny
+    | Pause
+    | Continue
+    | Stop
+    | Cancel
+    | Retry
+    | Configure
+    | AddCriterion
+    | DropCriterion
+    | SkipFiles
+    | RetryFiles
+    | HoldShard
+    | ReleaseShard
+    | RollbackShards
+    | Publish
+    | Revise,
     Field(discriminator="do"),
 ]
 

@@ -9,8 +9,8 @@ from orchestrator.domain.commanded import answered, granted_criteria, obey
 from orchestrator.domain.contract import frozen
 from orchestrator.domain.event import landing, migration, outside, people, run, work
 from orchestrator.domain.event.base import Done, Event, Intent, Recorded, effect_name
-from orchestrator.domain.lifecycle import FILE_MOVES, TASK_MOVES, move
-from orchestrator.domain.migration import FileRecord, FileStatus
+from orchestrator.domain.lifecycle import TASK_MOVES, move
+from orchestrator.domain.migrated import landed, migrated
 from orchestrator.domain.overstep import MOST, oversteps
 from orchestrator.domain.state import RunState, SessionState, TaskState, unit_task
 from orchestrator.domain.task import TaskStatus
@@ -73,6 +73,7 @@ def _update(state: RunState, task: TaskState, status: TaskStatus | None = None, 
 @_apply.register
 def _(event: run.RunStarted, state: RunState) -> None:
     state.started = event
+    state.recipe = event.recipe
 
 
 @_apply.register
@@ -139,6 +140,8 @@ def _(event: run.ClockJumped, state: RunState) -> None:
 @_apply.register
 def _(event: run.PrOpened, state: RunState) -> None:
     state.pr = event
+    if event.group:
+        state.prs[event.group] = event
 
 
 @_apply.register
@@ -303,6 +306,7 @@ def _(event: landing.UnitEjected, state: RunState) -> None:
 @_apply.register
 def _(event: landing.LandingFinished, state: RunState) -> None:
     state.landings.append(event)
+    landed(state, event.parts)
     for unit in event.units:
         task = state.tasks.get(unit_task(unit))
         if task is not None:
@@ -311,33 +315,12 @@ def _(event: landing.LandingFinished, state: RunState) -> None:
 
 # --- migrations ----------------------------------------------------------------------------------------------------
 
-
-@_apply.register
-def _(event: migration.FilesFound, state: RunState) -> None:
-    state.files = {
-        file.path: FileRecord(path=file.path, base=file.blob, mode=file.mode, sites=file.sites) for file in event.files
-    }
-
-
-@_apply.register
-def _(event: migration.StepFinished, state: RunState) -> None:
-    state.steps[event.step] = event.seconds
-
-
-@_apply.register
-def _(event: migration.FileMoved, state: RunState) -> None:
-    file = state.files[event.path]
-    if event.rung > file.rung:
-        state.rung_files[event.rung] += 1
-    status = move(FILE_MOVES, f"file {event.path}", file.status, event.status)
-    changes: dict[str, object] = {"status": status, "rung": event.rung}
-    if status in {FileStatus.TRANSFORMED, FileStatus.RESTORED}:
-        changes["blob"] = event.blob
-    if event.tried is not None or status == FileStatus.EJECTED:
-        changes["tried"] = event.tried or file.blob
-    if event.reason:
-        changes |= {"reason": event.reason, "signature": event.signature}
-    state.files[event.path] = file.model_copy(update=changes)
+for _kind in (
+    *(migration.FilesFound, migration.StepFinished, migration.FileMoved, migration.ShardsPlanned),
+    *(migration.WaveStarted, migration.WaveEnded, migration.RecipeRevised, migration.ShardReverted),
+    migration.FilesFlagged,
+):
+    _apply.register(_kind, migrated)
 
 
 # --- notifications -------------------------------------------------------------------------------------------------

@@ -31,18 +31,24 @@ TASK_MOVES: Mapping[TaskStatus, frozenset[TaskStatus]] = {
 }
 
 _TRIED = {FileStatus.TRANSFORMED, FileStatus.RESTORED}
-_ENDS = {FileStatus.NOTHING_TO_DO, FileStatus.REJECTED, FileStatus.UNCHANGED}
+_FAILED = {FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN}
+_ENDS = {FileStatus.NOTHING_TO_DO, FileStatus.SKIPPED, *_FAILED}
+_AGAIN = frozenset({FileStatus.DISCOVERED, FileStatus.SKIPPED})
 
 FILE_MOVES: Mapping[FileStatus, frozenset[FileStatus]] = {
     # a step that changes nothing moves a file to the status it has, one rung higher
     FileStatus.DISCOVERED: frozenset({FileStatus.DISCOVERED, *_TRIED, *_ENDS}),
-    FileStatus.TRANSFORMED: frozenset({FileStatus.EJECTED, FileStatus.MERGED, *_TRIED, *_ENDS}),
-    FileStatus.RESTORED: frozenset({*_TRIED, FileStatus.REJECTED, FileStatus.UNCHANGED}),
-    FileStatus.EJECTED: frozenset({FileStatus.EJECTED, *_TRIED, FileStatus.REJECTED}),
-    FileStatus.NOTHING_TO_DO: frozenset(),
-    FileStatus.MERGED: frozenset(),
-    FileStatus.REJECTED: frozenset(),
-    FileStatus.UNCHANGED: frozenset(),
+    FileStatus.TRANSFORMED: frozenset({FileStatus.EJECTED, FileStatus.MERGED, FileStatus.DISCOVERED, *_TRIED, *_ENDS}),
+    FileStatus.RESTORED: frozenset({FileStatus.DISCOVERED, FileStatus.SKIPPED, *_TRIED, *_FAILED}),
+    FileStatus.EJECTED: frozenset({FileStatus.EJECTED, FileStatus.DISCOVERED, FileStatus.SKIPPED, *_TRIED, *_FAILED}),
+    # the end, unless a person rolls it back, has it tried again or revises the recipe
+    FileStatus.MERGED: frozenset({FileStatus.REVERTED, FileStatus.DISCOVERED}),
+    FileStatus.NOTHING_TO_DO: _AGAIN,
+    FileStatus.REJECTED: _AGAIN,
+    FileStatus.UNCHANGED: _AGAIN,
+    FileStatus.NEEDS_HUMAN: _AGAIN,
+    FileStatus.REVERTED: _AGAIN,
+    FileStatus.SKIPPED: frozenset({FileStatus.DISCOVERED}),
 }
 
 

@@ -1,8 +1,12 @@
-"""Files on their way through a migration's ladder."""
+"""Files on their way through a migration's ladder, and the shards in which they land."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
+from pydantic import Field
+
 from orchestrator.domain.base import Frozen
+from orchestrator.domain.ids import CommitId
 
 
 class FileStatus(StrEnum):
@@ -12,6 +16,8 @@ class FileStatus(StrEnum):
     ejected: the queue's search named it as guilty of a red gate; the next rung may still save it.
     rejected: a change was made to it and could not land.
     unchanged: no step could make a change, although it has sites or a step failed on it.
+    needs-human: every rung failed, and the last one of the recipe is a person.
+    skipped: a person left it out. reverted: it had landed, and was rolled back.
     """
 
     DISCOVERED = "discovered"
@@ -22,31 +28,148 @@ class FileStatus(StrEnum):
     NOTHING_TO_DO = "nothing-to-do"
     REJECTED = "rejected"
     UNCHANGED = "unchanged"
+    NEEDS_HUMAN = "needs-human"
+    SKIPPED = "skipped"
+    REVERTED = "reverted"
 
     @property
     def is_terminal(self) -> bool:
-        """Whether nothing more will happen to the file in this run."""
+        """Whether nothing more will happen to the file by itself."""
         return self in _TERMINAL
 
+    @property
+    def is_failed(self) -> bool:
+        """Whether a rung failed on the file, so that the next one for failed files may take it."""
+        return self in {FileStatus.RESTORED, FileStatus.EJECTED}
 
-_TERMINAL = frozenset({FileStatus.MERGED, FileStatus.NOTHING_TO_DO, FileStatus.REJECTED, FileStatus.UNCHANGED})
+    @property
+    def is_left_over(self) -> bool:
+        """Whether the ladder ended without the file having landed, although it should have."""
+        return self in {FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN, FileStatus.REVERTED}
+
+
+_TERMINAL = frozenset(
+    {
+        *(FileStatus.MERGED, FileStatus.NOTHING_TO_DO, FileStatus.REJECTED, FileStatus.UNCHANGED),
+        *(FileStatus.NEEDS_HUMAN, FileStatus.SKIPPED, FileStatus.REVERTED),
+    }
+)
+
+
+class SitePlace(Frozen):
+    """One site: which kind, and where its match begins. Lines and columns count from 1."""
+
+    site: str
+    line: int
+    column: int = 1
 
 
 class FileRecord(Frozen):
     """One file: `base` and `blob` are the git blobs before and after, `rung` the last step that was tried on it.
 
-    `tried` is the last content that was made of it and did not stand.
+    `attempt` counts the tries of that rung. `tried` is the last content that was made of it and did not stand.
     `reason` says in words why it was restored, ejected or rejected; `signature` is the same with what varies taken
-    out, so that files that failed alike can be counted together.
+    out, so that files that failed alike can be counted together. `places` are its sites on the base, `left` how many
+    the content that stands has, as far as that was counted. `landed` is the content that stands on the PR branch, if
+    it is not the base's. `flags` say what a reviewer should know of its change.
     """
 
     path: str
     base: str
     mode: str
     sites: int = 0
+    places: tuple[SitePlace, ...] = ()
+    weight: float = 0.0
+    owner: str = ""
     status: FileStatus = FileStatus.DISCOVERED
     rung: int = -1
+    attempt: int = 0
     blob: str | None = None
     tried: str | None = None
     reason: str = ""
     signature: str = ""
+    left: int | None = None
+    landed: str | None = None
+    seconds: float = 0.0
+    flags: tuple[str, ...] = ()
+
+    @property
+    def stands(self) -> str:
+        """The blob on the PR branch."""
+        return self.landed or self.base
+
+    @property
+    def remaining(self) -> int:
+        """How many sites the file has on the PR branch."""
+        if self.status == FileStatus.MERGED:
+            return self.left or 0
+        return self.sites
+
+
+class ShardStatus(StrEnum):
+    """Where a shard stands; made from its files."""
+
+    OPEN = "open"
+    RUNNING = "running"
+    MERGED = "merged"
+    FAILED = "failed"
+    HELD = "held"
+    REVERTED = "reverted"
+    EMPTY = "empty"
+
+
+class Shard(Frozen):
+    """Files that land as one commit. What of a shard does not land with it forms the next one, `<name>.r1` and so on.
+
+    `held` says who keeps it back and why. `commit` is the one it landed as.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    owner: str = ""
+    held: str = ""
+    commit: CommitId | None = None
+    is_reverted: bool = False
+
+    def status(self, files: Iterable[FileRecord]) -> ShardStatus:
+        """Its status, from its files' records."""
+        statuses = {file.status for file in files}
+        if self.is_reverted:
+            return ShardStatus.REVERTED
+        if self.commit is not None:
+            return ShardStatus.MERGED
+        if self.held:
+            return ShardStatus.HELD
+        if statuses <= {FileStatus.NOTHING_TO_DO, FileStatus.SKIPPED}:
+            return ShardStatus.EMPTY
+        if all(status.is_terminal for status in statuses):
+            return ShardStatus.FAILED
+        return ShardStatus.OPEN if statuses <= {FileStatus.DISCOVERED} else ShardStatus.RUNNING
+
+
+def next_revision(name: str) -> str:
+    """`core.r1` for `core`, `core.r2` for `core.r1`."""
+    stem, dot, number = name.rpartition(".r")
+    return f"{stem}.r{int(number) + 1}" if dot and number.isdigit() else f"{name}.r1"
+
+
+class Wave(Frozen):
+    """Shards that go up the ladder together; the first one may be the sample."""
+
+    number: int
+    kind: str
+    shards: tuple[str, ...]
+    is_over: bool = False
+
+
+class Tick(Frozen):
+    """One point of the burndown: what remained then. `at` is in seconds since the inventory; `mark` says what happened.
+
+    `sites` are weighted. `files` counts by status.
+    """
+
+    at: float
+    sites: float
+    files: dict[str, int] = Field(default_factory=dict)
+    spent_usd: float = 0.0
+    mark: str = ""

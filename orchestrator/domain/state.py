@@ -21,7 +21,7 @@ from orchestrator.domain.event.run import Noticed, PrOpened, RunEnded, RunPaused
 from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, VerdictGiven
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, UnitId
-from orchestrator.domain.migration import FileRecord
+from orchestrator.domain.migration import FileRecord, Shard, ShardStatus, Tick, Wave
 from orchestrator.domain.overstep import Overstep
 from orchestrator.domain.task import EndCause, Task, TaskStatus
 from orchestrator.domain.usage import Usage
@@ -148,6 +148,17 @@ class RunState:
     flaky: Counter[str] = field(default_factory=Counter)
     """How often two runs on one tree disagreed on a test, by its id."""
     files: dict[str, FileRecord] = field(default_factory=dict)
+    shards: dict[str, Shard] = field(default_factory=dict)
+    waves: list[Wave] = field(default_factory=list)
+    recipe: dict[str, Any] | None = None
+    """The recipe as it stands: the run's first one, or the last revision."""
+    rollbacks: tuple[str, ...] = ()
+    """Shards that a person wants to have taken back."""
+    published: tuple[str, ...] = ()
+    """Groups whose pull requests a person wants to have opened now."""
+    prs: dict[str, PrOpened] = field(default_factory=dict)
+    """By group, the pull requests of a run that has several."""
+    burndown: list[Tick] = field(default_factory=list)
     steps: dict[str, float] = field(default_factory=dict)
     rung_files: Counter[int] = field(default_factory=Counter)
     trials: list[TrialJudged] = field(default_factory=list)
@@ -230,6 +241,14 @@ class RunState:
         if self.epoch_at is None or self.last_at is None:
             return self.earlier_s
         return self.earlier_s + (self.last_at - self.epoch_at).total_seconds()
+
+    def shard_of(self, path: str) -> Shard | None:
+        """The shard that a file of a migration is in."""
+        return next((shard for shard in self.shards.values() if path in shard.files), None)
+
+    def shard_status(self, shard: Shard) -> ShardStatus:
+        """Where a shard stands."""
+        return shard.status(self.files[path] for path in shard.files)
 
     def flaky_tests(self) -> list[tuple[str, int]]:
         """The tests that were seen both ways on one tree, with the number of such trees, most first."""

@@ -33,6 +33,7 @@ IDENTIFIERS = frozenset(
         *("base", "base_tree", "start", "commit", "tree", "blob", "mode", "tried", "old", "new", "object", "ref"),
         *("sha", "argv", "tests", "policy", "prompt", "request", "environment", "signature", "version", "host"),
         *("branch", "target", "remote", "repository", "forge", "model", "pool", "step", "error", "finish_reason"),
+        *("site", "owner", "cache_key", "shard", "shards", "redo", "revision", "partners", "group", "flag"),
         *("settings", "recipe"),  # a run works with them; that they hold no known value is seen to when it begins
     }
 )
@@ -41,6 +42,7 @@ TO_THE_LETTER = frozenset(
     {
         *("command", "checks", "arguments", "path", "paths", "grants", "conflict", "purpose"),
         *("fixed", "missing_tests", "new_failures", "newly_skipped", "flaky", "unsettled"),
+        *("files", "symptoms", "seen"),
     }
 )
 """Keys of what is run, opened or compared."""

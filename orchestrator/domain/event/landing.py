@@ -4,16 +4,26 @@ from typing import Literal
 
 from pydantic import Field
 
+from orchestrator.domain.base import Frozen
 from orchestrator.domain.check import Difference
 from orchestrator.domain.event.base import Done, Event, Intent
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
+
+
+class LandedPart(Frozen):
+    """One commit of a landing that consists of several, with the name of what it holds: a migration's shard."""
+
+    name: str
+    commit: CommitId
+    units: tuple[UnitId, ...]
 
 
 class TrialJudged(Event):
     """The gate's word on a union of units on top of what has landed.
 
     `cached` tells that the tree had been judged before and nothing ran, `is_second_look` that it was tried again on
-    purpose, because a single unit is not blamed for a test that fails now and then.
+    purpose, because a single unit is not blamed for a test that fails now and then. `symptoms` are the red tests that
+    were looked for, where not the whole gate ran; `seen` are those of them that were there.
     """
 
     kind: Literal["trial.judged"] = "trial.judged"
@@ -24,10 +34,15 @@ class TrialJudged(Event):
     difference: Difference
     cached: bool
     is_second_look: bool = False
+    symptoms: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
 
 
 class UnitEjected(Event):
-    """A unit cannot land: alone on top of what landed it is red, or its text conflicts."""
+    """A unit cannot land: alone on top of what landed it is red, or its text conflicts.
+
+    `partners` are units with which it is red only together.
+    """
 
     kind: Literal["unit.ejected"] = "unit.ejected"
     v: Literal[1] = 1
@@ -36,6 +51,7 @@ class UnitEjected(Event):
     conflict: tuple[str, ...] = ()
     difference: Difference = Field(default_factory=Difference)
     receipts: tuple[str, ...] = ()
+    partners: tuple[UnitId, ...] = ()
 
 
 class LandingStarted(Intent):
@@ -48,6 +64,7 @@ class LandingStarted(Intent):
     new: CommitId
     tree: TreeId
     units: tuple[UnitId, ...]
+    parts: tuple[LandedPart, ...] = ()
 
 
 class LandingFinished(Done):
@@ -59,6 +76,7 @@ class LandingFinished(Done):
     new: CommitId
     tree: TreeId
     units: tuple[UnitId, ...]
+    parts: tuple[LandedPart, ...] = ()
 
 
 class RefSetting(Intent):

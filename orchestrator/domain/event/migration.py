@@ -1,19 +1,22 @@
 """Events of a migration: files found, steps run, files moved along the ladder."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.event.base import Done, Event, Intent
-from orchestrator.domain.migration import FileStatus
+from orchestrator.domain.migration import FileStatus, Shard, SitePlace
 
 
 class FoundFile(Frozen):
-    """A file in scope: its git blob and mode on the base tree, and the sites counted in it."""
+    """A file in scope: its git blob and mode on the base tree, the sites found in it and their weight, who owns it."""
 
     path: str
     blob: str
     mode: str
     sites: int = 0
+    places: tuple[SitePlace, ...] = ()
+    weight: float = 0.0
+    owner: str = ""
 
 
 class FilesFound(Event):
@@ -46,10 +49,68 @@ class StepFinished(Done):
     seconds: float
 
 
+class ShardsPlanned(Event):
+    """Files are divided anew: each shard here takes its files out of those that had them, and follows them in order."""
+
+    kind: Literal["shards.planned"] = "shards.planned"
+    v: Literal[1] = 1
+    shards: tuple[Shard, ...]
+
+
+class WaveStarted(Event):
+    """Shards begin to climb together: `sample`, `sweep`, or `again` after a person had them tried again."""
+
+    kind: Literal["wave.started"] = "wave.started"
+    v: Literal[1] = 1
+    number: int
+    wave: Literal["sample", "sweep", "again"]
+    shards: tuple[str, ...]
+
+
+class WaveEnded(Event):
+    """Every file of the wave has its end."""
+
+    kind: Literal["wave.ended"] = "wave.ended"
+    v: Literal[1] = 1
+    number: int
+
+
+class RecipeRevised(Event):
+    """From now on the run follows another recipe; the files of `redo` climb its ladder from the first rung."""
+
+    kind: Literal["recipe.revised"] = "recipe.revised"
+    v: Literal[1] = 1
+    recipe: dict[str, Any]
+    revision: str
+    redo: tuple[str, ...]
+    by: str = ""
+
+
+class ShardReverted(Event):
+    """What a shard had changed is taken back on the PR branch by `commit`, which passed the gate."""
+
+    kind: Literal["shard.reverted"] = "shard.reverted"
+    v: Literal[1] = 1
+    shard: str
+    commit: str
+    reason: str = ""
+
+
+class FilesFlagged(Event):
+    """What reviewers should know of changes: `flag` says what, such as that no test that ran reaches them."""
+
+    kind: Literal["files.flagged"] = "files.flagged"
+    v: Literal[1] = 1
+    flag: str
+    paths: tuple[str, ...]
+
+
 class FileMoved(Event):
     """One file's new status. `rung` is the index of the step that caused it, `blob` the file's content after it.
 
-    `tried` is a content that the step made and that was put back.
+    `tried` is a content that the step made and that was put back. `attempt` counts the tries of the rung, from 1 where
+    it has several. `cache_key` names everything the step's result rests on, `is_cached` tells that an earlier result
+    was taken; `left` is how many sites the new content has.
     """
 
     kind: Literal["file.moved"] = "file.moved"
@@ -62,3 +123,7 @@ class FileMoved(Event):
     reason: str = ""
     signature: str = ""
     seconds: float = 0.0
+    attempt: int = 0
+    cache_key: str = ""
+    is_cached: bool = False
+    left: int | None = None

@@ -160,16 +160,23 @@ class PrOpening(Intent):
     v: Literal[1] = 1
     forge: str
     head: CommitId
+    group: str = ""
 
 
 class PrOpened(Done):
-    """The pull request stands; `ref` names it on its forge, `url` is where a person reads it."""
+    """The pull request stands; `ref` names it on its forge, `url` is where a person reads it.
+
+    `group` says which of several of the run it is, `branch` and `head` what it asks to merge.
+    """
 
     kind: Literal["pr.opened"] = "pr.opened"
     v: Literal[1] = 1
     forge: str
     ref: str
     url: str
+    group: str = ""
+    branch: str = ""
+    head: str = ""
 
 
 class RunEnded(Event):

@@ -91,7 +91,8 @@ def test_nothing_leaves_a_terminal_status_but_a_planner_that_is_woken_and_what_a
         TaskStatus.SPLIT: frozenset({TaskStatus.PLANNED}),
         TaskStatus.CANCELLED: frozenset({TaskStatus.PLANNED, TaskStatus.WAITING}),
     }
-    assert all(FILE_MOVES[status] == frozenset() for status in FileStatus if status.is_terminal)
+    again = {FileStatus.DISCOVERED, FileStatus.SKIPPED, FileStatus.REVERTED}
+    assert all(FILE_MOVES[status] <= again for status in FileStatus if status.is_terminal)
 
 
 def test_an_intent_stays_open_until_its_done_event() -> None:
@@ -194,7 +195,7 @@ statuses = st.lists(st.tuples(st.sampled_from(["a.py", "b.py"]), st.sampled_from
 
 
 @given(statuses)
-def test_every_file_is_in_exactly_one_state_and_merged_files_never_move(moves: list[tuple[str, FileStatus]]) -> None:
+def test_every_file_is_in_exactly_one_state_and_an_end_is_left_only_for_a_new_beginning(moves: list[tuple[str, FileStatus]]) -> None:
     state, history = RunState(), record(found("a.py", "b.py"))
     for recorded in history:
         advance(state, recorded)
@@ -206,7 +207,7 @@ def test_every_file_is_in_exactly_one_state_and_merged_files_never_move(moves: l
         except IllegalMove:
             assert state.files[path].status == before
         else:
-            assert not before.is_terminal
+            assert not before.is_terminal or status in {"discovered", "skipped", "reverted"}
             assert state.files[path].status == status
     assert set(state.files) == {"a.py", "b.py"}
 

@@ -36,6 +36,7 @@ def test_what_has_ended_without_landing_can_only_be_tried_again(end: str) -> Non
     assert TASK_MOVES[TaskStatus(end)] == {TaskStatus.PLANNED} | waits_for_it
 
 
-@pytest.mark.parametrize("end", ["merged", "rejected", "unchanged", "nothing-to-do"])
-def test_a_file_that_has_ended_stays_as_it_is(end: str) -> None:
-    assert FILE_MOVES[FileStatus(end)] == frozenset()
+@pytest.mark.parametrize("end", [status for status in FileStatus if status.is_terminal])
+def test_a_file_that_has_ended_only_begins_anew_or_is_left_out_or_taken_back(end: FileStatus) -> None:
+    allowed = {FileStatus.DISCOVERED, FileStatus.REVERTED if end == FileStatus.MERGED else FileStatus.SKIPPED}
+    assert FILE_MOVES[end] == allowed - {end}
