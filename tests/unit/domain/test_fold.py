@@ -195,7 +195,9 @@ statuses = st.lists(st.tuples(st.sampled_from(["a.py", "b.py"]), st.sampled_from
 
 
 @given(statuses)
-def test_every_file_is_in_exactly_one_state_and_an_end_is_left_only_for_a_new_beginning(moves: list[tuple[str, FileStatus]]) -> None:
+def test_every_file_is_in_one_state_and_leaves_an_end_only_to_begin_anew(
+    moves: list[tuple[str, FileStatus]],
+) -> None:
     state, history = RunState(), record(found("a.py", "b.py"))
     for recorded in history:
         advance(state, recorded)

@@ -100,6 +100,7 @@ def test_every_name_in_an_event_is_known_for_a_name_or_for_words() -> None:
             "flags",
             "goal",
             "head",
+            "held",
             "non_goals",
             "note",
             "nudge",
