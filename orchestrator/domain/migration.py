@@ -94,6 +94,11 @@ class FileRecord(Frozen):
     flags: tuple[str, ...] = ()
 
     @property
+    def stands_to_land(self) -> bool:
+        """Whether something of the file is still to come, or failed to: it is not done with what stands."""
+        return self.status not in {FileStatus.MERGED, FileStatus.NOTHING_TO_DO, FileStatus.SKIPPED, FileStatus.REVERTED}
+
+    @property
     def stands(self) -> str:
         """The blob on the PR branch."""
         return self.landed or self.base
