@@ -15,7 +15,7 @@ from orchestrator.migrate.breaker import clusters, sample_failed, too_much_fails
 from orchestrator.migrate.inventory import count_sites
 from orchestrator.migrate.ladder import passes, takes
 from orchestrator.migrate.landing import Landings
-from orchestrator.migrate.outcome import last_moves, outcome_of
+from orchestrator.migrate.outcome import all_or_nothing, last_moves, outcome_of
 from orchestrator.migrate.planning import plan
 from orchestrator.migrate.pr_text import migration_body
 from orchestrator.migrate.recipe import Recipe
@@ -73,9 +73,9 @@ class MigrationRun:
             await self._climb(wave, rungs)
             await self._land(wave, f"wave {wave.number} pass {number}")
         require_going(self._context)
-        await self._context.journal.append(
-            *last_moves(wave_files(self._context.state, wave)), WaveEnded(number=wave.number)
-        )
+        files = wave_files(self._context.state, wave)
+        moves = all_or_nothing(files) if self._recipe.migration.atomic else last_moves(files)
+        await self._context.journal.append(*moves, WaveEnded(number=wave.number))
 
     async def _climb(self, wave: Wave, rungs: Sequence[int]) -> None:
         """Run the steps in order; what was done in an earlier process is not done again."""

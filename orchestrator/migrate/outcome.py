@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import Outcome
 from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.migrate.ladder import leftover
+from orchestrator.migrate.ladder import is_changed, leftover
 
 _LEFT = {
     FileStatus.REJECTED: "rejected",
@@ -21,6 +21,22 @@ def last_moves(files: Sequence[FileRecord]) -> list[FileMoved]:
     """The ends of files that still stand on a ladder which has ended."""
     ends = [(file, end) for file in files if (end := leftover(file)) is not None]
     return [_last_move(file, end) for file, end in ends]
+
+
+def all_or_nothing(files: Sequence[FileRecord]) -> list[FileMoved]:
+    """The ends of files that land together or not at all, and did not."""
+    failed = [file for file in files if file.status.is_failed]
+    if not failed:
+        return last_moves(files)
+    why = f"all files land together or none does, and {failed[0].path} could not: {failed[0].reason}"
+    held = [file for file in files if is_changed(file)]
+    return [
+        *last_moves([file for file in files if not is_changed(file)]),
+        *(
+            FileMoved(path=file.path, status=FileStatus.REJECTED, rung=file.rung, tried=file.blob, reason=why)
+            for file in held
+        ),
+    ]
 
 
 def _last_move(file: FileRecord, end: FileStatus) -> FileMoved:
