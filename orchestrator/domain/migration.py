@@ -72,8 +72,8 @@ class FileRecord(Frozen):
     out, so that files that failed alike can be counted together. `places` are its sites on the base, `left` how many
     the content that stands has, as far as that was counted. `landed` is the content that stands on the PR branch, if
     it is not the base's. `flags` say what a reviewer should know of its change. `note` is what a person who had it
-    tried again wants known. `is_overtaken` tells that a person left it out while it was under way: what a step or a landing
-    that had begun still tells of it is no defect, and if it has landed after all, it has.
+    tried again wants known. `is_overtaken` tells that a person left it out while it was under way: what a step or a
+    landing that had begun still tells of it is no defect, and if it has landed after all, it has.
     """
 
     path: str
