@@ -180,6 +180,7 @@ def _(command: RetryFiles, state: RunState, _by: str) -> None:
     climb_again(state, tuple(dict.fromkeys(command.files)))
     for path in command.files:
         state.files[path] = state.files[path].model_copy(update={"note": command.note})
+    state.judged_again += 1
     _open_again(state)
 
 

@@ -18,6 +18,7 @@ from orchestrator.migrate.landing import Landings
 from orchestrator.migrate.outcome import all_or_nothing, last_moves, outcome_of
 from orchestrator.migrate.planning import plan
 from orchestrator.migrate.pr_text import migration_body
+from orchestrator.migrate.proposing import propose, revise
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.transform import run_step
 from orchestrator.migrate.wave import current, next_wave, rest_of_landed, shards_of, wave_files
@@ -54,13 +55,14 @@ class MigrationRun:
             await plan(context, self._recipe)
             while (wave := await self._wave()) is not None:
                 await self._carry(wave)
-                await self._look_back(wave)
             await self._finish()
 
     async def _wave(self) -> Wave | None:
         """The wave under way, or the next one; None when nothing is left to begin."""
+        await revise(self._context, self._recipe)
         if current(self._context.state) is None:
             await self._regroup()
+            await self._look_back()
             begun = next_wave(self._context.state, self._recipe)
             if begun is None:
                 return None
@@ -110,18 +112,20 @@ class MigrationRun:
         if rest is not None:
             await self._context.journal.append(rest)
 
-    async def _look_back(self, wave: Wave) -> None:
-        """After a wave: whether the rest may begin.
+    async def _look_back(self) -> None:
+        """Between two waves: whether the next may begin, and by which recipe.
 
         Raises:
             PersonNeeded: too much fails, or fails alike, and nobody has said yet what is to be done.
         """
         state, recipe = self._context.state, self._recipe
-        if next_wave(state, recipe) is None:
+        if not state.waves:
             return
-        if wave.kind == "sample":
-            await self._judge_sample(wave)
-        if why := too_much_fails(state, recipe.stop):
+        goes_on = next_wave(state, recipe) is not None
+        await propose(self._context, recipe, waits=goes_on)
+        if goes_on and state.waves[-1].kind == "sample":
+            await self._judge_sample(state.waves[-1])
+        if goes_on and (why := too_much_fails(state, recipe.stop)):
             await self._ask_whether_to_go_on("breaker", why)
 
     async def _judge_sample(self, wave: Wave) -> None:
@@ -138,7 +142,8 @@ class MigrationRun:
         """Ask a person; a no leaves out what was not begun."""
         context = self._context
         detail = [one.in_words for one in clusters(context.state.files.values())[:_SHOWN]]
-        answer = await ask(context, question(context, "sample", subject, f"go on although {why}?", detail))
+        again = f"-{context.state.judged_again + 1}" if context.state.judged_again else ""
+        answer = await ask(context, question(context, "sample", f"{subject}{again}", f"go on although {why}?", detail))
         if answer.decision == "deny":
             reason = f"not begun: {answer.reason or f'denied by {answer.by}'}"
             rest = [file for file in context.state.files.values() if not file.status.is_terminal]
