@@ -44,6 +44,7 @@ from orchestrator.llm.budget import Budget
 from orchestrator.llm.limits import UNLIMITED, Providers
 from orchestrator.llm.litellm_client import LiteLLMClient
 from orchestrator.llm.router import ModelRouter
+from orchestrator.migrate.ast_grep import programs
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
@@ -179,7 +180,7 @@ async def _hands(
     try:
         await require_push(place.repository, config)
         allowed = await with_deps(
-            grant(config, extra),
+            grant(config, extra, programs(recipe) if recipe else ()),
             (*config.env.deps, *extra.deps),
             place.repository,
             place.state.path,

@@ -59,7 +59,8 @@ def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
 
     \b
     Exit codes: 0 every changed file landed, 3 some did, 4 none did or nothing changed, 2 wrong recipe or nothing in
-    scope, 5 limit reached, 6 waits for you, 7 environment, 8 locked, 130/143 stopped after a checkpoint.
+    scope, 5 limit reached or no pattern has a site, 6 waits for you, 7 environment, 8 locked, 130/143 stopped after a
+    checkpoint.
     """
     where = whereabouts(given["repo"], given["state"])
     exit_with(carry_out(partial(_begin, _options(given), recipe), given["as_json"], where, given["detach"]))
@@ -74,20 +75,24 @@ def _begin(options: Options, recipe: Path) -> tuple[Place, RunState]:
 @_RECIPE
 @in_repository
 @configured
+@click.option("--all", "shows_all", is_flag=True, help="List every file, directory and shard.")
 @as_json
-def plan(recipe: Path, **given: Any) -> None:  # noqa: ANN401
-    """Show what RECIPE has in scope: files, sites, steps, checks. Changes nothing.
+def plan(recipe: Path, shows_all: bool, **given: Any) -> None:  # noqa: ANN401
+    """Show what RECIPE has in scope and how it is divided: sites, owners, sample, shards, steps. Changes nothing.
 
     \b
-    orchestrate migrate plan recipes/pyupgrade.toml
+    orchestrate migrate plan recipes/pyupgrade.toml --all
     orchestrate migrate plan flynt.toml --repo ../click --json
+
+    \b
+    Exit codes: 0 there is something to do, 5 no pattern has a site, 2 wrong recipe or nothing in scope, 7 environment.
     """
     loaded = load_recipe(recipe)
     found = anyio.run(inventory, _options(given), loaded)
     if given["as_json"]:
         print_object(found.as_object())
     else:
-        print_lines(found.lines())
+        print_lines(found.lines(shows_all))
 
 
 command.add_command(status.command, "status")

@@ -6,7 +6,7 @@ from orchestrator.domain.event import migration
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.event.landing import LandedPart
 from orchestrator.domain.lifecycle import FILE_MOVES, move
-from orchestrator.domain.migration import FileRecord, FileStatus, Wave
+from orchestrator.domain.migration import FileStatus, Wave
 from orchestrator.domain.state import RunState
 
 
@@ -17,16 +17,7 @@ def migrated(event: Event, state: RunState) -> None:
 
 @migrated.register
 def _(event: migration.FilesFound, state: RunState) -> None:
-    for found in event.files:
-        state.files[found.path] = FileRecord(
-            path=found.path,
-            base=found.blob,
-            mode=found.mode,
-            sites=found.sites,
-            places=found.places,
-            weight=found.weight,
-            owner=found.owner,
-        )
+    state.files |= {found.path: found.record() for found in event.files}
 
 
 @migrated.register

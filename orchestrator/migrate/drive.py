@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from orchestrator.domain.event.migration import FileMoved, WaveEnded
+from orchestrator.domain.event.migration import FileMoved, ShardsPlanned, WaveEnded
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.migration import FileRecord, FileStatus, Wave
 from orchestrator.engine.approvals import ask, question
@@ -12,14 +12,14 @@ from orchestrator.engine.finish import end_run, open_pull_request
 from orchestrator.engine.stopping import require_going, stoppable
 from orchestrator.migrate.bench import StepRun
 from orchestrator.migrate.breaker import clusters, sample_failed, too_much_fails
-from orchestrator.migrate.inventory import count_sites
 from orchestrator.migrate.ladder import passes, takes
 from orchestrator.migrate.landing import Landings
 from orchestrator.migrate.outcome import all_or_nothing, last_moves, outcome_of
-from orchestrator.migrate.planning import plan
+from orchestrator.migrate.planning import divide
 from orchestrator.migrate.pr_text import migration_body
 from orchestrator.migrate.proposing import propose, revise
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.sites import count_sites
 from orchestrator.migrate.transform import run_step
 from orchestrator.migrate.wave import current, next_wave, rest_of_landed, shards_of, wave_files
 from worktrees.trees import read_blobs
@@ -52,10 +52,17 @@ class MigrationRun:
         async with stoppable(context, lambda: None):
             require_going(context)
             await context.gate.record_baseline(run.base, run.base_tree)
-            await plan(context, self._recipe)
+            await self._divide()
             while (wave := await self._wave()) is not None:
                 await self._carry(wave)
             await self._finish()
+
+    async def _divide(self) -> None:
+        """The shards of a run that began without them, before there were any."""
+        state, git = self._context.state, self._context.repository.git
+        if not state.shards:
+            shards = await divide(git, state.run.base, self._recipe, list(state.files.values()))
+            await self._context.journal.append(ShardsPlanned(shards=shards))
 
     async def _wave(self) -> Wave | None:
         """The wave under way, or the next one; None when nothing is left to begin."""

@@ -13,9 +13,9 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.stopping import require_going
 from orchestrator.judge.flakes import UNSETTLED
 from orchestrator.judge.signature import failure_excerpt, signature
-from orchestrator.migrate.inventory import count_sites
 from orchestrator.migrate.ladder import is_changed, to_queue
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.sites import count_sites
 from orchestrator.migrate.wave import wave_files
 from orchestrator.ports.effect import effect
 from orchestrator.ports.gate import Gate, GateResult

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.event.base import Done, Event, Intent
-from orchestrator.domain.migration import FileStatus, Shard, SitePlace
+from orchestrator.domain.migration import FileRecord, FileStatus, Shard, SitePlace
 
 
 class FoundFile(Frozen):
@@ -17,6 +17,18 @@ class FoundFile(Frozen):
     places: tuple[SitePlace, ...] = ()
     weight: float = 0.0
     owner: str = ""
+
+    def record(self) -> FileRecord:
+        """The file where it begins."""
+        return FileRecord(
+            path=self.path,
+            base=self.blob,
+            mode=self.mode,
+            sites=self.sites,
+            places=self.places,
+            weight=self.weight,
+            owner=self.owner,
+        )
 
 
 class FilesFound(Event):
