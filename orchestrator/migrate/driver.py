@@ -84,7 +84,7 @@ _ob_look
 _ob_known=$_ob_found
 """
 _RECORD = re.compile(r"(\d+) (\d+) (file|gone) (\d+(?:\.\d+)?) (\d+(?:\.\d+)?)")
-_EPILOGUE = "echo end >> \"$_ob_dir/diary\"\n"
+_EPILOGUE = 'echo end >> "$_ob_dir/diary"\n'
 
 
 @dataclass(frozen=True)

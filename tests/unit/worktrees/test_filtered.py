@@ -38,7 +38,9 @@ def git(project: Project, repository: Repository) -> Git:
 async def test_many_are_stored_and_read_as_they_would_be_one_by_one(git: Git, given: dict[str, bytes]) -> None:
     stored = await write_blobs(git, given)
     assert stored == {path: await write_blob(git, content, path) for path, content in given.items()}
-    assert await read_checked_out(git, stored) == {path: await read_blob(git, oid, path) for path, oid in stored.items()}
+    assert await read_checked_out(git, stored) == {
+        path: await read_blob(git, oid, path) for path, oid in stored.items()
+    }
 
 
 async def test_an_encoding_of_the_work_tree_is_kept(git: Git) -> None:
