@@ -19,7 +19,9 @@ from orchestrator.cli.options import (
     in_repository,
     running,
     settings_of,
+    uncached,
     unsafe,
+    without_cache,
     without_sandbox,
 )
 from orchestrator.cli.output import print_lines, print_object
@@ -48,6 +50,7 @@ def command() -> None:
 @detached
 @running
 @unsafe
+@uncached
 @configured
 @as_json
 def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
@@ -106,6 +109,7 @@ def _options(given: dict[str, Any]) -> Options:
     if given.get("time_limit"):
         nest(flags, ("run", "time_limit_s"), given["time_limit"])
     without_sandbox(flags, given.get("unsafe_no_sandbox", False))
+    without_cache(flags, given.get("no_cache", False))
     return Options(
         repository=given["repo"],
         flags=flags,

@@ -8,7 +8,7 @@ import click
 
 from orchestrator.app.options import Options
 from orchestrator.app.verbs import to_be_resumed
-from orchestrator.cli.options import as_json, detached, in_repository, running, settings_of
+from orchestrator.cli.options import as_json, detached, in_repository, running, settings_of, uncached, without_cache
 from orchestrator.cli.running import carry_out, exit_with, whereabouts
 from orchestrator.config.values import nest
 
@@ -18,6 +18,7 @@ from orchestrator.config.values import nest
 @in_repository
 @detached
 @running
+@uncached
 @click.option("--budget-usd", type=click.FloatRange(0), help="A new budget of the whole run.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml.")
 @as_json
@@ -36,6 +37,7 @@ def command(run: str | None, **given: Any) -> None:  # noqa: ANN401
             nest(flags, path.split("."), given[key])
     if given["read_only"]:
         nest(flags, ("hands", "read_only"), [str(Path(d).expanduser().absolute()) for d in given["read_only"]])
+    without_cache(flags, given["no_cache"])
     options = Options(repository=given["repo"], flags=flags)
     where = whereabouts(given["repo"], given["state"])
     exit_with(carry_out(partial(to_be_resumed, options, run), given["as_json"], where, given["detach"]))

@@ -194,6 +194,12 @@ def _require_kinds(wanted: set[str]) -> None:
         raise ValueError(f"nobody can be notified of {', '.join(unknown)}; events are {', '.join(sorted(known))}")
 
 
+class MigrateSettings(Frozen):
+    """`[migrate]`"""
+
+    cache: bool = True
+
+
 class StateSettings(Frozen):
     """`[state]`"""
 
@@ -276,6 +282,7 @@ class Config(Frozen):
     env: EnvSettings
     pr: PrSettings
     state: StateSettings
+    migrate: MigrateSettings = MigrateSettings()
     notify: NotifySettings = NotifySettings()
     hooks: Annotated[tuple[Hook, ...], AfterValidator(_once_each)] = ()
     contract: Annotated[tuple[CriterionSettings, ...], AfterValidator(_told_apart)] = ()

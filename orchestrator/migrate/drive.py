@@ -12,9 +12,9 @@ from orchestrator.engine.finish import end_run, open_pull_request
 from orchestrator.engine.stopping import require_going, stoppable
 from orchestrator.migrate.bench import StepRun
 from orchestrator.migrate.breaker import clusters, sample_failed, too_much_fails
+from orchestrator.migrate.ending import all_or_nothing, last_moves, outcome_of
 from orchestrator.migrate.ladder import passes, takes
 from orchestrator.migrate.landing import Landings
-from orchestrator.migrate.outcome import all_or_nothing, last_moves, outcome_of
 from orchestrator.migrate.planning import divide
 from orchestrator.migrate.pr_text import migration_body
 from orchestrator.migrate.proposing import propose, revise
