@@ -82,6 +82,7 @@ def _(event: migration.WaveEnded, state: RunState) -> None:
 @migrated.register
 def _(event: migration.RecipeRevised, state: RunState) -> None:
     state.recipe = event.recipe
+    state.revisions.append(event)
     climb_again(state, event.redo)
 
 
