@@ -11,7 +11,7 @@ from orchestrator.app.inventory import inventory
 from orchestrator.app.options import Options
 from orchestrator.app.verbs import begin_migration
 from orchestrator.app.wiring import Place
-from orchestrator.cli import resume, status
+from orchestrator.cli import migrate_status, resume
 from orchestrator.cli.options import (
     as_json,
     configured,
@@ -90,7 +90,7 @@ def plan(recipe: Path, **given: Any) -> None:  # noqa: ANN401
         print_lines(found.lines())
 
 
-command.add_command(status.command, "status")
+command.add_command(migrate_status.command, "status")
 command.add_command(resume.command, "resume")
 
 

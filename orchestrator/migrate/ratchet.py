@@ -1,0 +1,144 @@
+"""The ratchet: how many sites a commit has, and which of them are new, without a run and without any state."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pathspec import GitIgnoreSpec
+
+from orchestrator.domain.ids import CommitId
+from orchestrator.migrate.recipe import Recipe, Scope
+from worktrees.git import Git
+from worktrees.names import printable
+from worktrees.trees import Entry, list_tree, read_blobs
+
+_FILE = {"100644", "100755"}
+_LINE_CHARS = 200
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One site: `line` and `column` count from 1, `text` is its line. `news` tells what `--since` found, if asked."""
+
+    path: str
+    line: int
+    column: int
+    site: str
+    text: str
+    news: str = ""
+
+
+@dataclass
+class Tally:
+    """The sites of one commit, and what could not be looked at, in words. `by_file` counts sites of each kind."""
+
+    commit: CommitId
+    files: int = 0
+    hits: list[Hit] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+    @property
+    def by_file(self) -> Counter[tuple[str, str]]:
+        """(path, site) → how many."""
+        return Counter((hit.path, hit.site) for hit in self.hits)
+
+    @property
+    def by_site(self) -> Counter[str]:
+        """Site → how many."""
+        return Counter(hit.site for hit in self.hits)
+
+
+async def count(git: Git, commit: CommitId, scope: Scope) -> Tally:
+    """All sites of a commit that regular expressions find, sorted by path and place.
+
+    Raises:
+        GitError: the commit cannot be read.
+    """
+    inside = GitIgnoreSpec.from_lines(scope.include)
+    outside = GitIgnoreSpec.from_lines(scope.exclude)
+    entries = [entry for entry in await list_tree(git, commit) if entry.mode in _FILE]
+    entries = [entry for entry in entries if inside.match_file(entry.path) and not outside.match_file(entry.path)]
+    tally = Tally(commit, files=len(entries))
+    small = [entry for entry in entries if _is_small(entry, scope, tally)]
+    for start in range(0, len(small), _AT_ONCE):
+        some = small[start : start + _AT_ONCE]
+        contents = await read_blobs(git, [entry.oid for entry in some])
+        for entry in some:
+            tally.hits += sites_in(scope, entry.path, contents[entry.oid])
+    tally.hits.sort(key=lambda hit: (hit.path, hit.line, hit.column, hit.site))
+    return tally
+
+
+def _is_small(entry: Entry, scope: Scope, tally: Tally) -> bool:
+    if (entry.size or 0) <= scope.max_file_kb * 1024:
+        return True
+    tally.skipped.append(f"{printable(entry.path)} was not looked at: larger than max_file_kb = {scope.max_file_kb}")
+    return False
+
+
+def sites_in(scope: Scope, path: str, content: bytes) -> Iterator[Hit]:
+    """The sites of a file that regular expressions find."""
+    for site in scope.site:
+        if site.engine == "regex":
+            for match in re.finditer(site.pattern.encode(), content, re.MULTILINE):
+                yield _hit(path, site.id, content, match.start())
+
+
+def _hit(path: str, site: str, content: bytes, start: int) -> Hit:
+    begin = content.rfind(b"\n", 0, start) + 1
+    end = content.find(b"\n", start)
+    text = content[begin : end if end >= 0 else len(content)].decode(errors="replace").strip()
+    column = len(content[begin:start].decode(errors="replace")) + 1
+    return Hit(printable(path), content.count(b"\n", 0, start) + 1, column, site, text[:_LINE_CHARS])
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the ratchet holds: `limits` by kind of site, or one (named "") for all of them together.
+
+    `hits` are all sites, with what is new about them where an earlier commit was named.
+    """
+
+    tally: Tally
+    hits: tuple[Hit, ...]
+    limits: Mapping[str, int]
+    earlier: Tally | None = None
+
+    @property
+    def exceeded(self) -> dict[str, int]:
+        """Kind of site (or "") → how many there are, where that is more than allowed."""
+        counts = self.tally.by_site
+        counts[""] = len(self.tally.hits)
+        return {site: counts[site] for site, limit in self.limits.items() if counts[site] > limit}
+
+    @property
+    def holds(self) -> bool:
+        """Whether there are no more sites than allowed."""
+        return not self.exceeded
+
+
+def judge(recipe: Recipe, tally: Tally, most: int | None, earlier: Tally | None = None) -> Verdict:
+    """The verdict; without `most` each kind of site may have as many as its target says."""
+    limits = {site.id: site.target for site in recipe.scope.site} if most is None else {"": most}
+    return Verdict(tally, tuple(_with_news(tally.hits, earlier)), limits, earlier)
+
+
+def _with_news(hits: Sequence[Hit], earlier: Tally | None) -> Iterator[Hit]:
+    """Which sites are new since the earlier commit: by their line's text, since lines move.
+
+    `came back`: the file had none of this kind then. `new`: it had some, but not this one.
+    """
+    if earlier is None:
+        yield from hits
+        return
+    before, had = Counter((hit.path, hit.site, hit.text) for hit in earlier.hits), earlier.by_file
+    for hit in hits:
+        key = (hit.path, hit.site, hit.text)
+        if before[key] > 0:
+            before[key] -= 1
+            yield hit
+        else:
+            news = "new" if had[hit.path, hit.site] else "came back"
+            yield Hit(hit.path, hit.line, hit.column, hit.site, hit.text, news)
