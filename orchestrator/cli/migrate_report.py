@@ -57,14 +57,14 @@ def command(run: str | None, repo: Path, state: str, as_json: bool, **files: Pat
             raise UsageProblem(f"run {found.run.run} is no migration: orchestrate report {found.run.run}")
         report = report_object(found)
         for form, path in wanted.items():
-            _write(path, _FORMS[form](report))
+            write_out(path, _FORMS[form](report))
         if as_json:
             print_object(report)
         elif not wanted:
             print_lines(burndown_lines(report, glyphs()))
 
 
-def _write(path: Path, text: str) -> None:
+def write_out(path: Path, text: str) -> None:
     """Write a form of the report.
 
     Raises:

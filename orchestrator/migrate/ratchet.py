@@ -2,17 +2,23 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from pathspec import GitIgnoreSpec
 
 from orchestrator.domain.ids import CommitId
-from orchestrator.migrate.recipe import Recipe, Scope
+from orchestrator.domain.migration import SitePlace
+from orchestrator.migrate.recipe import Recipe, Scope, Site
 from worktrees.git import Git
 from worktrees.names import printable
 from worktrees.trees import Entry, list_tree, read_blobs
 
+Finder = Callable[[Scope, Mapping[str, bytes]], Awaitable[Mapping[str, Sequence[SitePlace]]]]
+"""Finds the sites of files that are given by their paths; only files that have any are in the answer."""
+
+SCHEMA = "orchestrate.ratchet/1"
 _FILE = {"100644", "100755"}
 _LINE_CHARS = 200
 _AT_ONCE = 500
@@ -50,8 +56,14 @@ class Tally:
         return Counter(hit.site for hit in self.hits)
 
 
-async def count(git: Git, commit: CommitId, scope: Scope) -> Tally:
-    """All sites of a commit that regular expressions find, sorted by path and place.
+async def count(git: Git, commit: CommitId, scope: Scope, find: Finder) -> Tally:
+    """All sites of a commit, sorted by path and place.
+
+    Args:
+        git: the repository.
+        commit: the one to look at.
+        scope: which files, and which sites.
+        find: finds the sites in files.
 
     Raises:
         GitError: the commit cannot be read.
@@ -64,9 +76,10 @@ async def count(git: Git, commit: CommitId, scope: Scope) -> Tally:
     small = [entry for entry in entries if _is_small(entry, scope, tally)]
     for start in range(0, len(small), _AT_ONCE):
         some = small[start : start + _AT_ONCE]
-        contents = await read_blobs(git, [entry.oid for entry in some])
-        for entry in some:
-            tally.hits += sites_in(scope, entry.path, contents[entry.oid])
+        blobs = await read_blobs(git, [entry.oid for entry in some])
+        contents = {entry.path: blobs[entry.oid] for entry in some}
+        for path, places in (await find(scope, contents)).items():
+            tally.hits += _hits(path, contents[path], places)
     tally.hits.sort(key=lambda hit: (hit.path, hit.line, hit.column, hit.site))
     return tally
 
@@ -78,20 +91,28 @@ def _is_small(entry: Entry, scope: Scope, tally: Tally) -> bool:
     return False
 
 
-def sites_in(scope: Scope, path: str, content: bytes) -> Iterator[Hit]:
-    """The sites of a file that regular expressions find."""
-    for site in scope.site:
-        if site.engine == "regex":
-            for match in re.finditer(site.pattern.encode(), content, re.MULTILINE):
-                yield _hit(path, site.id, content, match.start())
+async def by_regex(scope: Scope, contents: Mapping[str, bytes]) -> Mapping[str, Sequence[SitePlace]]:
+    """The sites that regular expressions find."""
+    found = {
+        path: [place for site in scope.site for place in _places(site, content)] for path, content in contents.items()
+    }
+    return {path: places for path, places in found.items() if places}
 
 
-def _hit(path: str, site: str, content: bytes, start: int) -> Hit:
-    begin = content.rfind(b"\n", 0, start) + 1
-    end = content.find(b"\n", start)
-    text = content[begin : end if end >= 0 else len(content)].decode(errors="replace").strip()
-    column = len(content[begin:start].decode(errors="replace")) + 1
-    return Hit(printable(path), content.count(b"\n", 0, start) + 1, column, site, text[:_LINE_CHARS])
+def _places(site: Site, content: bytes) -> Iterator[SitePlace]:
+    line, counted = 1, 0
+    for match in re.finditer(site.pattern.encode(), content, re.MULTILINE):
+        line, counted = line + content.count(b"\n", counted, match.start()), match.start()
+        begin = content.rfind(b"\n", 0, match.start()) + 1
+        yield SitePlace(site=site.id, line=line, column=len(content[begin:counted].decode(errors="replace")) + 1)
+
+
+def _hits(path: str, content: bytes, places: Sequence[SitePlace]) -> Iterator[Hit]:
+    lines = content.split(b"\n")
+    for place in places:
+        line = lines[place.line - 1] if place.line <= len(lines) else b""
+        text = line.decode(errors="replace").strip()[:_LINE_CHARS]
+        yield Hit(printable(path), place.line, place.column, place.site, text)
 
 
 @dataclass(frozen=True)
@@ -142,3 +163,30 @@ def _with_news(hits: Sequence[Hit], earlier: Tally | None) -> Iterator[Hit]:
         else:
             news = "new" if had[hit.path, hit.site] else "came back"
             yield Hit(hit.path, hit.line, hit.column, hit.site, hit.text, news)
+
+
+def report_of(recipe: Recipe, verdict: Verdict, since: str) -> dict[str, Any]:
+    """The verdict as data. `is_over` tells of a site that there are too many of its kind, or of all."""
+    over, counts = verdict.exceeded, verdict.tally.by_site
+    return {
+        "schema": SCHEMA,
+        "migration": recipe.migration.id,
+        "commit": verdict.tally.commit,
+        "since": since,
+        "files": verdict.tally.files,
+        "found": len(verdict.hits),
+        "allowed": verdict.limits.get("", sum(verdict.limits.values())),
+        "holds": verdict.holds,
+        "exit": 0 if verdict.holds else 3,
+        "limits": [
+            {
+                "site": site.id,
+                "pattern": site.pattern or site.run,
+                "found": counts[site.id],
+                "allowed": verdict.limits.get(site.id),
+            }
+            for site in recipe.scope.site
+        ],
+        "sites": [asdict(hit) | {"is_over": "" in over or hit.site in over} for hit in verdict.hits],
+        "skipped": list(verdict.tally.skipped),
+    }

@@ -86,7 +86,8 @@ def _head(report: Mapping[str, Any]) -> Iterator[str]:
         f"<p>Run <code>{_text(report['run'])}</code>, {_text(report['outcome'])}: {_text(report['reason'])}<br>"
         f"recipe revision {report['revision']}, base <code>{_text(report['base'][:12])}</code>{head}, "
         f"begun {_text(report['started_at'])}<br>"
-        f"{spent['test_runs']} test runs, {spent['calls']} model calls, {price}, {duration(spent['wall_s'])} of work{_eta(report)}</p>"
+        f"{spent['test_runs']} test runs, {spent['calls']} model calls, {price}, "
+        f"{duration(spent['wall_s'])} of work{_eta(report)}</p>"
     )
 
 
