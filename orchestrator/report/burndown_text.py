@@ -95,7 +95,7 @@ def _price(spent: Mapping[str, Any]) -> str:
 
 def _revision(revision: Mapping[str, Any]) -> str:
     by = f" by {one_line(revision['by'])}" if revision["by"] else ""
-    return f"recipe {revision['revision']}{by}, {revision['files']} files done again"
+    return f"recipe {revision['revision']}{by}, {revision['files']} file{'s' * (revision['files'] != 1)} done again"
 
 
 def _owners(burndown: Mapping[str, Any], glyphs: Glyphs) -> Iterator[str]:

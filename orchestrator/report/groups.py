@@ -87,8 +87,8 @@ def _count(state: RunState, group: Group, file: FileRecord, has_sites: bool) -> 
 
 
 def has_failed(file: FileRecord) -> bool:
-    """Whether it failed: for good, or until the next step takes it."""
-    return file.status.is_failed or file.status.is_left_over
+    """Whether it failed: for good, or until the next step takes it. What was rolled back had not failed."""
+    return file.status.is_failed or (file.status.is_left_over and file.status != FileStatus.REVERTED)
 
 
 def _namer(state: RunState, by: By) -> Callable[[FileRecord], str]:

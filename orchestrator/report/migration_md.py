@@ -112,7 +112,9 @@ def revisions(report: Mapping[str, Any]) -> str:
 
 def _revision(number: int, revision: Mapping[str, Any]) -> str:
     by = f" by {_words(revision['by'])}" if revision["by"] else ""
-    return f"- {number}: `{revision['revision']}`{by}, {revision['files']} files done again"
+    return (
+        f"- {number}: `{revision['revision']}`{by}, {revision['files']} file{'s' * (revision['files'] != 1)} done again"
+    )
 
 
 def invariants(rules: Iterable[Mapping[str, Any]]) -> str:

@@ -19,7 +19,8 @@ def ratchet_lines(report: Mapping[str, Any]) -> Iterator[str]:
     new = sum(bool(site["news"]) for site in report["sites"])
     since = f", {new} of them not there at {one_line(report['since'])}" if report["since"] else ""
     word = "holds" if report["holds"] else "FAILED: there are more sites than allowed"
-    yield f"{report['found']} sites ({report['allowed']} allowed) in {report['files']} files at {report['commit'][:12]}{since}: {word}"
+    found = f"{report['found']} sites ({report['allowed']} allowed) in {report['files']} files"
+    yield f"{found} at {report['commit'][:12]}{since}: {word}"
 
 
 def _limit(kind: Mapping[str, Any]) -> str:
