@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from orchestrator.domain.event import landing, migration, people, run
+from orchestrator.domain.event import migration, people, run
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.migration import FileRecord, FileStatus, Tick
 from orchestrator.domain.state import RunState
@@ -55,12 +55,8 @@ def book_tick(state: RunState, event: Event, at: datetime, before: FileRecord | 
         return
     if before is not None and isinstance(event, migration.FileMoved):
         _add(state, _moved(state, at, before, state.files[event.path]))
-    elif isinstance(event, _MARKED) or mark(event):
-        _add(state, _taken(state, at, mark(event)))
-
-
-_MARKED = (landing.LandingFinished, migration.WaveEnded, people.CommandTaken)
-"""After these, what remains is counted anew."""
+    elif (said := mark(event)) or isinstance(event, people.CommandTaken):
+        _add(state, _taken(state, at, said))
 
 
 def mark(event: Event) -> str:

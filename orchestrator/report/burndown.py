@@ -84,7 +84,7 @@ def _now(state: RunState, has_sites: bool) -> dict[str, Any]:
         "found": round(sum(found(file, has_sites) for file in state.files.values()), 3),
         "remaining": round(remaining_in_all(state), 3),
         "target": target(state),
-        "open": round(sum(left for status, left in sites.items() if not status.is_terminal), 3),
+        "open": round(sum((left for status, left in sites.items() if not status.is_terminal), 0.0), 3),
         "sites": {status.value: round(sites[status], 3) for status in FileStatus if files[status]},
         "files": {status.value: files[status] for status in FileStatus if files[status]},
         "in_scope": len(state.files),
