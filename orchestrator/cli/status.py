@@ -47,8 +47,10 @@ def status_of(directory: RunDirectory) -> Iterator[dict[str, Any]]:
     found = {"is_live": is_live(directory), "disk": disk_use(directory.path.parent.parent).as_object()}
     kept = read_projection(directory.journal, "status")
     if kept and (kept.is_current or (found["is_live"] and kept.age_s < _FRESH_S)):
-        yield json.loads(kept.body) | found
-        return
+        known = json.loads(kept.body)
+        if known["mode"] != "migration" or "burndown" in known:  # an older program knew no burndown
+            yield known | found
+            return
     from orchestrator.cli.reading import state_of
     from orchestrator.report.status import status_object
 

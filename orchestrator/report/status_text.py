@@ -24,17 +24,16 @@ def status_text(status: Mapping[str, Any], glyphs: Glyphs = USUAL) -> Iterator[s
     yield from _budget(status["budget"])
     yield from (f"  {line}" for line in contract_lines(status.get("contract", ())))
     yield from (_task(task) for task in status["plan"])
-    counts = sorted(status["file_status"].items())
-    if counts:
-        yield "  files: " + ", ".join(f"{count} {name}" for name, count in counts)
     if "burndown" in status:
-        yield from burndown_lines(status["burndown"], glyphs)
+        first, *rest = burndown_lines(status["burndown"], glyphs)
+        yield f"  {first}"
+        yield from rest
     yield _disk(status["disk"])
-    rest = (*status["files"]["rejected"], *status["files"].get("unchanged", ()))
-    for file in rest[:_SHOWN]:
+    not_landed = (*status["files"]["rejected"], *status["files"].get("unchanged", ()))
+    for file in not_landed[:_SHOWN]:
         yield f"  {glyphs.cross} {_plain(file['path'])}: {reason_line(file['reason'])}"
-    if len(rest) > _SHOWN:
-        yield f"  {glyphs.more} and {len(rest) - _SHOWN} more: orchestrate migrate report {status['run']}"
+    if len(not_landed) > _SHOWN:
+        yield f"  {glyphs.more} and {len(not_landed) - _SHOWN} more: orchestrate migrate report {status['run']}"
 
 
 def _spent(status: Mapping[str, Any]) -> str:

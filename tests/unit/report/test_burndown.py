@@ -15,6 +15,7 @@ from orchestrator.errors import UsageProblem
 from orchestrator.report.burndown import ALL, Bounds, burndown_object, group_objects
 from orchestrator.report.burndown_text import ASCII, USUAL, burndown_lines, group_table, spark
 from orchestrator.report.eta import duration, eta
+from orchestrator.report.lines import say
 from orchestrator.report.migration import report_object
 from orchestrator.report.migration_csv import files_csv, series_csv
 from orchestrator.report.migration_file import MoveLog, find, place_lines, place_object, shard_lines, shard_object
@@ -243,6 +244,13 @@ def test_the_series_and_the_files_come_as_tables_in_which_nothing_calculates() -
 def test_what_comes_next_is_told_by_how_the_run_stands() -> None:
     assert burndown_object(told())["next"] == ""
     assert burndown_object(told(END))["next"] == "orchestrate migrate report r1: why 2 files did not land"
+
+
+def test_the_log_has_words_for_every_event_of_a_migration() -> None:
+    lines = [say(record.event) for record in recorded(story())]
+    assert not [line for line, record in zip(lines, recorded(story()), strict=True) if line == record.event.kind]
+    assert "wave 2 (sweep): app, lib" in lines
+    assert "recipe revised by ann to 0badcafe: 1 files are done again" in lines
 
 
 def test_a_run_that_has_found_nothing_yet_can_be_shown() -> None:
