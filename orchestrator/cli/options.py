@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from orchestrator.config.values import nest, parse_value
-from orchestrator.domain.contract import CRITERION_ID
+from orchestrator.domain.ids import CRITERION_ID
 
 _PART = re.compile(r'"([^"]*)"|([^."]+)')
 F = TypeVar("F", bound=Callable[..., Any])

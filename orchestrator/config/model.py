@@ -11,9 +11,9 @@ from orchestrator.config.roles import RoleSettings
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.budget import RunLimits
 from orchestrator.domain.check import CheckSpec, ReportFormat
-from orchestrator.domain.contract import CRITERION_ID, GATE, GOAL, Criterion
+from orchestrator.domain.contract import GATE, GOAL, Criterion
 from orchestrator.domain.hooks import Hook
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.ids import CRITERION_ID, TaskId
 from orchestrator.domain.price import Price
 from orchestrator.domain.tier import Tier
 

@@ -83,6 +83,7 @@ def _(event: migration.WaveEnded, state: RunState) -> None:
 def _(event: migration.RecipeRevised, state: RunState) -> None:
     state.recipe = event.recipe
     state.revised = None
+    state.revisions.append(event)
     climb_again(state, event.redo)
 
 
