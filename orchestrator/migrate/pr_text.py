@@ -1,7 +1,7 @@
 """The words of a migration's pull request."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.plain import code_span, inert, one_line
@@ -12,12 +12,16 @@ from orchestrator.migrate.recipe import Recipe
 _SHOWN = 200
 
 
-def migration_body(state: RunState, recipe: Recipe, reason: str) -> str:
-    """The body, as Markdown: what landed, what did not and why, the evidence, the cost."""
-    landed = [file for file in state.files.values() if file.status == FileStatus.MERGED]
-    rejected = [file for file in state.files.values() if file.status == FileStatus.REJECTED]
+def migration_body(state: RunState, recipe: Recipe, reason: str, shards: Collection[str] | None = None) -> str:
+    """The body, as Markdown: what landed, what did not and why, the evidence, the cost.
+
+    With `shards` it is that of a pull request that holds only these, and tells of their files only.
+    """
+    files = [file for file in state.files.values() if shards is None or _is_in(state, file, shards)]
+    landed = [file for file in files if file.status == FileStatus.MERGED]
+    rejected = [file for file in files if file.status == FileStatus.REJECTED]
     steps = "\n".join(f"- `{step.id}`: {code_span(step.run)} (per {step.per})" for step in recipe.step)
-    unchanged = [file for file in state.files.values() if file.status == FileStatus.UNCHANGED]
+    unchanged = [file for file in files if file.status == FileStatus.UNCHANGED]
     parts = [
         unsafe(state),
         inert(recipe.migration.description),
@@ -31,6 +35,11 @@ def migration_body(state: RunState, recipe: Recipe, reason: str) -> str:
         cost(state),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _is_in(state: RunState, file: FileRecord, shards: Collection[str]) -> bool:
+    shard = state.shard_of(file.path)
+    return shard is not None and shard.name in shards
 
 
 def _files(title: str, files: Iterable[FileRecord]) -> str:
