@@ -1,4 +1,4 @@
-"""`orchestrate migrate`: plan, run, status, resume."""
+"""`orchestrate migrate`: plan, run, status, and what people tell a migration."""
 
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from orchestrator.app.inventory import inventory
 from orchestrator.app.options import Options
 from orchestrator.app.verbs import begin_migration
 from orchestrator.app.wiring import Place
-from orchestrator.cli import resume, status
+from orchestrator.cli import migrate_files, migrate_publish, migrate_resume, migrate_shards, status
 from orchestrator.cli.options import (
     as_json,
     configured,
@@ -91,7 +91,11 @@ def plan(recipe: Path, **given: Any) -> None:  # noqa: ANN401
 
 
 command.add_command(status.command, "status")
-command.add_command(resume.command, "resume")
+for verb in (
+    *(migrate_resume.command, migrate_files.retry, migrate_files.skip, migrate_shards.hold, migrate_shards.release),
+    *(migrate_shards.rollback, migrate_publish.command),
+):
+    command.add_command(verb)
 
 
 def _options(given: dict[str, Any]) -> Options:

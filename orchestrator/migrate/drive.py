@@ -12,15 +12,17 @@ from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.plain import inert_title
 from orchestrator.engine.approvals import ask, question, radius
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.finish import end_run, open_pull_request
+from orchestrator.engine.finish import end_run
 from orchestrator.engine.stopping import require_going, stoppable
 from orchestrator.judge.flakes import UNSETTLED
 from orchestrator.judge.signature import failure_excerpt, signature
 from orchestrator.migrate.bench import StepRun
 from orchestrator.migrate.inventory import count_sites
 from orchestrator.migrate.ladder import leftover, passes, takes, to_queue
-from orchestrator.migrate.pr_text import migration_body
+from orchestrator.migrate.publishing import publish
 from orchestrator.migrate.recipe import Recipe, Step
+from orchestrator.migrate.revising import wished_revision
+from orchestrator.migrate.rollback import roll_back
 from orchestrator.migrate.transform import run_step
 from orchestrator.ports.effect import effect
 from orchestrator.ports.gate import GateResult
@@ -50,10 +52,19 @@ class MigrationRun:
         async with stoppable(context, lambda: None):
             require_going(context)
             await context.gate.record_baseline(run.base, run.base_tree)
+            await self._do_as_told()
             for number, group in enumerate(passes(self._recipe), start=1):
                 await self._climb(group)
                 await self._land(f"pass {number}")
             await self._finish()
+
+    async def _do_as_told(self) -> None:
+        """Take the recipe that a person wants instead, and take back the shards that a person wants back."""
+        if (revised := wished_revision(self._context.state, self._recipe)) is not None:
+            await self._context.journal.append(revised)
+            self._recipe = Recipe.model_validate(revised.recipe)
+        if self._context.state.rollbacks:
+            await roll_back(self._context, self._recipe, _DrainableGate(self._context))
 
     async def _climb(self, group: Sequence[int]) -> None:
         """Run the group's steps in order; what was done in an earlier process is not done again."""
@@ -162,7 +173,7 @@ class MigrationRun:
         ends = [(file, end) for file in context.state.files.values() if (end := leftover(file)) is not None]
         await context.journal.append(*(_last_move(file, end) for file, end in ends))
         outcome, reason = _outcome(list(context.state.files.values()))
-        await open_pull_request(context, self._recipe.title, migration_body(context.state, self._recipe, reason))
+        await publish(context, self._recipe, _DrainableGate(context), reason)
         await end_run(context, outcome, reason)
 
 

@@ -1,12 +1,13 @@
 """Pull requests of a migration: one for all that landed, or one for each group, green on its own."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from orchestrator.domain.event.landing import RefSet, RefSetting
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.state import RunState
 from orchestrator.domain.told_migrations import ALL_GROUPS
 from orchestrator.engine.approvals import waits
 from orchestrator.engine.context import RunContext
@@ -18,6 +19,7 @@ from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.effect import effect
 from orchestrator.ports.gate import Gate
 from orchestrator.queue.branch import PrBranch
+from worktrees.git import Git
 from worktrees.merge import is_ancestor
 from worktrees.refs import read_ref
 from worktrees.trees import list_tree, tree_of
@@ -94,48 +96,68 @@ async def _green(context: RunContext, gate: Gate, group: Group) -> _Ready | None
 
 async def _open_some(context: RunContext, recipe: Recipe, ready: Sequence[_Ready], reason: str) -> None:
     """Open as many as may be open; every one that is open already is brought up to date."""
-    chosen = [one async for one in _chosen(context, recipe, ready)]
+    chosen = await _chosen(context, recipe, ready)
     waiting = [one.group.name for one in ready if one not in chosen and one.group.name not in context.state.prs]
     if waiting:
         text = f"{len(waiting)} pull requests wait until others are merged: {', '.join(waiting[:10])}"
         await context.journal.append(Noticed(level="info", text=f"{text}; open them now with migrate publish"))
     proposals = [_proposal(context, recipe, one, reason) for one in chosen if await _moved(context, one)]
-    if context.config.approval.mode == "pr":
-        questions = [pull_request_question(context, one) for one in proposals]
-        new = [asked for asked in questions if asked.item not in context.state.approvals]
-        await context.journal.append(*(ApprovalRequested(approval=asked) for asked in new))
-        open_items = {asked.item for asked in questions if context.state.approvals[asked.item].is_open}
-        proposals = [one for one, asked in zip(proposals, questions, strict=True) if asked.item not in open_items]
-    else:
-        open_items = set()
-    for proposal in proposals:
+    answered = await _answered(context, proposals)
+    for proposal in answered:
         await propose(context, proposal)
-    if open_items:
+    if len(answered) < len(proposals):
         raise waits(context)
 
 
-async def _chosen(context: RunContext, recipe: Recipe, ready: Sequence[_Ready]) -> AsyncIterator[_Ready]:
-    known = context.state.prs
-    is_open = [one.group.name in known and not await _is_merged(context, one) for one in ready]
-    free = recipe.merge.max_open_prs - sum(is_open) if recipe.merge.max_open_prs else len(ready)
-    for one, opened in zip(ready, is_open, strict=True):
-        is_wished = {one.group.name, ALL_GROUPS} & set(context.state.published)
-        if opened or is_wished or (one.group.name in known and known[one.group.name].head != one.head):
-            yield one
-        elif one.group.name not in known and free > 0:
-            free -= 1
-            yield one
+async def _answered(context: RunContext, proposals: Sequence[Proposal]) -> Sequence[Proposal]:
+    """Those that no question stands before; the questions are put all at once."""
+    if context.config.approval.mode != "pr":
+        return proposals
+    asked = {one.group: pull_request_question(context, one) for one in proposals}
+    known = context.state.approvals
+    await context.journal.append(*(ApprovalRequested(approval=one) for one in asked.values() if one.item not in known))
+    return [one for one in proposals if not known[asked[one.group].item].is_open]
 
 
-async def _is_merged(context: RunContext, one: _Ready) -> bool:
-    """Whether the target holds what its pull request asked for: the commit itself, or each of its files as it is."""
-    run, git, remote = context.state.run, context.repository.git, context.config.pr.push
-    wanted = {(file.path, file.landed) for file in files_of(context.state, one.group)}
-    for ref in (f"refs/heads/{run.target}", f"refs/remotes/{remote}/{run.target}"):
-        target = await read_ref(git, ref) if run.target else None
+async def _chosen(context: RunContext, recipe: Recipe, ready: Sequence[_Ready]) -> list[_Ready]:
+    state, remote = context.state, context.config.pr.push
+    git, known = context.repository.git, state.prs
+    free = set(await openable(git, state, recipe, remote, [one.group for one in ready]))
+    chosen = []
+    for one in ready:
+        name = one.group.name
+        is_stale = name in known and known[name].head != one.head
+        is_wished = {name, ALL_GROUPS} & set(state.published)
+        if (
+            name in free
+            or is_stale
+            or is_wished
+            or (name in known and not await is_merged(git, state, remote, one.group))
+        ):
+            chosen.append(one)
+    return chosen
+
+
+async def openable(
+    git: Git, state: RunState, recipe: Recipe, remote: str, groups: Sequence[Group] | None = None
+) -> tuple[str, ...]:
+    """The groups without a pull request for which one may be opened, as far as others have been merged."""
+    groups = groups_of(state, recipe) if groups is None else groups
+    opened = [group for group in groups if group.name in state.prs]
+    is_open = [not await is_merged(git, state, remote, group) for group in opened]
+    new = [group.name for group in groups if group.name not in state.prs and files_of(state, group)]
+    most = recipe.merge.max_open_prs
+    return tuple(new[: max(most - sum(is_open), 0)] if most else new)
+
+
+async def is_merged(git: Git, state: RunState, remote: str, group: Group) -> bool:
+    """Whether the target holds what the group's pull request asks for: its commit, or each of its files as it is."""
+    wanted = {(file.path, file.landed) for file in files_of(state, group)}
+    for ref in (f"refs/heads/{state.run.target}", f"refs/remotes/{remote}/{state.run.target}"):
+        target = await read_ref(git, ref) if state.run.target else None
         if target is None:
             continue
-        if await is_ancestor(git, context.state.prs[one.group.name].head, target):
+        if await is_ancestor(git, state.prs[group.name].head, target):
             return True
         if wanted and wanted <= {(entry.path, entry.oid) for entry in await list_tree(git, target)}:
             return True

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.app.migrations import due_groups
 from orchestrator.domain.command import Approve, Publish, RollbackShards
 from orchestrator.domain.migration import Shard
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.finish import end_run
 from orchestrator.errors import PersonNeeded
 from orchestrator.migrate.publishing import publish
 from orchestrator.migrate.recipe import Recipe
@@ -93,13 +95,16 @@ async def test_one_group_that_cannot_stand_alone_makes_the_whole_one_pull_reques
 
 async def test_only_so_many_are_open_until_others_are_merged_or_a_person_asks(tmp_path: Path) -> None:
     repo, recipe = root(tmp_path), grouped("shard", max_open_prs=1)
-    async with begun(repo, recipe) as (_, context):
+    async with begun(repo, recipe) as (place, context):
         await land(context, SHARDS, NEW)
         assert list(await opened(context, recipe)) == ["lib"]
         assert "app, app-2" in context.state.notices[-1].text
         assert list(await opened(context, recipe)) == ["lib"]
+        await end_run(context, "done", "as far as it goes")
+        assert await due_groups(place, context.state) == ()
         git(repo, "merge", "-q", "--squash", context.state.prs["lib"].branch)
         git(repo, "commit", "-q", "-m", "squashed")
+        assert await due_groups(place, context.state) == ("app",), "which is what `resume` then has opened"
         assert list(await opened(context, recipe)) == ["lib", "app"]
         await told(context, Publish(groups=("app-2",)))
         assert list(await opened(context, recipe)) == ["lib", "app", "app-2"]
