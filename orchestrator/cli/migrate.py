@@ -20,7 +20,15 @@ VERBS = {
     "status": _Verb("migrate_status", "command", "Show how far a migration is, or one file or shard of it."),
     "report": _Verb("migrate_report", "command", "Report on a migration: HTML, Markdown, CSV, JSON."),
     "check": _Verb("migrate_check", "command", "Fail if there are more sites than allowed: for CI. Needs no run."),
-    "resume": _Verb("resume", "command", "Go on with a migration that stopped."),
+    "resume": _Verb("migrate_resume", "command", "Go on with a migration that stopped, also by an edited recipe."),
+    "retry": _Verb("migrate_files", "retry", "Let files climb the ladder again."),
+    "skip": _Verb("migrate_files", "skip", "Leave files out."),
+    "hold": _Verb("migrate_shards", "hold", "Keep a shard back."),
+    "release": _Verb("migrate_shards", "release", "Let a shard go on that was held."),
+    "publish": _Verb("migrate_publish", "command", "Open pull requests that wait."),
+    "rollback": _Verb(
+        "migrate_shards", "rollback", "Take back what shards have landed, as far as the rest stays green."
+    ),
 }
 
 

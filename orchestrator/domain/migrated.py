@@ -92,6 +92,9 @@ def _(event: migration.ShardReverted, state: RunState) -> None:
     shard = state.shards[event.shard]
     state.shards[event.shard] = shard.model_copy(update={"is_reverted": True})
     state.rollbacks = tuple(name for name in state.rollbacks if name != event.shard)
+    for path, blob in event.stands.items():
+        file = state.files[path]
+        state.files[path] = file.model_copy(update={"landed": None if blob == file.base else blob})
 
 
 @migrated.register

@@ -1,7 +1,7 @@
 """The words of a migration's pull request."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.plain import code_span, inert, one_line
@@ -23,8 +23,12 @@ _NOT_LANDED = {
 }
 
 
-def migration_body(state: RunState, recipe: Recipe, reason: str) -> str:
-    """The body, as Markdown: how far it is, what landed, what did not and why, what held, the evidence, the cost."""
+def migration_body(state: RunState, recipe: Recipe, reason: str, shards: Collection[str] | None = None) -> str:
+    """The body, as Markdown: how far it is, what landed, what did not and why, what held, the evidence, the cost.
+
+    With `shards` it is that of a pull request that holds only these, and lists their files only.
+    """
+    files = [file for file in state.files.values() if shards is None or _is_in(state, file, shards)]
     steps = "\n".join(_step(step) for step in recipe.step)
     burndown = burndown_object(state)
     parts = [
@@ -35,8 +39,8 @@ def migration_body(state: RunState, recipe: Recipe, reason: str) -> str:
         flagged(burndown),
         f"### Steps\n\n{steps}",
         revisions(burndown),
-        _files("Landed", _with(state, FileStatus.MERGED)),
-        *(_reasons(title, _with(state, status)) for status, title in _NOT_LANDED.items()),
+        _files("Landed", _with(files, FileStatus.MERGED)),
+        *(_reasons(title, _with(files, status)) for status, title in _NOT_LANDED.items()),
         invariants(recipe.dump().get("invariant", ())),
         evidence(state),
         flaky(state),
@@ -52,8 +56,13 @@ def _step(step: Step) -> str:
     return f"- `{step.id}`: {what}{', for what had failed' if step.when == 'failed' else ''}"
 
 
-def _with(state: RunState, status: FileStatus) -> list[FileRecord]:
-    return [file for file in state.files.values() if file.status == status]
+def _is_in(state: RunState, file: FileRecord, shards: Collection[str]) -> bool:
+    shard = state.shard_of(file.path)
+    return shard is not None and shard.name in shards
+
+
+def _with(files: Iterable[FileRecord], status: FileStatus) -> list[FileRecord]:
+    return [file for file in files if file.status == status]
 
 
 def _files(title: str, files: Iterable[FileRecord]) -> str:

@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.event.base import Done, Event, Intent
 from orchestrator.domain.migration import FileRecord, FileStatus, Shard, SitePlace
@@ -99,13 +101,17 @@ class RecipeRevised(Event):
 
 
 class ShardReverted(Event):
-    """What a shard had changed is taken back on the PR branch by `commit`, which passed the gate."""
+    """What a shard had changed is taken back on the PR branch by `commit`, which passed the gate.
+
+    `stands` are the blobs that its files have there now; those of the base, unless others changed them as well.
+    """
 
     kind: Literal["shard.reverted"] = "shard.reverted"
     v: Literal[1] = 1
     shard: str
     commit: str
     reason: str = ""
+    stands: dict[str, str] = Field(default_factory=dict)
 
 
 class RollbackRefused(Event):
