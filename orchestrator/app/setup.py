@@ -63,7 +63,8 @@ def _not_granted(tier: Tier, ceiling: Tier) -> str:
     if tier == Tier.EVERYTHING:
         return (
             f'network = "allow" under [env] asks for tier {int(tier)}, {tier.words}, and nothing here may have '
-            f"more than {int(ceiling)}. A recipe cannot raise that: set ask_tier under [hands] to {int(tier)}, or remove network"
+            f"more than {int(ceiling)}. A recipe cannot raise that: set ask_tier under [hands] to {int(tier)}, or "
+            "remove network"
         )
     return (
         f"setup under [env] needs tier {int(tier)}, and nothing here may have more than {int(ceiling)}: set ask_tier "

@@ -1,7 +1,7 @@
 """Installed dependencies, kept by a hash of what they were made from and shared by all runs of a repository.
 
 KEY/       exists only whole: it comes by one rename; below it what was installed, at its place in the checkout,
-           and .names, which lists these places
+           and .names, which lists these places where that was asked for
 KEY.new/   is being made, under the lock KEY.making
 KEY.used   is locked by whoever uses KEY, each with a shared lock; its time is that of the last use
 """
@@ -65,8 +65,10 @@ class DepsStore:
         """The lock file that whoever makes it has to hold."""
         return self.root / f"{key}.making"
 
-    def adopt(self, key: str, source: Path, names: Iterable[str]) -> None:
+    def adopt(self, key: str, source: Path, names: Iterable[str], *, is_listed: bool = False) -> None:
         """Take these directories and files of `source` over, all or none. Only under the lock; blocks.
+
+        With `is_listed` their names can be asked for later.
 
         Raises:
             OSError: one of them is not there, or cannot be moved.
@@ -77,10 +79,13 @@ class DepsStore:
         new.mkdir(parents=True)
         for name in names:
             if (source / name).resolve() != source.resolve() / name or not _is_plain(source / name):
-                raise OSError(f"{name} is nothing of the workspace")  # rather something else of the host's
+                raise OSError(
+                    f"{name} is no directory of the workspace, and no file"
+                )  # rather something else of the host's
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).rename(new / name)
-        (new / _INDEX).write_text(json.dumps(names), encoding="utf-8")
+        if is_listed:
+            (new / _INDEX).write_text(json.dumps(names), encoding="utf-8")
         os.sync()  # what a power cut leaves of it must not be half of it
         new.rename(self.root / key)
 

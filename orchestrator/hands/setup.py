@@ -92,7 +92,7 @@ class Setup:
                 "places that .gitignore names, such as .venv or node_modules"
             )
         try:
-            await to_thread.run_sync(self.store.adopt, key, workspace.root, made)
+            await to_thread.run_sync(partial(self.store.adopt, key, workspace.root, made, is_listed=True))
         except OSError as error:
             raise EnvironmentProblem(f"setup: what it made could not be kept: {error}") from error
         await tell(f"setup: {', '.join(made)} kept as {key}")
