@@ -5,6 +5,7 @@ from typing import Literal
 from orchestrator.migrate.recipe import RecipeEnv
 
 World = Literal["before", "after"]
+WORLDS: tuple[World, ...] = ("before", "after")
 
 
 def env_of(env: RecipeEnv, world: World) -> RecipeEnv:
