@@ -57,6 +57,15 @@ class HarnessGate:
         """What the gate runs, in words."""
         return " && ".join(spec.run for spec in self._checks)
 
+    @property
+    def checks(self) -> tuple[CheckSpec, ...]:
+        """What a tree has to pass."""
+        return self._checks
+
+    async def compared_with(self, spec: CheckSpec) -> Receipt:
+        """The receipt that a tree's is compared with: of the base, in the environment that fits."""
+        return await self._baseline(spec)
+
     async def record_baseline(self, commit: CommitId, tree: TreeId) -> Sequence[Receipt]:
         """Run every check on the base, unless the ledger has the baseline of all these checks already.
 

@@ -5,9 +5,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from orchestrator.domain.migration import SitePlace
+from orchestrator.ports.hands import Workspace
 
-FindSites = Callable[[Mapping[str, bytes]], Awaitable[Mapping[str, Sequence[SitePlace]]]]
-"""Path → content to path → the sites that are in it; a file without any may be left out."""
+FindSites = Callable[[Mapping[str, bytes], Workspace | None], Awaitable[Mapping[str, Sequence[SitePlace]]]]
+"""Path → content to path → the sites that are in it; a file without any may be left out.
+
+The workspace holds these contents. It is None where no kind of site of the recipe takes a command to find.
+"""
 
 
 class Region(NamedTuple):
