@@ -1,12 +1,13 @@
 """What holds for every changed file by itself: invariants that its contents tell of, and `[judge] reject_if`."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from anyio import to_thread
 
 from orchestrator.domain.migration import FileRecord, SitePlace
 from orchestrator.migrate.changes import Broken, Change, FindSites, Region
-from orchestrator.migrate.invariants import OF_A_FILE, broken_by, due
+from orchestrator.migrate.invariants import OF_A_FILE, OF_SITES, broken_by, due, is_of_scope
 from orchestrator.migrate.recipe import Invariant, Recipe
 from orchestrator.migrate.recipe.verify import Level
 from orchestrator.migrate.unrelated import objection
@@ -15,7 +16,6 @@ from worktrees.diff import diff_blobs
 from worktrees.git import Git
 from worktrees.trees import read_blobs
 
-_OF_SITES = frozenset({"sites-at-most", "sites-at-least"})
 _TOO_MUCH = Region(1, 1_000_000, 1, 1_000_000)
 """Of a file of which git cannot say what changed in it."""
 
@@ -56,13 +56,23 @@ class FileRules:
         told = {path: self._known[self._key(path, blob, records, level)] for path, blob in sorted(files.items())}
         return {path: found for path, found in told.items() if found is not None}
 
+    async def sites_in_scope(
+        self, files: Mapping[str, str], records: Mapping[str, FileRecord], workspace: Workspace | None = None
+    ) -> Mapping[str, int]:
+        """How many sites of each kind all files have together; those not in `files` have what they had on the base."""
+        contents = await read_blobs(self._git, list(files.values()))
+        now = await self._find({path: contents[blob] for path, blob in files.items()}, workspace) if files else {}
+        unchanged = (record.places for path, record in records.items() if path not in files)
+        return Counter(place.site for places in (*unchanged, *now.values()) for place in places)
+
     def _key(
         self, path: str, blob: str, records: Mapping[str, FileRecord], level: Level
     ) -> tuple[str, str, str, Level]:
         return path, records[path].base, blob, level
 
     def _rules(self, level: Level) -> tuple[Invariant, ...]:
-        return tuple(rule for rule in due(self._recipe.invariant, level) if rule.kind in OF_A_FILE)
+        of_a_file = (rule for rule in due(self._recipe.invariant, level) if rule.kind in OF_A_FILE)
+        return tuple(rule for rule in of_a_file if not is_of_scope(rule))
 
     def _first(self, change: Change, level: Level) -> Broken | None:
         return broken_by(change, self._rules(level)) or objection(change, self._recipe)
@@ -87,7 +97,7 @@ class FileRules:
     async def _sites(
         self, contents: Mapping[str, bytes], level: Level, workspace: Workspace | None
     ) -> Mapping[str, Sequence[SitePlace]]:
-        if not contents or not any(rule.kind in _OF_SITES for rule in self._rules(level)):
+        if not contents or not any(rule.kind in OF_SITES for rule in self._rules(level)):
             return {}
         return await self._find(contents, workspace)
 

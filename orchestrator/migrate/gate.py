@@ -1,7 +1,10 @@
 """The gate of a migration: rules for files, the checks, the old environment, rules for trees. Cheap before dear."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+
+from anyio import to_thread
 
 from orchestrator.domain.check import CheckSpec, Difference
 from orchestrator.domain.event.run import Noticed
@@ -9,16 +12,18 @@ from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.stopping import require_going
 from orchestrator.errors import BlobLost
+from orchestrator.hands.reading import read_ends
+from orchestrator.hands.run import run_command
 from orchestrator.judge.checks import CheckRunner, check_name
 from orchestrator.judge.flakes import runs_like
 from orchestrator.judge.gate import HarnessGate
 from orchestrator.migrate.changes import Broken, FindSites
 from orchestrator.migrate.file_rules import FileRules
-from orchestrator.migrate.invariants import due
+from orchestrator.migrate.invariants import broken_in_scope, due, is_of_scope
 from orchestrator.migrate.policy import beyond
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.recipe.verify import Level
-from orchestrator.migrate.selection import Importers, select
+from orchestrator.migrate.recipe.verify import Level, VerifyCheck
+from orchestrator.migrate.selection import Importers, select, told
 from orchestrator.migrate.tree_rules import (
     command_kept,
     command_spec,
@@ -27,6 +32,7 @@ from orchestrator.migrate.tree_rules import (
     told_of_old_sources,
 )
 from orchestrator.ports.gate import GateResult
+from orchestrator.ports.hands import Command, Workspace
 from worktrees.trees import list_tree
 
 _LISTED = 20
@@ -120,15 +126,25 @@ class MigrationGate:
     async def _of_files(self, asked: _Tree) -> Difference:
         blobs = {path: blob for path, (_, blob) in asked.changes.items()}
         records = self._context.state.files
-        if self.rules.needs_workspace(asked.level):
-            workspace = await self._context.hands.open(asked.commit, f"rules for {asked.purpose}")
-            try:
-                found = await self.rules.broken(blobs, records, asked.level, workspace)
-            finally:
-                await workspace.close()
-        else:
-            found = await self.rules.broken(blobs, records, asked.level)
-        return Difference(problems=tuple(problem_of(path, broken) for path, broken in sorted(found.items())))
+        async with self._workspace(asked) as workspace:
+            found = await self.rules.broken(blobs, records, asked.level, workspace)
+            problems = [problem_of(path, broken) for path, broken in sorted(found.items())]
+            if asked.level == "final" and any(map(is_of_scope, self._recipe.invariant)):
+                left = await self.rules.sites_in_scope(blobs, records, workspace)
+                problems += broken_in_scope(self._recipe.invariant, left)
+        return Difference(problems=tuple(problems))
+
+    @asynccontextmanager
+    async def _workspace(self, asked: _Tree) -> AsyncIterator[Workspace | None]:
+        """A workspace that holds the tree, if its rules need one."""
+        if not self.rules.needs_workspace(asked.level):
+            yield None
+            return
+        workspace = await self._context.hands.open(asked.commit, f"rules for {asked.purpose}")
+        try:
+            yield workspace
+        finally:
+            await workspace.close()
 
     async def _of_checks(self, asked: _Tree, gate: HarnessGate) -> GateResult:
         reruns = self._recipe.verify.flaky_reruns
@@ -185,18 +201,32 @@ class MigrationGate:
     async def _selected(self, asked: _Tree, importers: Importers) -> list[CheckSpec]:
         """The checks of level shard, with the tests that the changed files select."""
         checks = [check for check in self._recipe.verify.check if check.level == "shard"]
-        if not checks:
-            return []
-        files = [entry.path for entry in await list_tree(self._context.repository.git, asked.tree)]
+        files = [entry.path for entry in await list_tree(self._context.repository.git, asked.tree)] if checks else []
         specs = []
         for check in checks:
-            selection = select(check, asked.changes, files, importers)
+            if check.tests == "command":
+                selection = told(await self._asked_command(check, asked), files)
+            else:
+                selection = select(check, asked.changes, files, importers)
             if selection.because:
                 await self._notice(f"check {check.id} runs all tests: none is known for {_listed(selection.because)}")
             report = check.report or self._recipe.verify.report
             line = selection.line(check)
             specs.append(CheckSpec(id=check.id, run=line, report=report, timeout_s=check.timeout_s))
         return specs
+
+    async def _asked_command(self, check: VerifyCheck, asked: _Tree) -> str:
+        """What the check's `select` prints for the changed paths; nothing if it fails, so that all tests run."""
+        workspace = await self._context.hands.open(asked.commit, f"tests for {asked.purpose}")
+        try:
+            paths = "".join(f"{path}\n" for path in sorted(asked.changes))
+            result = await run_command(workspace, Command(line=check.select, stdin=paths, timeout_s=check.timeout_s))
+            if result.is_success:
+                return await to_thread.run_sync(read_ends, result.log)
+        finally:
+            await workspace.close()
+        await self._notice(f"check {check.id} runs all tests: its select failed")
+        return ""
 
     async def _notice(self, text: str) -> None:
         if text not in (notice.text for notice in self._context.state.notices):

@@ -1,7 +1,7 @@
 """Invariants of single files, as pure rules over what a file was and what it is to be."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from pathspec import GitIgnoreSpec
 
@@ -10,6 +10,7 @@ from orchestrator.migrate.recipe.verify import Invariant, Level
 
 OF_A_FILE = frozenset({"sites-at-most", "sites-at-least", "no-new-match", "paths-only", "max-diff"})
 """Kinds that can be told from a file's contents alone; the others need the tree, its tests, or the steps."""
+OF_SITES = frozenset({"sites-at-most", "sites-at-least"})
 _ORDER: tuple[Level, ...] = ("step", "shard", "queue", "final")
 
 
@@ -17,6 +18,21 @@ def due(invariants: Iterable[Invariant], level: Level) -> tuple[Invariant, ...]:
     """The invariants to be looked at where files have come as far as `level`: those of it and of earlier levels."""
     reached = _ORDER[: _ORDER.index(level) + 1]
     return tuple(one for one in invariants if one.level in reached)
+
+
+def is_of_scope(invariant: Invariant) -> bool:
+    """Whether it bounds the sites of the whole scope at the end, and not those of each file."""
+    return invariant.kind in OF_SITES and invariant.level == "final"
+
+
+def broken_in_scope(invariants: Iterable[Invariant], sites: Mapping[str, int]) -> Iterator[str]:
+    """What of the invariants of the whole scope is broken by so many sites of each kind, in words."""
+    for one in filter(is_of_scope, invariants):
+        found = sites.get(one.site, 0)
+        if one.kind == "sites-at-most" and found > one.max:
+            yield f"{found} sites of {one.site} are left in scope, at most {one.max} may be"
+        if one.kind == "sites-at-least" and found < one.min:
+            yield f"{found} sites of {one.site} are in scope, at least {one.min} have to be"
 
 
 def broken_by(change: Change, invariants: Iterable[Invariant]) -> Broken | None:

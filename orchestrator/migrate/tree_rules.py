@@ -1,4 +1,4 @@
-"""What holds for a whole tree beside its checks: invariants by command, tests on the old sources, how many tests ran."""
+"""What holds for a whole tree beside its checks: commands, tests on the old sources, how many tests ran."""
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
