@@ -30,9 +30,9 @@ class FileRules:
         self._known: dict[tuple[str, str, str, Level], Broken | None] = {}
 
     def needs_workspace(self, level: Level) -> bool:
-        """Whether `broken` has to be given a workspace that holds the new contents."""
+        """Whether `broken` and `sites_in_scope` have to be given a workspace that holds the new contents."""
         by_command = {site.id for site in self._recipe.scope.site if site.engine != "regex"}
-        return any(rule.site in by_command for rule in self._rules(level))
+        return any(rule.site in by_command for rule in due(self._recipe.invariant, level) if rule.kind in OF_SITES)
 
     async def broken(
         self,
