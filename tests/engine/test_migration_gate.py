@@ -15,6 +15,7 @@ from orchestrator.domain.check import Difference
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.migration import SitePlace
 from orchestrator.engine.context import RunContext
+from orchestrator.migrate.coverage import flag_uncovered
 from orchestrator.migrate.gate import MigrationGate
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.step_checks import StepChecks
@@ -170,3 +171,19 @@ async def test_a_check_right_after_a_step_blames_a_file_only_for_what_it_was_not
         assert await checks.broken(workspace, "core.py", after, after) is None
         assert await workspace.read("core.py") == after
         await workspace.close()
+
+
+async def test_changed_files_that_no_test_reaches_are_flagged_and_no_receipt_is_left_of_that(root: Path) -> None:
+    async with judging(root, recipe()) as (context, _):
+        runs = len(context.state.receipts)
+        commit, _ = changed(root, core=CORE.replace("2 * a", "a + a"), other="import core as _\n")
+        await flag_uncovered(context, recipe(), commit)
+        assert [notice.text for notice in context.state.notices] == []
+        assert {path: file.flags for path, file in context.state.files.items() if file.flags} == {
+            "other.py": ("uncovered",)
+        }
+        assert len(context.state.receipts) == runs
+        await flag_uncovered(context, recipe(verify={"check": [{"id": "t", "run": "true"}]}), commit)
+        assert [notice.text for notice in context.state.notices] == [
+            "whether tests reach what changed is not known: the check started no Python that coverage.py can watch"
+        ]
