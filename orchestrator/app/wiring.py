@@ -126,7 +126,6 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
         recipe = Recipe.model_validate(journal.state.run.recipe) if journal.state.run.recipe else None
         allowed, hands, before = await _worlds(place, live.now, recipe, journal, stack, means.deps)
         hooks = _hooks(place, live.now, journal, hands)
-        runner = CheckRunner(hands, journal, live.now.hands.output_mb * 1024 * 1024)
         yield RunContext(
             directory=place.directory,
             journal=journal,
@@ -135,15 +134,10 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
             epoch=epoch,
             repository=place.repository,
             hands=hands,
-            gate=HarnessGate(
-                runner,
-                journal,
-                recipe.checks() if recipe else live.now.gate.checks(),
-                CheckRunner(before, journal, live.now.hands.output_mb * 1024 * 1024) if before else None,
-            ),
+            gate=_gate(live.now, recipe, journal, hands, before),
             before=before,
             lending=partial(_lending, place, live.now, allowed, journal),
-            canaries=None if recipe else _canaries(live.now, runner, journal),
+            canaries=None if recipe else _canaries(live.now, hands, journal),
             forge=_forge(place, journal.state),
             roles=None if recipe else await _roles(place, live, journal, hooks, means, stack),
             hooks=hooks,
@@ -152,9 +146,19 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
         )
 
 
-def _canaries(config: Config, runner: CheckRunner, journal: Journal) -> Canaries | None:
+def _gate(config: Config, recipe: Recipe | None, journal: Journal, hands: Hands, before: Hands | None) -> HarnessGate:
+    checks = recipe.checks() if recipe else config.gate.checks()
+    base_runner = _runner(config, before, journal) if before else None
+    return HarnessGate(_runner(config, hands, journal), journal, checks, base_runner)
+
+
+def _runner(config: Config, hands: Hands, journal: Journal) -> CheckRunner:
+    return CheckRunner(hands, journal, config.hands.output_mb * 1024 * 1024)
+
+
+def _canaries(config: Config, hands: Hands, journal: Journal) -> Canaries | None:
     checks = config.gate.checks()
-    return Canaries(runner, journal, checks[0]) if checks else None
+    return Canaries(_runner(config, hands, journal), journal, checks[0]) if checks else None
 
 
 async def _journal(place: Place, watcher: Watcher | None, means: Means, stack: AsyncExitStack) -> Journal:

@@ -59,6 +59,7 @@ class MigrationGate:
         self.rules = FileRules(context.repository.git, recipe, find)
         self._runner = self._runner_in(after=True)
         self._base_runner = self._runner_in(after=False)
+        self._gates: dict[tuple[tuple[CheckSpec, ...], bool], HarnessGate] = {}
 
     def _runner_in(self, *, after: bool) -> CheckRunner:
         context = self._context
@@ -66,9 +67,12 @@ class MigrationGate:
         return CheckRunner(hands, context.journal, context.config.hands.output_mb * 1024 * 1024)
 
     def _gate(self, *checks: CheckSpec, is_strict: bool = False) -> HarnessGate:
-        """The checks in the new world."""
-        before = None if self._context.before is None else self._base_runner
-        return HarnessGate(self._runner, self._context.journal, checks, before, is_strict=is_strict)
+        """The checks in the new world; one gate for all who ask for the same, so that nothing runs twice at a time."""
+        if (checks, is_strict) not in self._gates:
+            before = None if self._context.before is None else self._base_runner
+            made = HarnessGate(self._runner, self._context.journal, checks, before, is_strict=is_strict)
+            self._gates[checks, is_strict] = made
+        return self._gates[checks, is_strict]
 
     async def record_baseline(self) -> None:
         """Run the checks on the base, and as often again as the recipe asks for, so that flaky ones show themselves.
