@@ -59,6 +59,7 @@ from orchestrator.journal.states import read_state
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.drive import MigrationRun
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
+from orchestrator.migrate.worlds import WORLDS, env_of
 from orchestrator.redact.redactor import PATTERNS, Redactor
 from roles.kit import model_problems
 from worktrees.errors import GitError
@@ -245,9 +246,12 @@ async def require_models(config: Config, *roles: str) -> None:
 
 
 async def _begin(around: Surroundings, new: NewRun, env: RecipeEnv | None = None) -> Place:
-    async with local_hands(around.repository, around.state.path, grant(around.config, env)) as hands:
-        if hands.refusal:
-            raise EnvironmentProblem(hands.refusal)
+    worlds = {env_of(env or RecipeEnv(), world).model_dump_json(): world for world in WORLDS}
+    for world in worlds.values():
+        needed = grant(around.config, env_of(env or RecipeEnv(), world))
+        async with local_hands(around.repository, around.state.path, needed) as hands:
+            if hands.refusal:
+                raise EnvironmentProblem(hands.refusal)
     now = SystemClock().now()
     directory = around.state.new_run(now)
     first = await first_events(new, directory.run, around.repository, around.config, now)
