@@ -135,7 +135,9 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
             gate=HarnessGate(runner, journal, recipe.checks() if recipe else live.now.gate.checks()),
             canaries=None if recipe else _canaries(live.now, runner, journal),
             forge=_forge(place, journal.state),
-            roles=None if recipe else await _roles(place, live, journal, hooks, means, stack),
+            roles=await _roles(place, live, journal, hooks, means, stack)
+            if recipe is None or recipe.asks_models
+            else None,
             hooks=hooks,
             recovered=recovered,
             pace=means.pace,

@@ -107,10 +107,14 @@ def landed(state: RunState, parts: tuple[LandedPart, ...]) -> None:
             state.shards[part.name] = state.shards[part.name].model_copy(update={"commit": part.commit})
 
 
-def climb_again(state: RunState, paths: tuple[str, ...]) -> None:
-    """Let files begin the ladder anew. What of them has landed stays on the branch until something else does."""
+def climb_again(state: RunState, paths: tuple[str, ...], note: str = "") -> None:
+    """Let files begin the ladder anew. What of them has landed stays on the branch until something else does.
+
+    `note` is what a person says to the models on the ladder.
+    """
     for path in paths:
         file = state.files[path]
         status = move(FILE_MOVES, f"file {path}", file.status, FileStatus.DISCOVERED)
         fresh = {"status": status, "rung": -1, "attempt": 0, "blob": None, "left": None, "flags": ()}
+        fresh |= {"note": note or file.note}
         state.files[path] = file.model_copy(update=fresh)

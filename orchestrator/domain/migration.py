@@ -71,7 +71,8 @@ class FileRecord(Frozen):
     `reason` says in words why it was restored, ejected or rejected; `signature` is the same with what varies taken
     out, so that files that failed alike can be counted together. `places` are its sites on the base, `left` how many
     the content that stands has, as far as that was counted. `landed` is the content that stands on the PR branch, if
-    it is not the base's. `flags` say what a reviewer should know of its change.
+    it is not the base's. `flags` say what a reviewer should know of its change, `note` is what a person who had it
+    tried again says to the models.
     """
 
     path: str
@@ -92,6 +93,7 @@ class FileRecord(Frozen):
     landed: str | None = None
     seconds: float = 0.0
     flags: tuple[str, ...] = ()
+    note: str = ""
 
     @property
     def stands(self) -> str:

@@ -17,8 +17,11 @@ from orchestrator.engine.stopping import require_going, stoppable
 from orchestrator.judge.flakes import UNSETTLED
 from orchestrator.judge.signature import failure_excerpt, signature
 from orchestrator.migrate.bench import StepRun
+from orchestrator.migrate.human import hand_over
 from orchestrator.migrate.inventory import count_sites
-from orchestrator.migrate.ladder import leftover, passes, takes, to_queue
+from orchestrator.migrate.ladder import NOTHING_CHANGED, Pass, leftover, passes, takes, to_queue
+from orchestrator.migrate.leaves import settled_leaves
+from orchestrator.migrate.model_step import run_model_step
 from orchestrator.migrate.pr_text import migration_body
 from orchestrator.migrate.recipe import Recipe, Step
 from orchestrator.migrate.transform import run_step
@@ -55,26 +58,31 @@ class MigrationRun:
                 await self._land(f"pass {number}")
             await self._finish()
 
-    async def _climb(self, group: Sequence[int]) -> None:
-        """Run the group's steps in order; what was done in an earlier process is not done again."""
+    async def _climb(self, group: Pass) -> None:
+        """Run the pass's steps in order; what was done in an earlier process is not done again."""
         start = await self._context.head()
-        for rung in group:
+        for rung in group.rungs:
             step = self._recipe.step[rung]
-            files = await self._taken(rung)
-            if files or self._was_cut_off(step):
-                keep = partial(self._protect, step.id, start)
-                await run_step(self._context, StepRun(step, rung, start, self._slots), files, keep)
+            files = await self._taken(rung, group.attempt)
+            match step.kind:
+                case "llm":
+                    await run_model_step(self._context, self._recipe, rung, group.attempt, files, start)
+                case "human":
+                    await hand_over(self._context, self._recipe, rung, files, start)
+                case _ if files or self._was_cut_off(step):
+                    keep = partial(self._protect, step.id, start)
+                    await run_step(self._context, StepRun(step, rung, start, self._slots), files, keep)
 
     def _was_cut_off(self, step: Step) -> bool:
         """Whether an earlier process began the step and did not live to see its end."""
         state = self._context.state
         return state.tries[f"step/{step.id}"] > 0 and step.id not in state.steps
 
-    async def _taken(self, rung: int) -> list[FileRecord]:
+    async def _taken(self, rung: int, attempt: int) -> list[FileRecord]:
         step, counts = self._recipe.step[rung], bool(self._recipe.scope.site)
         files = list(self._context.state.files.values())
         left = await self._sites_now(files) if step.when == "sites-left" and counts else {}
-        return [file for file in files if takes(step, rung, file, left.get(file.path, 0), counts)]
+        return [file for file in files if takes(step, rung, file, left.get(file.path, 0), counts, attempt)]
 
     async def _sites_now(self, files: Sequence[FileRecord]) -> dict[str, int]:
         contents = await read_blobs(self._context.repository.git, [file.blob or file.base for file in files])
@@ -140,6 +148,7 @@ class MigrationRun:
         await self._context.journal.append(
             *(FileMoved(path=f.path, status=FileStatus.MERGED, rung=f.rung, blob=f.blob) for f in files)
         )
+        await self._context.journal.append(*settled_leaves(self._context.state, self._recipe))
 
     async def _mark_ejected(self, ejected: UnitEjected) -> None:
         file = self._context.state.files[ejected.unit]
@@ -161,6 +170,7 @@ class MigrationRun:
         context = self._context
         ends = [(file, end) for file in context.state.files.values() if (end := leftover(file)) is not None]
         await context.journal.append(*(_last_move(file, end) for file, end in ends))
+        await context.journal.append(*settled_leaves(context.state, self._recipe))
         outcome, reason = _outcome(list(context.state.files.values()))
         await open_pull_request(context, self._recipe.title, migration_body(context.state, self._recipe, reason))
         await end_run(context, outcome, reason)
@@ -178,7 +188,7 @@ class _DrainableGate:
 
 
 def _last_move(file: FileRecord, end: FileStatus) -> FileMoved:
-    reason = "" if file.reason or end != FileStatus.UNCHANGED else "it has sites, and no step changed it"
+    reason = "" if file.reason or end != FileStatus.UNCHANGED else NOTHING_CHANGED
     return FileMoved(path=file.path, status=end, rung=file.rung, blob=file.blob, reason=reason, signature=reason)
 
 
@@ -193,7 +203,7 @@ def _why(lost: Sequence[str], difference: Difference) -> str:
 
 def _outcome(files: Sequence[FileRecord]) -> tuple[Outcome, str]:
     landed = sum(file.status == FileStatus.MERGED for file in files)
-    rejected = sum(file.status == FileStatus.REJECTED for file in files)
+    rejected = sum(file.status in {FileStatus.REJECTED, FileStatus.NEEDS_HUMAN} for file in files)
     unchanged = sum(file.status == FileStatus.UNCHANGED for file in files)
     left = f", {unchanged} could not be changed" if unchanged else ""
     if landed and not rejected and not unchanged:
