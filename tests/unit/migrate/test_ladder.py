@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.lifecycle import FILE_MOVES
 from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.migrate.ladder import is_changed, leftover, passes, takes, to_queue
+from orchestrator.migrate.ladder import Pass, is_changed, leftover, passes, takes, to_queue
 from orchestrator.migrate.recipe import Recipe, Step
 
 WHEN = ("always", "sites", "sites-left", "failed")
@@ -29,8 +29,10 @@ def file(status: FileStatus = FileStatus.DISCOVERED, **changes: object) -> FileR
 
 
 def test_steps_for_failed_files_come_after_the_queue_has_said_which_failed() -> None:
-    assert passes(recipe("sites", "sites-left", "failed", "failed", "always")) == [[0, 1], [2], [3], [4]]
-    assert passes(recipe("always")) == [[0]]
+    assert passes(recipe("sites", "sites-left", "failed", "failed", "always")) == [
+        *(Pass((0, 1)), Pass((2,)), Pass((3,)), Pass((4,)))
+    ]
+    assert passes(recipe("always")) == [Pass((0,))]
 
 
 def test_files_without_a_site_are_left_alone_only_if_the_recipe_counts_sites() -> None:
