@@ -7,7 +7,7 @@ from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.plain import code_span, inert, one_line
 from orchestrator.domain.state import RunState
 from orchestrator.engine.pr_text import cost, evidence, flaky, unsafe
-from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.recipe import Recipe, Step
 
 _SHOWN = 200
 
@@ -16,8 +16,9 @@ def migration_body(state: RunState, recipe: Recipe, reason: str) -> str:
     """The body, as Markdown: what landed, what did not and why, the evidence, the cost."""
     landed = [file for file in state.files.values() if file.status == FileStatus.MERGED]
     rejected = [file for file in state.files.values() if file.status == FileStatus.REJECTED]
-    steps = "\n".join(f"- `{step.id}`: {code_span(step.run)} (per {step.per})" for step in recipe.step)
+    steps = "\n".join(f"- `{step.id}`: {_step(step)}" for step in recipe.step)
     unchanged = [file for file in state.files.values() if file.status == FileStatus.UNCHANGED]
+    waiting = [file for file in state.files.values() if file.status == FileStatus.NEEDS_HUMAN]
     parts = [
         unsafe(state),
         inert(recipe.migration.description),
@@ -26,11 +27,23 @@ def migration_body(state: RunState, recipe: Recipe, reason: str) -> str:
         _files("Landed", landed),
         _reasons("Not landed", rejected),
         _reasons("Not changed by any step", unchanged),
+        _reasons("Left to a person", waiting),
         evidence(state),
         flaky(state),
         cost(state),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _step(step: Step) -> str:
+    match step.kind:
+        case "command":
+            return f"{code_span(step.run)} (per {step.per})"
+        case "rewrite":
+            return f"{code_span(step.pattern or step.rule)} becomes {code_span(step.rewrite or '')} ({step.engine})"
+        case "llm":
+            return f"a model edits the file, in up to {step.attempts} attempts"
+    return "what is left waits for a person"
 
 
 def _files(title: str, files: Iterable[FileRecord]) -> str:

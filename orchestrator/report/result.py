@@ -92,6 +92,7 @@ def _files(state: RunState) -> dict[str, Any]:
             "landed": [f.path for f in files if f.status == FileStatus.MERGED],
             "rejected": _with_reasons(files, FileStatus.REJECTED),
             "unchanged": _with_reasons(files, FileStatus.UNCHANGED),
+            "needs_human": _with_reasons(files, FileStatus.NEEDS_HUMAN),
         }
     merged = [task for task in state.tasks.values() if task.status == TaskStatus.MERGED]
     landed = {path for task in merged if task.candidate for path in task.candidate.paths}

@@ -25,7 +25,10 @@ def status_text(status: Mapping[str, Any]) -> Iterator[str]:
     if counts:
         yield "  files: " + ", ".join(f"{count} {name}" for name, count in counts)
     yield _disk(status["disk"])
-    for file in (*status["files"]["rejected"], *status["files"].get("unchanged", ())):
+    for file in (
+        *status["files"]["rejected"],
+        *(file for name in ("unchanged", "needs_human") for file in status["files"].get(name, ())),
+    ):
         yield f"  ✗ {_plain(file['path'])}: {reason_line(file['reason'])}"
 
 

@@ -45,14 +45,20 @@ def _migration(state: RunState) -> Iterator[str]:
     landed = sum(file.status == FileStatus.MERGED for file in state.files.values())
     rejected = [file for file in state.files.values() if file.status == FileStatus.REJECTED]
     unchanged = [file for file in state.files.values() if file.status == FileStatus.UNCHANGED]
+    waiting = [file for file in state.files.values() if file.status == FileStatus.NEEDS_HUMAN]
     left = f", {len(unchanged)} no step could change" if unchanged else ""
+    left += f", {len(waiting)} left to a person" if waiting else ""
     yield f"{len(state.files)} files in scope: {landed} landed, {len(rejected)} rejected{left}"
     red = next((trial for trial in state.trials if not trial.difference.is_green), None)
     if red is not None and len(red.units) > 1:
         lost = len(red.difference.new_failures) + len(red.difference.missing_tests)
         broken = f"broken {lost} tests" if lost else "turned the gate red"
         yield f"all {len(red.units)} changes together would have {broken}"
-    rest = [*(("✗", file) for file in rejected), *(("·", file) for file in unchanged)]
+    rest = [
+        *(("✗", file) for file in rejected),
+        *(("·", file) for file in unchanged),
+        *(("☞", file) for file in waiting),
+    ]
     for mark, file in rest[:_SHOWN]:
         yield f"  {mark} {strip_controls(file.path)}: {reason_line(file.reason)}"
     if len(rest) > _SHOWN:
