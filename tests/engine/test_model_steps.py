@@ -57,7 +57,7 @@ def stands(ended: Ended) -> dict[str, str]:
 
 async def test_a_step_that_has_spent_its_budget_asks_nothing_more_and_the_run_goes_on(tmp_path: Path) -> None:
     root = words(tmp_path / "repo", {"a": ["old", "better"], "b": ["old", "better"]})
-    given = recipe({"run": SED}, TAIL | {"budget_usd": 0.05}, HAND)
+    given = recipe({"run": SED}, TAIL | {"budget_usd": 0.06}, HAND)
     dear = [item.model_copy(update={"cost_usd": Decimal("0.03")}) for item in made(given, "a.txt", "better\n")]
     items = [*dear, *made(given, "b.txt", "better\n")]
     ended = await migrate(options(root, items, run={"max_workers": 1}), given)
