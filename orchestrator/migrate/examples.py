@@ -8,9 +8,9 @@ from orchestrator.domain.migration import FileRecord, FileStatus
 
 _IMPORTS = re.compile(
     r"""^[ \t]*(?:
-        from[ \t]+(?P<source>[\w.]+)[ \t]+import[ \t]+(?P<names>[\w, \t]+)
+        .*?(?:\brequire\(|\bimport\(|\bfrom|\bimport)[ \t]*['"](?P<path>[^'"]+)['"]
+      | from[ \t]+(?P<source>[\w.]+)[ \t]+import[ \t]+(?P<names>[\w, \t]+)
       | import[ \t]+(?P<modules>[\w., \t]+)
-      | .*?(?:\brequire\(|\bimport\(|\bfrom|^import)[ \t]*['"](?P<path>[^'"]+)['"]
     )""",
     re.VERBOSE | re.MULTILINE,
 )
