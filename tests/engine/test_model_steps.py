@@ -85,6 +85,18 @@ async def test_a_run_that_no_model_answers_waits_and_goes_on_where_it_was(tmp_pa
     assert kinds.count("task.created") == 3
 
 
+async def test_a_spent_budget_of_the_run_is_no_failure_of_a_file(tmp_path: Path) -> None:
+    root = words(tmp_path / "repo", {"a": ["old", "better"], "b": ["old", "better"]})
+    given = recipe({"run": SED}, TAIL, HAND)
+    items = [*made(given, "a.txt", "better\n"), *made(given, "b.txt", "better\n")]
+    stopped = await migrate(options(root, items, budget={"calls": 3, "reserve": 0}), given)
+    assert (stopped.exit_code, stopped.state.spent.calls) == (5, 3)
+    assert sorted(stands(stopped).values()) == ["ejected", "transformed"]
+    ended = await resume(options(root, items, budget={"calls": 9}), None)
+    assert stands(ended) == {"a.txt": "merged", "b.txt": "merged"}
+    assert ended.state.spent.calls == 4, "the attempt went on with the call that was refused"
+
+
 TEST_OLD = """import unittest
 
 from shop import price
