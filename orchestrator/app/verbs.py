@@ -105,6 +105,8 @@ async def begin_migration(options: Options, recipe: Recipe) -> Place:
         OrchestrateError: it cannot be started, or the recipe matches nothing; nothing was changed.
     """
     around = await to_thread.run_sync(look_around, options)
+    if asked := tuple(recipe.asks):
+        await require_models(around.config, *asked)
     base, found = await surveyed(around, recipe)
     target = await _branch(around, recipe.migration.base)
     new = NewRun("migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump(), found, base, target)

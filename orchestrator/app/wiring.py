@@ -140,7 +140,9 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
             lending=partial(_lending, place, live.now, allowed, journal),
             canaries=None if recipe else _canaries(live.now, hands, journal),
             forge=_forge(place, journal.state),
-            roles=None if recipe else await _roles(place, live, journal, hooks, means, stack),
+            roles=await _roles(place, live, journal, hooks, means, stack)
+            if recipe is None or recipe.asks_models
+            else None,
             hooks=hooks,
             recovered=recovered,
             pace=means.pace,

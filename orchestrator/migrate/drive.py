@@ -5,6 +5,7 @@ from functools import partial
 
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned, WaveEnded
 from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration import FileRecord, FileStatus, Wave
 from orchestrator.engine.approvals import ask, question
 from orchestrator.engine.context import RunContext
@@ -13,8 +14,11 @@ from orchestrator.engine.stopping import require_going, stoppable
 from orchestrator.migrate.bench import StepRun
 from orchestrator.migrate.breaker import clusters, sample_failed, too_much_fails
 from orchestrator.migrate.ending import all_or_nothing, last_moves, outcome_of
-from orchestrator.migrate.ladder import passes, takes
+from orchestrator.migrate.human import hand_over
+from orchestrator.migrate.ladder import Pass, passes, takes
 from orchestrator.migrate.landing import DrainableGate, Landings
+from orchestrator.migrate.leaves import settled_leaves
+from orchestrator.migrate.model_step import run_model_step
 from orchestrator.migrate.planning import divide
 from orchestrator.migrate.proposing import propose, revise
 from orchestrator.migrate.publishing import publish
@@ -82,29 +86,40 @@ class MigrationRun:
 
     async def _carry(self, wave: Wave) -> None:
         """Let the files of a wave climb, and land what may land."""
-        for number, rungs in enumerate(passes(self._recipe), start=1):
-            await self._climb(wave, rungs)
+        for number, group in enumerate(passes(self._recipe), start=1):
+            await self._climb(wave, group)
             await self._land(wave, f"wave {wave.number} pass {number}")
         require_going(self._context)
         files = wave_files(self._context.state, wave)
         moves = all_or_nothing(files) if self._recipe.migration.atomic else last_moves(files)
         await self._context.journal.append(*moves, WaveEnded(number=wave.number))
 
-    async def _climb(self, wave: Wave, rungs: Sequence[int]) -> None:
-        """Run the steps in order; what was done in an earlier process is not done again."""
+    async def _climb(self, wave: Wave, group: Pass) -> None:
+        """Run the pass's steps in order; what was done in an earlier process is not done again."""
         start = await self._context.head()
-        for rung in rungs:
-            files = await self._taken(wave, rung)
-            if not files:
-                continue
-            run = StepRun(self._recipe.step[rung], rung, start, self._slots)
-            await run_step(self._context, run, files, partial(self._landings.protect, wave, start))
+        for rung in group.rungs:
+            files = await self._taken(wave, rung, group.attempt)
+            if files:
+                await self._run_step(wave, rung, group.attempt, files, start)
 
-    async def _taken(self, wave: Wave, rung: int) -> list[FileRecord]:
+    async def _run_step(
+        self, wave: Wave, rung: int, attempt: int, files: Sequence[FileRecord], start: CommitId
+    ) -> None:
+        step, keep = self._recipe.step[rung], partial(self._landings.protect, wave, start)
+        match step.kind:
+            case "llm":
+                await run_model_step(self._context, self._recipe, rung, attempt, files, start)
+                await keep()
+            case "human":
+                await hand_over(self._context, self._recipe, rung, files, start)
+            case _:
+                await run_step(self._context, StepRun(step, rung, start, self._slots), files, keep)
+
+    async def _taken(self, wave: Wave, rung: int, attempt: int) -> list[FileRecord]:
         step, counts = self._recipe.step[rung], bool(self._recipe.scope.site)
         files = wave_files(self._context.state, wave)
         left = await self._sites_now(files) if step.when == "sites-left" and counts else {}
-        return [file for file in files if takes(step, rung, file, left.get(file.path, 0), counts)]
+        return [file for file in files if takes(step, rung, file, left.get(file.path, 0), counts, attempt)]
 
     async def _sites_now(self, files: Sequence[FileRecord]) -> dict[str, int]:
         contents = await read_blobs(self._context.repository.git, [file.blob or file.stands for file in files])
@@ -115,6 +130,7 @@ class MigrationRun:
         if is_atomic and any(file.status.is_failed for file in wave_files(self._context.state, wave)):
             return  # nothing lands while something fails: a later rung may mend it
         await self._landings.land(name, wave, is_atomic=is_atomic)
+        await self._context.journal.append(*settled_leaves(self._context.state, self._recipe))
         await self._regroup()
 
     async def _regroup(self) -> None:
@@ -165,6 +181,7 @@ class MigrationRun:
     async def _finish(self) -> None:
         context = self._context
         await context.journal.append(*last_moves(list(context.state.files.values())))
+        await context.journal.append(*settled_leaves(context.state, self._recipe))
         outcome, reason = outcome_of(list(context.state.files.values()))
         if held := [shard.name for shard in context.state.shards.values() if shard.held]:
             await context.journal.append(Noticed(level="warning", text=f"held back: {', '.join(held)}"))

@@ -91,9 +91,16 @@ class Recipe(Frozen):
         return self.scope.model_copy(update={"site": tuple(site for site in self.scope.site if site.id not in wanted)})
 
     @property
+    def asks(self) -> tuple[str, ...]:
+        """The roles whose models carrying it out takes. Reviewers look only at what a model has written."""
+        has_model = any(step.kind == "llm" for step in self.step)
+        is_reviewed = has_model and self.judge.diff_review == "llm"
+        return (*(["worker"] if has_model else []), *(["judge"] if is_reviewed else []))
+
+    @property
     def asks_models(self) -> bool:
         """Whether carrying it out takes a model."""
-        return any(step.kind == "llm" for step in self.step) or self.judge.diff_review == "llm"
+        return bool(self.asks)
 
     def checks(self, level: Level = "queue") -> tuple[CheckSpec, ...]:
         """The checks of a level over all tests; those of `queue` are the gate."""
