@@ -51,14 +51,16 @@ from orchestrator.errors import (
     as_ours,
 )
 from orchestrator.hands.local import local_hands
+from orchestrator.hands.policy import Grant
 from orchestrator.hands.unconfined import refuse_in_ci
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.lock import holder
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.states import read_state
 from orchestrator.llm.router import ModelRouter
+from orchestrator.migrate.ast_grep import programs
 from orchestrator.migrate.drive import MigrationRun
-from orchestrator.migrate.recipe import Recipe, RecipeEnv
+from orchestrator.migrate.recipe import Recipe
 from orchestrator.redact.redactor import PATTERNS, Redactor
 from roles.kit import model_problems
 from worktrees.errors import GitError
@@ -94,7 +96,7 @@ async def begin_goal(options: Options, goal: str) -> Place:
         )
     await require_models(around.config)
     await require_push(around.repository, around.config)
-    return await _begin(around, NewRun("goal", goal, around.config.pr.prefix))
+    return await _begin(around, NewRun("goal", goal, around.config.pr.prefix), grant(around.config))
 
 
 async def begin_migration(options: Options, recipe: Recipe) -> Place:
@@ -107,7 +109,7 @@ async def begin_migration(options: Options, recipe: Recipe) -> Place:
     base, found = await surveyed(around, recipe)
     target = await _branch(around, recipe.migration.base)
     new = NewRun("migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump(), found, base, target)
-    return await _begin(around, new, recipe.env)
+    return await _begin(around, new, grant(around.config, recipe.env, programs(recipe)))
 
 
 async def _branch(around: Surroundings, name: str) -> str:
@@ -244,8 +246,8 @@ async def require_models(config: Config, *roles: str) -> None:
         raise EnvironmentProblem("\n".join(problems))
 
 
-async def _begin(around: Surroundings, new: NewRun, env: RecipeEnv | None = None) -> Place:
-    async with local_hands(around.repository, around.state.path, grant(around.config, env)) as hands:
+async def _begin(around: Surroundings, new: NewRun, allowed: Grant) -> Place:
+    async with local_hands(around.repository, around.state.path, allowed) as hands:
         if hands.refusal:
             raise EnvironmentProblem(hands.refusal)
     now = SystemClock().now()

@@ -17,7 +17,7 @@ from orchestrator.engine.stopping import require_going, stoppable
 from orchestrator.judge.flakes import UNSETTLED
 from orchestrator.judge.signature import failure_excerpt, signature
 from orchestrator.migrate.bench import StepRun
-from orchestrator.migrate.inventory import count_sites
+from orchestrator.migrate.counting import sites_now
 from orchestrator.migrate.ladder import leftover, passes, takes, to_queue
 from orchestrator.migrate.pr_text import migration_body
 from orchestrator.migrate.recipe import Recipe, Step
@@ -27,7 +27,6 @@ from orchestrator.ports.gate import GateResult
 from orchestrator.queue.compose import OverlayComposer
 from orchestrator.queue.lander import Lander
 from worktrees.refs import set_ref
-from worktrees.trees import read_blobs
 
 
 class MigrationRun:
@@ -71,14 +70,10 @@ class MigrationRun:
         return state.tries[f"step/{step.id}"] > 0 and step.id not in state.steps
 
     async def _taken(self, rung: int) -> list[FileRecord]:
-        step, counts = self._recipe.step[rung], bool(self._recipe.scope.site)
+        step, counts = self._recipe.step[rung], bool(self._recipe.work_scope.site)
         files = list(self._context.state.files.values())
-        left = await self._sites_now(files) if step.when == "sites-left" and counts else {}
+        left = await sites_now(self._context, self._recipe, files) if step.when == "sites-left" and counts else {}
         return [file for file in files if takes(step, rung, file, left.get(file.path, 0), counts)]
-
-    async def _sites_now(self, files: Sequence[FileRecord]) -> dict[str, int]:
-        contents = await read_blobs(self._context.repository.git, [file.blob or file.base for file in files])
-        return {file.path: count_sites(self._recipe.scope, contents[file.blob or file.base]) for file in files}
 
     async def _protect(self, step: str, start: CommitId) -> None:
         """Point a ref at what the ladder has made so far, so that git keeps it."""

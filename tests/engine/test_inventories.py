@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.app.inventory import inventory
 from orchestrator.app.options import Options, grant, look_around
-from orchestrator.app.verbs import begin_migration
+from orchestrator.app.verbs import begin_migration, migrate
 from orchestrator.domain.ids import CommitId
 from orchestrator.errors import EnvironmentProblem, NothingToMigrate, UsageProblem
 from orchestrator.hands.local import local_hands
@@ -102,6 +102,19 @@ async def test_what_is_wrong_with_a_site_is_said(
 ) -> None:
     with pytest.raises(kind, match=said):
         await inventory(options(root), recipe(scope={"include": ["*.py"], "site": [{"id": "s", **site}]}))
+
+
+async def test_a_step_for_what_is_left_takes_the_files_that_still_have_a_site_of_any_engine(root: Path) -> None:
+    steps = [
+        {"id": "first", "run": "case {files} in a.py) sed -i '4!s/same(/text(/g' {files};; esac"},
+        {"id": "second", "run": "sed -i 's/same(/other(/g' {files}", "when": "sites-left"},
+    ]
+    ended = await migrate(options(root), recipe(step=steps))
+    assert {path: (file.status.value, file.rung) for path, file in ended.state.files.items() if file.sites} == {
+        ".odd dir/b.py": ("merged", 1),
+        "a.py": ("merged", 0),
+    }
+    assert "'same(6, 7)'" in git(root, "show", f"{ended.state.run.branch}:a.py"), "a text is no site"
 
 
 async def test_a_command_divides_the_files_and_the_division_is_recorded_with_the_files(root: Path) -> None:
