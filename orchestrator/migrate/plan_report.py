@@ -101,7 +101,8 @@ class Inventory:
         yield from (f"step {step.id} ({step.kind}, when {step.when}): {_step(step)}" for step in self.recipe.step)
         yield from (f"check {check.id} (level {check.level}): {check.run}" for check in self.recipe.verify.check)
         yield from (f"invariant {rule.kind} (level {rule.level}){_rule(rule)}" for rule in self.recipe.invariant)
-        yield from _list("files", [_counted(file) for file in self.files], limit)
+        most_first = sorted(self.files, key=lambda file: (-file.sites, file.path))
+        yield from _list("files", [_counted(file) for file in most_first], limit)
 
     def _shards(self, limit: int) -> Iterator[str]:
         if not self.shards:
