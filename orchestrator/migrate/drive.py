@@ -13,6 +13,7 @@ from orchestrator.engine.finish import end_run
 from orchestrator.engine.stopping import require_going, stoppable
 from orchestrator.migrate.bench import StepRun
 from orchestrator.migrate.breaker import clusters, sample_failed, too_much_fails
+from orchestrator.migrate.counting import sites_now
 from orchestrator.migrate.ending import all_or_nothing, last_moves, outcome_of
 from orchestrator.migrate.human import hand_over
 from orchestrator.migrate.ladder import Pass, passes, takes
@@ -24,10 +25,8 @@ from orchestrator.migrate.proposing import propose, revise
 from orchestrator.migrate.publishing import publish
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.rollback import roll_back
-from orchestrator.migrate.sites import count_sites
 from orchestrator.migrate.transform import run_step
 from orchestrator.migrate.wave import current, next_wave, rest_of_landed, shards_of, wave_files
-from worktrees.trees import read_blobs
 
 _SHOWN = 10
 
@@ -116,14 +115,10 @@ class MigrationRun:
                 await run_step(self._context, StepRun(step, rung, start, self._slots), files, keep)
 
     async def _taken(self, wave: Wave, rung: int, attempt: int) -> list[FileRecord]:
-        step, counts = self._recipe.step[rung], bool(self._recipe.scope.site)
+        step, counts = self._recipe.step[rung], bool(self._recipe.work_scope.site)
         files = wave_files(self._context.state, wave)
-        left = await self._sites_now(files) if step.when == "sites-left" and counts else {}
+        left = await sites_now(self._context, self._recipe, files) if step.when == "sites-left" and counts else {}
         return [file for file in files if takes(step, rung, file, left.get(file.path, 0), counts, attempt)]
-
-    async def _sites_now(self, files: Sequence[FileRecord]) -> dict[str, int]:
-        contents = await read_blobs(self._context.repository.git, [file.blob or file.stands for file in files])
-        return {file.path: count_sites(self._recipe.scope, contents[file.blob or file.stands]) for file in files}
 
     async def _land(self, wave: Wave, name: str) -> None:
         is_atomic = self._recipe.migration.atomic

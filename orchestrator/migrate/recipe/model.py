@@ -84,7 +84,7 @@ class Recipe(Frozen):
         return hashlib.sha256(json.dumps(self.dump(), sort_keys=True).encode()).hexdigest()[:8]
 
     @property
-    def counted(self) -> Scope:
+    def work_scope(self) -> Scope:
         """The scope with the sites that have to go: without those that an invariant only wants to be there."""
         wanted = {rule.site for rule in self.invariant if rule.kind == "sites-at-least"}
         wanted -= {rule.site for rule in self.invariant if rule.kind == "sites-at-most"}
