@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import anyio
 
-from orchestrator.domain.event.migration import FileMoved, StepFinished, StepStarted
+from orchestrator.domain.event.migration import StepFinished, StepStarted
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.stopping import require_going
