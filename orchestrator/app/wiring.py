@@ -124,7 +124,8 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
         recovered = await stack.enter_async_context(
             notifying(live.now, journal, place.directory.journal, place.repository.root)
         )
-        recipe = Recipe.model_validate(journal.state.run.recipe) if journal.state.run.recipe else None
+        stands = journal.state.revised or journal.state.recipe
+        recipe = Recipe.model_validate(stands) if stands else None
         allowed, hands, before = await _worlds(place, live.now, recipe, journal, stack, means.deps)
         hooks = _hooks(place, live.now, journal, hands)
         yield RunContext(
