@@ -53,7 +53,7 @@ async def run_model_step(
     at = ModelPass(recipe, rung, attempt, start)
     roles = context.roles
     if roles is None:
-        raise UsageProblem(f"step {at.step.id} asks a model, and the run was opened without any")
+        raise UsageProblem(f"step {at.step.id} asks a model, and this process has none: stop the run and resume it")
     if not await _begin(context, at, files):
         return
     waiting = deque(files)

@@ -69,6 +69,8 @@ class Recipe(Frozen):
             if invariant.site and invariant.site not in sites:
                 known = ", ".join(sites) or "none"
                 raise ValueError(f"invariant: there is no scope.site {invariant.site!r}; there are: {known}")
+        if self.judge.diff_review == "llm" and not any(step.kind == "llm" for step in self.step):
+            raise ValueError("judge.diff_review = 'llm' reviews what models write, but no step has kind = 'llm'")
         if any(step.kind == "human" for step in self.step[:-1]):
             raise ValueError("a step of kind 'human' is the last rung of the ladder")
         return self
@@ -92,10 +94,10 @@ class Recipe(Frozen):
 
     @property
     def asks(self) -> tuple[str, ...]:
-        """The roles whose models carrying it out takes. Reviewers look only at what a model has written."""
-        has_model = any(step.kind == "llm" for step in self.step)
-        is_reviewed = has_model and self.judge.diff_review == "llm"
-        return (*(["worker"] if has_model else []), *(["judge"] if is_reviewed else []))
+        """The roles whose models carrying it out takes."""
+        if not any(step.kind == "llm" for step in self.step):
+            return ()
+        return ("worker", "judge") if self.judge.diff_review == "llm" else ("worker",)
 
     @property
     def asks_models(self) -> bool:

@@ -148,3 +148,11 @@ def test_instructions_that_cannot_be_read_are_named_with_file_and_line(tmp_path:
         load_recipe(path)
     assert f"{path}:5: step[0].prompt: {name} cannot be used: " in str(raised.value)
     assert said in str(raised.value)
+
+
+def test_a_review_by_a_model_needs_a_step_whose_changes_it_looks_at(tmp_path: Path) -> None:
+    assert "no step has kind = 'llm'" in problem(tmp_path, changed(judge={"diff_review": "llm"}))
+    tail = {"id": "t", "kind": "llm"}
+    assert Recipe.model_validate(changed(step=[tail], judge={"diff_review": "llm"})).asks == ("worker", "judge")
+    assert Recipe.model_validate(changed(step=[tail])).asks == ("worker",)
+    assert not Recipe.model_validate(MINIMAL).asks_models
