@@ -182,9 +182,17 @@ class HarnessGate:
         run = self._ledger.state.run
         async with self._turns[f"{check_name(spec)} on the base", run.base_tree]:
             there = await self._receipt(spec, run.base, run.base_tree, "the base in the new environment", fresh=False)
+        if there.counts.total == there.counts.errors and own.counts.total:
+            await self._tell(
+                f"`{spec.run}` runs no test of the base in the new environment: does that hold all it needs?"
+            )
         if own.tests is None or there.tests is None or there.counts.total == there.counts.errors:
             return own
         return own.model_copy(update={"exit_code": there.exit_code}) if self._is_strict else there
+
+    async def _tell(self, text: str) -> None:
+        if text not in (notice.text for notice in self._ledger.state.notices):
+            await self._ledger.append(Noticed(level="warning", text=text))
 
     async def _recorded(self, spec: CheckSpec) -> Receipt:
         """The check's receipt on the base; made if it is none of the gate's, or a damaged journal lost its tests."""
