@@ -44,6 +44,7 @@ from orchestrator.llm.budget import Budget
 from orchestrator.llm.limits import UNLIMITED, Providers
 from orchestrator.llm.litellm_client import LiteLLMClient
 from orchestrator.llm.router import ModelRouter
+from orchestrator.migrate.narrowing import Narrowing
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
@@ -57,6 +58,7 @@ from roles.kit import ModelRoles
 from worktrees.errors import UnknownRemote
 from worktrees.remote import require_remote
 from worktrees.repository import Repository
+from worktrees.trees import list_tree
 
 
 class Watcher(Protocol):
@@ -132,7 +134,7 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
             epoch=epoch,
             repository=place.repository,
             hands=hands,
-            gate=HarnessGate(runner, journal, recipe.checks() if recipe else live.now.gate.checks()),
+            gate=await _gate(runner, journal, live.now, recipe, place),
             canaries=None if recipe else _canaries(live.now, runner, journal),
             forge=_forge(place, journal.state),
             roles=None if recipe else await _roles(place, live, journal, hooks, means, stack),
@@ -140,6 +142,15 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
             recovered=recovered,
             pace=means.pace,
         )
+
+
+async def _gate(
+    runner: CheckRunner, journal: Journal, config: Config, recipe: Recipe | None, place: Place
+) -> HarnessGate:
+    if recipe is None:
+        return HarnessGate(runner, journal, config.gate.checks())
+    entries = await list_tree(place.repository.git, journal.state.run.base)
+    return HarnessGate(runner, journal, recipe.checks(), Narrowing(recipe, {entry.path for entry in entries}))
 
 
 def _canaries(config: Config, runner: CheckRunner, journal: Journal) -> Canaries | None:

@@ -17,6 +17,7 @@ from orchestrator.engine.stopping import require_going, stoppable
 from orchestrator.judge.flakes import UNSETTLED
 from orchestrator.judge.signature import failure_excerpt, signature
 from orchestrator.migrate.bench import StepRun
+from orchestrator.migrate.evidence import SourceEvidence
 from orchestrator.migrate.inventory import count_sites
 from orchestrator.migrate.ladder import leftover, passes, takes, to_queue
 from orchestrator.migrate.pr_text import migration_body
@@ -24,8 +25,8 @@ from orchestrator.migrate.recipe import Recipe, Step
 from orchestrator.migrate.transform import run_step
 from orchestrator.ports.effect import effect
 from orchestrator.ports.gate import GateResult
-from orchestrator.queue.compose import OverlayComposer
-from orchestrator.queue.lander import Lander
+from orchestrator.queue.compose import Clash, OverlayComposer
+from orchestrator.queue.lander import Lander, Targeting
 from worktrees.refs import set_ref
 from worktrees.trees import read_blobs
 
@@ -84,6 +85,8 @@ class MigrationRun:
         """Point a ref at what the ladder has made so far, so that git keeps it."""
         units = [UnitId(file.path) for file in to_queue(self._context.state.files.values())]
         composed = await self._composer().compose(start, units)
+        if isinstance(composed, Clash):
+            return  # it cannot be: nothing is expected to stand where these are put
         ref, journal = self._context.ref("steps", step), self._context.journal
         setting = RefSetting(key=journal.next_key(f"ref/{ref}"), ref=ref, object=composed.commit)
         async with effect(journal, setting) as happening:
@@ -97,7 +100,9 @@ class MigrationRun:
             return
         context = self._context
         lander = Lander(context.journal, _DrainableGate(context), context.branch, context.hooks)
-        landing = await lander.land(name, [UnitId(file.path) for file in files], self._composer())
+        evidence = SourceEvidence(context.repository.git, context.journal)
+        targeting = Targeting(evidence, reruns=self._recipe.verify.flaky_reruns)
+        landing = await lander.land(name, [UnitId(file.path) for file in files], self._composer(), targeting)
         await self._mark_landed()
         for ejected in landing.ejected:
             await self._mark_ejected(ejected)
@@ -121,13 +126,13 @@ class MigrationRun:
         changes = {UnitId(file.path): (file.mode, file.blob) for file in files if file.blob is not None}
         return OverlayComposer(self._context.repository.git, changes, self._message, self._context.when)
 
-    def _message(self, units: Sequence[UnitId]) -> str:
+    def _message(self, part: str, units: Sequence[UnitId]) -> str:
         files = [self._context.state.files[unit] for unit in units]
         rungs = ", ".join(self._recipe.step[rung].id for rung in sorted({file.rung for file in files}))
         trailers = {
             "Migration-Id": self._recipe.migration.id,
             "Recipe-Rev": self._recipe.revision,
-            "Shard": "all",
+            "Shard": part,
             "Rung": rungs,
             "Orchestrate-Run": self._context.state.run.run,
         }
@@ -172,9 +177,17 @@ class _DrainableGate:
     def __init__(self, context: RunContext) -> None:
         self._context = context
 
-    async def judge(self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False) -> GateResult:
+    async def judge(
+        self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False, reruns: int = 0
+    ) -> GateResult:
         require_going(self._context)
-        return await self._context.gate.judge(commit, tree, purpose, fresh)
+        return await self._context.gate.judge(commit, tree, purpose, fresh, reruns)
+
+    async def probe(
+        self, commit: CommitId, tree: TreeId, purpose: str, symptoms: Sequence[str], look: int = 0
+    ) -> GateResult:
+        require_going(self._context)
+        return await self._context.gate.probe(commit, tree, purpose, symptoms, look)
 
 
 def _last_move(file: FileRecord, end: FileStatus) -> FileMoved:
