@@ -22,8 +22,12 @@ LOOKS_AT_ALONE = 2
 """So often must a unit alone not show what it is suspected of before partners are searched for."""
 LOOKS_AT_BASE = 2
 """So often must the base not show a symptom before anybody is suspected of it."""
-LOOKS_AT_PAIR = 2
-"""So often must units show together what none of them shows alone."""
+LOOKS_AT_PART = 3
+"""So often must a pair not show it while one of the two is left out, before that is believed."""
+LOOKS_AT_PAIR = 3
+"""So often must unions with all units of a pair show what none does that lacks one of them."""
+_FEW = 8
+"""Among so few units one can be looked at without the others, whatever else is in the union."""
 
 
 class Look(Frozen):
@@ -102,7 +106,7 @@ class Chase:
         if suspects.bit_count() > 1:
             return self._halved(suspects, guilty)
         if suspects and suspects not in self.present:
-            return Test(suspects, ~0)
+            return Test(suspects, together if 1 < together.bit_count() <= _FEW else ~0)
         return self._proved(Found(suspects)) if suspects else self._exact()
 
     def _halved(self, suspects: int, guilty: int) -> Halve:
@@ -115,11 +119,12 @@ class Chase:
     def _proved(self, found: Found) -> Want:
         """What was found, after more looks where it could be chance: a test that comes and goes looks like a pair."""
         members = found.members
-        if members.bit_count() > 1 and self.present.count(members) < LOOKS_AT_PAIR:
-            return Test(members, ~0)
+        if members.bit_count() > 1 and sum(_is_in(members, looked) for looked in self.present) < LOOKS_AT_PAIR:
+            return Test(members, members)
         for one in singles(members) if members.bit_count() > 1 else ():
-            if self._looks[members & ~one] < LOOKS_AT_FLAKY:
-                return Test(members & ~one, ~0)
+            rest = members & ~one
+            if sum(times for looked, times in self._looks.items() if _is_in(rest, looked)) < LOOKS_AT_PART:
+                return Test(rest, members)
         return found
 
     def _exact(self) -> Want:

@@ -105,16 +105,33 @@ class Hunt(Frozen):
         if GATE in wants:
             halves = {symptom: want for symptom, want in halves.items() if symptom == GATE}
             tests = {symptom: want for symptom, want in tests.items() if symptom == GATE}
-        return self._halving(halves, guilty) or self._testing(tests)
+        alone = {symptom: want for symptom, want in tests.items() if want.within < 0}
+        return self._testing(alone) or self._halving(halves, tests, guilty) or self._testing(tests)
 
-    def _halving(self, wants: Mapping[str, Halve], guilty: int) -> Ask | None:
+    def _halving(self, wants: Mapping[str, Halve], tests: Mapping[str, Test], guilty: int) -> Ask | None:
         members, split = self.union & ~guilty, dict[str, int]()
         for symptom, want in wants.items():
             is_whole = members & want.suspects == want.suspects
             less = members & ~want.without if is_whole or want.has_reason else members
             if all(_splits(less, suspects) for suspects in (*split.values(), want.suspects)):
                 members, split[symptom] = less, want.suspects
-        return self._put(members, split)
+        if not split:
+            return None
+        members, along = self._with_tests(members, split, tests)
+        return self._put(members, (*split, *along))
+
+    def _with_tests(
+        self, members: int, split: Mapping[str, int], tests: Mapping[str, Test]
+    ) -> tuple[int, Sequence[str]]:
+        """A union that splits suspects, changed so that it answers tests as well which concern few units."""
+        taken: dict[str, Test] = {}
+        for symptom, want in tests.items():
+            changed = members & ~want.within | want.members
+            both = {**taken, symptom: want}
+            is_exact = all(changed & one.within == one.members for one in both.values())
+            if want.within > 0 and is_exact and all(_splits(changed, suspects) for suspects in split.values()):
+                members, taken = changed, both
+        return members, tuple(taken)
 
     def _testing(self, wants: Mapping[str, Test]) -> Ask | None:
         members, taken = 0, dict[str, Test]()
