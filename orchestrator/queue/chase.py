@@ -77,9 +77,9 @@ Want = Found | Halve | Test
 class Chase:
     """One symptom against all looks so far."""
 
-    def __init__(self, symptom: str, looks: Iterable[Look], primes: int, is_flaky: bool) -> None:
+    def __init__(self, symptom: str, looks: Iterable[Look], union: int, primes: int, is_flaky: bool) -> None:
         said = [(look.members, look.says(symptom)) for look in looks]
-        self.present = [members for members, is_there in said if is_there]
+        self.present = [members for members, is_there in said if is_there and _is_in(members, union)]
         self._looks = absent = Counter(members for members, is_there in said if is_there is False)
         self.is_flaky = is_flaky or any(_is_in(one, other) for one in self.present for other in absent)
         self.absent = [members for members, times in absent.items() if self._counts(members, times)]

@@ -84,7 +84,7 @@ class Hunt(Frozen):
         if len(groups) > _MOST_CHASES:
             groups = self._alike({})
         return [
-            _Chased(tuple(group), Chase(group[0], self.looks, self._prime(group), group[0] in self.flaky))
+            _Chased(tuple(group), Chase(group[0], self.looks, self.union, self._prime(group), group[0] in self.flaky))
             for group in groups
         ]
 

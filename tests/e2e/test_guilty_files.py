@@ -49,4 +49,4 @@ async def test_exactly_the_guilty_do_not_land_within_three_times_log2_runs_and_a
     runs = [event for event in events if isinstance(event, CheckStarted) and event.purpose.startswith("queue")]
     assert len(runs) <= 3 * log2(MODULES)
     partners = {event.unit: event.partners for event in events if isinstance(event, UnitEjected)}
-    assert partners == {unit: () for unit in GUILTY} | {LEFT: (RIGHT,), RIGHT: (LEFT,)}
+    assert partners == dict.fromkeys(GUILTY, ()) | {LEFT: (RIGHT,), RIGHT: (LEFT,)}
