@@ -133,11 +133,11 @@ class Chase:
         while core != union:
             without = [members & union for members in self.absent if _is_in(core, members)]
             if core and not without:
-                return Test(core, union)
+                return Test(core, ~0)
             clean = max(without, key=lambda members: (members.bit_count(), -members), default=0)
             suspects = union & ~clean
             if suspects.bit_count() != 1:
-                return Test(clean | self._likeliest(suspects), union)
+                return Test(clean | self._likeliest(suspects), ~0)
             core |= suspects
         return self._proved(Found(core))
 

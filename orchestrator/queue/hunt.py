@@ -14,7 +14,7 @@ from pydantic import Field
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.symptoms import GATE, MISSING, SKIPPED
-from orchestrator.queue.chase import Chase, Found, Halve, Look, Test, Want
+from orchestrator.queue.chase import LOOKS_AT_PAIR, Chase, Found, Halve, Look, Test, Want
 
 _MOST_CHASES = 24
 """With more different symptoms than this, evidence that concerns only one of them is left aside."""
@@ -153,8 +153,10 @@ class Hunt(Frozen):
         return Ask(members=members, symptoms=useful, fresh=is_known)
 
     def _is_hidden(self, members: int, symptom: str) -> bool:
-        """Whether this very union was looked at for the symptom in vain, because something else hid it."""
+        """Whether this very union was looked at for the symptom in vain: something hid it, or it is always there."""
         looks = [look for look in self.looks if look.members == members]
+        if sum(look.says(symptom) is True for look in looks) >= LOOKS_AT_PAIR:
+            return True
         return any(look.says(symptom) is None and (look.told is None or symptom in look.told) for look in looks)
 
     def _causes(self, chases: Sequence[_Chased], found: Mapping[str, Found]) -> tuple[Cause, ...]:
