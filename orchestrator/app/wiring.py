@@ -153,7 +153,7 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
 def _gate(config: Config, recipe: Recipe | None, journal: Journal, hands: Hands, before: Hands | None) -> HarnessGate:
     checks = recipe.checks() if recipe else config.gate.checks()
     base_runner = _runner(config, before, journal) if before else None
-    return HarnessGate(_runner(config, hands, journal), journal, checks, base_runner)
+    return HarnessGate(_runner(config, hands, journal), journal, checks, baseline_runner=base_runner)
 
 
 def _runner(config: Config, hands: Hands, journal: Journal) -> CheckRunner:

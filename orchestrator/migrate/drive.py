@@ -14,19 +14,26 @@ from orchestrator.engine.stopping import require_going, stoppable
 from orchestrator.migrate.bench import StepRun
 from orchestrator.migrate.breaker import clusters, sample_failed, too_much_fails
 from orchestrator.migrate.counting import sites_now
+from orchestrator.migrate.coverage import flag_uncovered
 from orchestrator.migrate.ending import all_or_nothing, last_moves, outcome_of
+from orchestrator.migrate.final import last_look
+from orchestrator.migrate.gate import MigrationGate, gate_of
 from orchestrator.migrate.human import hand_over
+from orchestrator.migrate.invariants import OF_A_TREE
 from orchestrator.migrate.ladder import Pass, passes, takes
-from orchestrator.migrate.landing import DrainableGate, Landings
+from orchestrator.migrate.landing import Landings
 from orchestrator.migrate.leaves import settled_leaves
 from orchestrator.migrate.model_step import run_model_step
 from orchestrator.migrate.planning import divide
 from orchestrator.migrate.proposing import propose, revise
 from orchestrator.migrate.publishing import publish
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.recipe.verify import JudgeRules
 from orchestrator.migrate.rollback import roll_back
 from orchestrator.migrate.transform import run_step
 from orchestrator.migrate.wave import current, next_wave, rest_of_landed, shards_of, wave_files
+from orchestrator.migrate.weigh import Scales
+from worktrees.trees import list_tree
 
 _SHOWN = 10
 
@@ -37,13 +44,29 @@ class MigrationRun:
     def __init__(self, context: RunContext, slots: int) -> None:
         self._context = context
         self._slots = slots
-        self._gate = DrainableGate(context, context.gate)
-        self._landings = Landings(context, self._gate)
+        self._paths: frozenset[str] = frozenset()
+        self._gates: dict[str, MigrationGate] = {}
 
     @property
     def _recipe(self) -> Recipe:
         """The recipe as it stands: people may revise it."""
         return Recipe.model_validate(self._context.state.recipe)
+
+    @property
+    def _gate(self) -> MigrationGate:
+        """The gate of the recipe as it stands."""
+        recipe = self._recipe
+        if recipe.revision not in self._gates:
+            self._gates[recipe.revision] = gate_of(self._context, recipe, self._paths)
+        return self._gates[recipe.revision]
+
+    @property
+    def _scales(self) -> Scales:
+        return Scales(self._context, self._recipe, self._gate.rules)
+
+    @property
+    def _landings(self) -> Landings:
+        return Landings(self._context, self._gate)
 
     async def execute(self) -> None:
         """Run to the end, or from wherever an earlier process left off.
@@ -56,7 +79,8 @@ class MigrationRun:
             return  # another process ended it after this one had found it open
         async with stoppable(context, lambda: None):
             require_going(context)
-            await context.gate.record_baseline(run.base, run.base_tree)
+            self._paths = frozenset(entry.path for entry in await list_tree(context.repository.git, run.base))
+            await self._gate.record_baseline()
             await self._divide()
             while (wave := await self._wave()) is not None:
                 await self._carry(wave)
@@ -73,7 +97,7 @@ class MigrationRun:
         """The wave under way, or the next one; None when nothing is left to begin."""
         await revise(self._context, self._recipe)
         if self._context.state.rollbacks:
-            await roll_back(self._context, self._recipe, self._gate)
+            await self._roll_back()
         if current(self._context.state) is None:
             await self._regroup()
             await self._look_back()
@@ -82,6 +106,14 @@ class MigrationRun:
                 return None
             await self._context.journal.append(begun)
         return current(self._context.state)
+
+    async def _roll_back(self) -> None:
+        """Take back what people want back. That sites come back with it breaks no rule."""
+        rules = tuple(rule for rule in self._recipe.invariant if rule.kind in OF_A_TREE)
+        recipe = self._recipe.model_copy(
+            update={"invariant": rules, "judge": JudgeRules(diff_review="none", reject_if=())}
+        )
+        await roll_back(self._context, recipe, gate_of(self._context, recipe, self._paths))
 
     async def _carry(self, wave: Wave) -> None:
         """Let the files of a wave climb, and land what may land."""
@@ -100,6 +132,8 @@ class MigrationRun:
             files = await self._taken(wave, rung, group.attempt)
             if files:
                 await self._run_step(wave, rung, group.attempt, files, start)
+                await self._scales.weigh([file.path for file in files], start, "step")
+        await self._scales.weigh([file.path for file in wave_files(self._context.state, wave)], start, "queue")
 
     async def _run_step(
         self, wave: Wave, rung: int, attempt: int, files: Sequence[FileRecord], start: CommitId
@@ -180,5 +214,18 @@ class MigrationRun:
         outcome, reason = outcome_of(list(context.state.files.values()))
         if held := [shard.name for shard in context.state.shards.values() if shard.held]:
             await context.journal.append(Noticed(level="warning", text=f"held back: {', '.join(held)}"))
-        await publish(context, self._recipe, self._gate, reason)
+        if red := await self._last_look():
+            outcome, reason = "partial", f"{reason}; nothing is published: {red}"
+        else:
+            await publish(context, self._recipe, self._gate, reason)
         await end_run(context, outcome, reason)
+
+    async def _last_look(self) -> str:
+        """Why nothing of what landed may be published, in words; empty if it may. Flags what no test reaches."""
+        context, head = self._context, self._context.state.head
+        if head is None:
+            return ""
+        final = await last_look(context, self._gate, head)
+        if not final.reason:
+            await flag_uncovered(context, self._recipe, head)
+        return final.reason

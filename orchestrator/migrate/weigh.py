@@ -85,7 +85,7 @@ class Scales:
     async def _by_repeating(self, files: Sequence[FileRecord], start: CommitId, level: Level) -> dict[str, Broken]:
         if not any(rule.kind == "idempotent" and rule.level == level for rule in self._recipe.invariant):
             return {}
-        found = {}
+        found: dict[str, Broken] = {}
         for rung in sorted({file.rung for file in files}):
             run = StepRun(self._recipe.step[rung], rung, start, 1)
             if run.step.kind in {"command", "rewrite"} and run.step.per == "file":
