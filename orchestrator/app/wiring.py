@@ -19,6 +19,7 @@ from orchestrator.app.secrets import redactor_for
 from orchestrator.app.setup import with_setup
 from orchestrator.config.effective import LiveConfig
 from orchestrator.config.model import BudgetSettings, Config
+from orchestrator.config.roles import RoleSettings
 from orchestrator.crash import crash_point
 from orchestrator.domain.chat import Role
 from orchestrator.domain.event import Recorded
@@ -57,7 +58,7 @@ from orchestrator.ports.models import ModelClient
 from orchestrator.report.status import STATUS, status_body
 from prompts import SHIPPED, PromptSource
 from roles.base import Surroundings as RoleSurroundings
-from roles.kit import ModelRoles
+from roles.kit import ModelRoles, model_problems
 from worktrees.errors import UnknownRemote
 from worktrees.remote import require_remote
 from worktrees.repository import Repository
@@ -147,7 +148,16 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
             hooks=hooks,
             recovered=recovered,
             pace=means.pace,
+            has_worker=partial(_has_worker, live.now),
         )
+
+
+async def _has_worker(config: Config) -> bool:
+    """Whether the user has named a model for workers, and it exists as far as can be told without a call."""
+    if config.roles.worker.model == RoleSettings().worker.model:
+        return False
+    async with ModelRouter(Path()) as router:
+        return not await model_problems(config.roles, router, ("worker",))
 
 
 def _gate(config: Config, recipe: Recipe | None, journal: Journal, hands: Hands, before: Hands | None) -> HarnessGate:
