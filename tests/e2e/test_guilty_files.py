@@ -22,6 +22,7 @@ RECIPE = Recipe.model_validate(
         "schema": 1,
         "migration": {"id": "words"},
         "scope": {"include": ["pkg/m*.py"]},
+        "sample": {"first": 1_000},
         "step": [{"id": "codemod", "run": CODEMOD, "per": "shard", "must_parse": False}],
         "verify": {
             "report": "unittest",
