@@ -124,3 +124,12 @@ async def test_checks_of_a_shard_send_the_guilty_back_before_anything_is_queued(
     assert (ended.exit_code, eight.statuses()["b/1.txt"], eight.statuses()["b/2.txt"]) == (3, "rejected", "merged")
     assert "test_b_1_txt" in ended.state.files["b/1.txt"].reason
     assert sum(status == "merged" for status in eight.statuses().values()) == 15
+
+
+async def test_a_step_that_would_change_its_own_result_breaks_the_invariant_and_nothing_of_it_lands(
+    eight: Migrated,
+) -> None:
+    twice = f"case {{files}} in a/1.txt) sed -i s/old/colder/ {{files}};; *) {SED};; esac"
+    ended = await eight.run(recipe({"run": twice}, invariant=[{"kind": "idempotent"}]))
+    assert (ended.exit_code, eight.statuses()["a/1.txt"]) == (3, "rejected")
+    assert "once more" in ended.state.files["a/1.txt"].reason
