@@ -1,4 +1,4 @@
-"""What may stand at a place of a TOML file, read from the JSON Schema of its model: for errors that say what is allowed."""
+"""What may stand at a place of a TOML file, read from the JSON Schema of its model: for errors that say so."""
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
