@@ -11,7 +11,7 @@ from orchestrator.app.inventory import inventory
 from orchestrator.app.options import Options
 from orchestrator.app.verbs import begin_migration
 from orchestrator.app.wiring import Place
-from orchestrator.cli import migrate_schema, resume, status
+from orchestrator.cli import migrate_init, migrate_schema, resume, status
 from orchestrator.cli.options import (
     as_json,
     configured,
@@ -93,6 +93,7 @@ def plan(recipe: Path, **given: Any) -> None:  # noqa: ANN401
 command.add_command(status.command, "status")
 command.add_command(resume.command, "resume")
 command.add_command(migrate_schema.command)
+command.add_command(migrate_init.command)
 
 
 def _options(given: dict[str, Any]) -> Options:

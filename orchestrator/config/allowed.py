@@ -71,8 +71,8 @@ def expected(schema: Schema, node: Schema) -> str:
     """In words, which values are allowed; empty where the schema does not say."""
     whole = _whole(schema, node)
     if "anyOf" in whole:
-        words = [expected(schema, one) for one in whole["anyOf"] if one.get("type") != "null"]
-        return " or ".join(word for word in words if word)
+        some = [expected(schema, one) for one in whole["anyOf"] if one.get("type") != "null"]
+        return " or ".join(filter(None, some))
     if "const" in whole or "enum" in whole:
         return _either([f"{value!r}" for value in whole.get("enum", [whole.get("const")])])
     if whole.get("type") == "array":
@@ -82,7 +82,7 @@ def expected(schema: Schema, node: Schema) -> str:
     if whole.get("pattern") in _PATTERNS:
         return _PATTERNS[whole["pattern"]]
     words = _KINDS.get(whole.get("type", ""), "")
-    bounds = [f"{words} {whole[name]}" for name, words in _BOUNDS if name in whole]
+    bounds = [f"{relation} {whole[name]}" for name, relation in _BOUNDS if name in whole]
     return " ".join(part for part in (words, " and ".join(bounds)) if part)
 
 

@@ -8,9 +8,9 @@ from orchestrator.migrate.recipe.schema import TABLES, recipe_schema
 
 _HEAD = """# Recipes: every key
 
-A recipe is a TOML file, schema 1. An unknown key is an error. `orchestrate migrate init` writes one that fits a repository, and
-`orchestrate migrate schema --out recipe.schema.json` the schema for editors: `#:schema ./recipe.schema.json` in the first line of a
-recipe. This page is made of that schema; a test keeps it so.
+A recipe is a TOML file, schema 1. An unknown key is an error. `orchestrate migrate init` writes one that fits a
+repository, and `orchestrate migrate schema --out recipe.schema.json` the schema for editors, which is named in the
+first line of a recipe: `#:schema ./recipe.schema.json`. This page is made of that schema; a test keeps it so.
 """
 _LISTS = {"scope.site", "step", "verify.check", "invariant"}
 
