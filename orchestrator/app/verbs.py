@@ -312,6 +312,6 @@ async def carry_out(context: RunContext) -> None:
     """Let the run go its way to its end; raises as the two kinds of runs do."""
     if context.state.run.recipe is not None:
         slots = context.config.hands.slots or len(os.sched_getaffinity(0))
-        await MigrationRun(context, Recipe.model_validate(context.state.run.recipe), slots).execute()
+        await MigrationRun(context, slots).execute()
     elif context.roles is not None:
         await GoalRun(context, context.roles).execute()

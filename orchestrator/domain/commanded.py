@@ -21,6 +21,7 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.lifecycle import TASK_MOVES, move
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.domain.task import EndCause, TaskStatus
+from orchestrator.domain.told_migrations import is_for_migrations, migration_refusal, obey_migration
 
 FROZEN = "the contract was frozen when the run began: orchestrate criterion add RUN TEXT, or criterion drop RUN ID"
 _RETRIED = {
@@ -35,8 +36,14 @@ _GAVE_UP = {TaskStatus.REJECTED, TaskStatus.BLOCKED}
 
 def refusal(state: RunState, command: Command) -> str:
     """Why a command cannot be carried out now; empty when it can."""
+    if is_for_migrations(command):
+        return migration_refusal(state, command)
+    return _refusal(state, command)
+
+
+def _refusal(state: RunState, command: Command) -> str:
     match command:
-        case Approve() | Deny() if state.ended is None:
+        case Approve() | Deny() if state.ended is None or _is_about_recipe(state, command.item):
             return _undecidable(state, command.item)
         case Retry():
             return _not_retried(state, command)
@@ -51,6 +58,11 @@ def refusal(state: RunState, command: Command) -> str:
         case Configure():
             return ""
     return f"the run has ended: {state.ended.outcome}" if state.ended else ""
+
+
+def _is_about_recipe(state: RunState, item: str) -> bool:
+    """Whether the question is one that a run may end over and be opened again by."""
+    return item in state.approvals and state.approvals[item].approval.matter == "recipe"
 
 
 def _undecidable(state: RunState, item: str) -> str:
@@ -106,6 +118,13 @@ def _not_amended(state: RunState, command: AddCriterion | DropCriterion) -> str:
 
 def obey(state: RunState, command: Command, by: str) -> None:
     """Change the state as the command says. Answers to approvals come as events of their own."""
+    if is_for_migrations(command):
+        obey_migration(command, state, by)
+    else:
+        _obey(state, command, by)
+
+
+def _obey(state: RunState, command: Command, by: str) -> None:
     match command:
         case Pause():
             state.held = f"paused by {by}" + (f": {command.reason}" if command.reason else "")

@@ -14,6 +14,7 @@ from orchestrator.domain.migrated import landed, migrated
 from orchestrator.domain.overstep import MOST, oversteps
 from orchestrator.domain.state import RunState, SessionState, TaskState, unit_task
 from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.told_migrations import wish_revision
 
 
 def fold(events: Iterable[Recorded], onto: RunState | None = None) -> RunState:
@@ -142,11 +143,13 @@ def _(event: run.PrOpened, state: RunState) -> None:
     state.pr = event
     if event.group:
         state.prs[event.group] = event
+        state.published = tuple(group for group in state.published if group != event.group)
 
 
 @_apply.register
 def _(event: run.RunEnded, state: RunState) -> None:
     state.ended = event
+    state.published = ()
 
 
 # --- people --------------------------------------------------------------------------------------------------------
@@ -170,6 +173,8 @@ def _(event: people.ApprovalDecided, state: RunState) -> None:
     state.approvals[event.item] = answer
     if event.decision == "approve" and answer.approval.settings:
         state.overrides = (*state.overrides, answer.approval.settings)
+    if event.decision == "approve" and answer.approval.recipe is not None:
+        wish_revision(state, answer.approval.recipe)
     if event.decision == "approve" and state.contract:
         state.contract = state.contract.extended(answer.approval.criteria)
 
@@ -318,7 +323,7 @@ def _(event: landing.LandingFinished, state: RunState) -> None:
 for _kind in (
     *(migration.FilesFound, migration.StepFinished, migration.FileMoved, migration.ShardsPlanned),
     *(migration.WaveStarted, migration.WaveEnded, migration.RecipeRevised, migration.ShardReverted),
-    migration.FilesFlagged,
+    *(migration.RollbackRefused, migration.FilesFlagged),
 ):
     _apply.register(_kind, migrated)
 

@@ -37,10 +37,19 @@ def _(event: migration.StepFinished, state: RunState) -> None:
 @migrated.register
 def _(event: migration.FileMoved, state: RunState) -> None:
     file = state.files[event.path]
+    if file.is_overtaken and event.status != FileStatus.MERGED:
+        state.files[event.path] = file.model_copy(update={"seconds": file.seconds + event.seconds})
+        return
     if event.rung > file.rung:
         state.rung_files[event.rung] += 1
-    status = move(FILE_MOVES, f"file {event.path}", file.status, event.status)
-    changes: dict[str, object] = {"status": status, "rung": event.rung, "seconds": file.seconds + event.seconds}
+    before = FileStatus.TRANSFORMED if file.is_overtaken else file.status
+    status = move(FILE_MOVES, f"file {event.path}", before, event.status)
+    changes: dict[str, object] = {
+        "status": status,
+        "is_overtaken": False,
+        "rung": event.rung,
+        "seconds": file.seconds + event.seconds,
+    }
     if event.rung != file.rung or event.attempt:
         changes["attempt"] = event.attempt
     if status in {FileStatus.TRANSFORMED, FileStatus.RESTORED}:
@@ -82,6 +91,7 @@ def _(event: migration.WaveEnded, state: RunState) -> None:
 @migrated.register
 def _(event: migration.RecipeRevised, state: RunState) -> None:
     state.recipe = event.recipe
+    state.revised = None
     climb_again(state, event.redo)
 
 
@@ -90,6 +100,12 @@ def _(event: migration.ShardReverted, state: RunState) -> None:
     shard = state.shards[event.shard]
     state.shards[event.shard] = shard.model_copy(update={"is_reverted": True})
     state.rollbacks = tuple(name for name in state.rollbacks if name != event.shard)
+
+
+@migrated.register
+def _(event: migration.RollbackRefused, state: RunState) -> None:
+    state.rollbacks = tuple(name for name in state.rollbacks if name != event.shard)
+    state.rollback_reasons[event.shard] = event.reason
 
 
 @migrated.register
@@ -104,7 +120,9 @@ def landed(state: RunState, parts: tuple[LandedPart, ...]) -> None:
     """Book the commits that shards landed as."""
     for part in parts:
         if part.name in state.shards:
-            state.shards[part.name] = state.shards[part.name].model_copy(update={"commit": part.commit})
+            state.shards[part.name] = state.shards[part.name].model_copy(
+                update={"commit": part.commit, "is_reverted": False}
+            )
 
 
 def climb_again(state: RunState, paths: tuple[str, ...]) -> None:
@@ -112,5 +130,13 @@ def climb_again(state: RunState, paths: tuple[str, ...]) -> None:
     for path in paths:
         file = state.files[path]
         status = move(FILE_MOVES, f"file {path}", file.status, FileStatus.DISCOVERED)
-        fresh = {"status": status, "rung": -1, "attempt": 0, "blob": None, "left": None, "flags": ()}
+        fresh = {
+            "status": status,
+            "rung": -1,
+            "attempt": 0,
+            "blob": None,
+            "left": None,
+            "flags": (),
+            "is_overtaken": False,
+        }
         state.files[path] = file.model_copy(update=fresh)

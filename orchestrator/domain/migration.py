@@ -71,7 +71,9 @@ class FileRecord(Frozen):
     `reason` says in words why it was restored, ejected or rejected; `signature` is the same with what varies taken
     out, so that files that failed alike can be counted together. `places` are its sites on the base, `left` how many
     the content that stands has, as far as that was counted. `landed` is the content that stands on the PR branch, if
-    it is not the base's. `flags` say what a reviewer should know of its change.
+    it is not the base's. `flags` say what a reviewer should know of its change. `note` is what a person who had it
+    tried again wants known. `is_overtaken` tells that a person left it out while it was under way: what a step or a
+    landing that had begun still tells of it is no defect, and if it has landed after all, it has.
     """
 
     path: str
@@ -92,6 +94,13 @@ class FileRecord(Frozen):
     landed: str | None = None
     seconds: float = 0.0
     flags: tuple[str, ...] = ()
+    note: str = ""
+    is_overtaken: bool = False
+
+    @property
+    def stands_to_land(self) -> bool:
+        """Whether something of the file is still to come, or failed to: it is not done with what stands."""
+        return self.status not in {FileStatus.MERGED, FileStatus.NOTHING_TO_DO, FileStatus.SKIPPED, FileStatus.REVERTED}
 
     @property
     def stands(self) -> str:

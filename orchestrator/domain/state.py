@@ -154,6 +154,10 @@ class RunState:
     """The recipe as it stands: the run's first one, or the last revision."""
     rollbacks: tuple[str, ...] = ()
     """Shards that a person wants to have taken back."""
+    rollback_reasons: dict[str, str] = field(default_factory=dict)
+    """By shard, who last wanted it back and why; if it could not be, what stands in the way."""
+    revised: dict[str, Any] | None = None
+    """The recipe that a person wants the run to go on by, until it does."""
     published: tuple[str, ...] = ()
     """Groups whose pull requests a person wants to have opened now."""
     prs: dict[str, PrOpened] = field(default_factory=dict)

@@ -29,6 +29,7 @@ class RunContext:
 
     `roles` is None for a migration without model steps, `canaries` for any migration, whose changes are the user's own.
     `recovered` is to be called when what earlier processes left open is settled, `pace` says when what is due begins.
+    `has_worker` tells that the worker's model can be asked, as far as is known without asking it.
     """
 
     directory: RunDirectory
@@ -45,6 +46,7 @@ class RunContext:
     hooks: Hooks = NO_HOOKS
     recovered: Callable[[], None] = lambda: None
     pace: Pace = field(default_factory=Freely)
+    has_worker: bool = False
 
     @property
     def state(self) -> RunState:

@@ -3,40 +3,42 @@
 from collections.abc import Sequence
 from functools import partial
 
-from orchestrator.domain.check import Difference
-from orchestrator.domain.event.landing import RefSet, RefSetting, UnitEjected
-from orchestrator.domain.event.migration import FileMoved
-from orchestrator.domain.event.run import Outcome
-from orchestrator.domain.ids import CommitId, TreeId, UnitId
-from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.domain.plain import inert_title
-from orchestrator.engine.approvals import ask, question, radius
+from orchestrator.domain.event.migration import FileMoved, WaveEnded
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.migration import FileRecord, FileStatus, Wave
+from orchestrator.engine.approvals import ask, question
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.finish import end_run, open_pull_request
 from orchestrator.engine.stopping import require_going, stoppable
-from orchestrator.judge.flakes import UNSETTLED
-from orchestrator.judge.signature import failure_excerpt, signature
 from orchestrator.migrate.bench import StepRun
+from orchestrator.migrate.breaker import clusters, sample_failed, too_much_fails
 from orchestrator.migrate.inventory import count_sites
-from orchestrator.migrate.ladder import leftover, passes, takes, to_queue
+from orchestrator.migrate.ladder import passes, takes
+from orchestrator.migrate.landing import Landings
+from orchestrator.migrate.outcome import all_or_nothing, last_moves, outcome_of
+from orchestrator.migrate.planning import plan
 from orchestrator.migrate.pr_text import migration_body
-from orchestrator.migrate.recipe import Recipe, Step
+from orchestrator.migrate.proposing import propose, revise
+from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.transform import run_step
-from orchestrator.ports.effect import effect
-from orchestrator.ports.gate import GateResult
-from orchestrator.queue.compose import OverlayComposer
-from orchestrator.queue.lander import Lander
-from worktrees.refs import set_ref
+from orchestrator.migrate.wave import current, next_wave, rest_of_landed, shards_of, wave_files
 from worktrees.trees import read_blobs
+
+_SHOWN = 10
 
 
 class MigrationRun:
-    """Takes the files in scope up the recipe's ladder, through the queue, into one pull request."""
+    """Takes the files in scope up the recipe's ladder, wave by wave, through the queue, into pull requests."""
 
-    def __init__(self, context: RunContext, recipe: Recipe, slots: int) -> None:
+    def __init__(self, context: RunContext, slots: int) -> None:
         self._context = context
-        self._recipe = recipe
         self._slots = slots
+        self._landings = Landings(context, context.gate)
+
+    @property
+    def _recipe(self) -> Recipe:
+        """The recipe as it stands: people may revise it."""
+        return Recipe.model_validate(self._context.state.recipe)
 
     async def execute(self) -> None:
         """Run to the end, or from wherever an earlier process left off.
@@ -50,156 +52,110 @@ class MigrationRun:
         async with stoppable(context, lambda: None):
             require_going(context)
             await context.gate.record_baseline(run.base, run.base_tree)
-            for number, group in enumerate(passes(self._recipe), start=1):
-                await self._climb(group)
-                await self._land(f"pass {number}")
+            await plan(context, self._recipe)
+            while (wave := await self._wave()) is not None:
+                await self._carry(wave)
             await self._finish()
 
-    async def _climb(self, group: Sequence[int]) -> None:
-        """Run the group's steps in order; what was done in an earlier process is not done again."""
+    async def _wave(self) -> Wave | None:
+        """The wave under way, or the next one; None when nothing is left to begin."""
+        await revise(self._context, self._recipe)
+        if current(self._context.state) is None:
+            await self._regroup()
+            await self._look_back()
+            begun = next_wave(self._context.state, self._recipe)
+            if begun is None:
+                return None
+            await self._context.journal.append(begun)
+        return current(self._context.state)
+
+    async def _carry(self, wave: Wave) -> None:
+        """Let the files of a wave climb, and land what may land."""
+        for number, rungs in enumerate(passes(self._recipe), start=1):
+            await self._climb(wave, rungs)
+            await self._land(wave, f"wave {wave.number} pass {number}")
+        require_going(self._context)
+        files = wave_files(self._context.state, wave)
+        moves = all_or_nothing(files) if self._recipe.migration.atomic else last_moves(files)
+        await self._context.journal.append(*moves, WaveEnded(number=wave.number))
+
+    async def _climb(self, wave: Wave, rungs: Sequence[int]) -> None:
+        """Run the steps in order; what was done in an earlier process is not done again."""
         start = await self._context.head()
-        for rung in group:
-            step = self._recipe.step[rung]
-            files = await self._taken(rung)
-            if files or self._was_cut_off(step):
-                keep = partial(self._protect, step.id, start)
-                await run_step(self._context, StepRun(step, rung, start, self._slots), files, keep)
+        for rung in rungs:
+            files = await self._taken(wave, rung)
+            if not files:
+                continue
+            run = StepRun(self._recipe.step[rung], rung, start, self._slots)
+            await run_step(self._context, run, files, partial(self._landings.protect, wave, start))
 
-    def _was_cut_off(self, step: Step) -> bool:
-        """Whether an earlier process began the step and did not live to see its end."""
-        state = self._context.state
-        return state.tries[f"step/{step.id}"] > 0 and step.id not in state.steps
-
-    async def _taken(self, rung: int) -> list[FileRecord]:
+    async def _taken(self, wave: Wave, rung: int) -> list[FileRecord]:
         step, counts = self._recipe.step[rung], bool(self._recipe.scope.site)
-        files = list(self._context.state.files.values())
+        files = wave_files(self._context.state, wave)
         left = await self._sites_now(files) if step.when == "sites-left" and counts else {}
         return [file for file in files if takes(step, rung, file, left.get(file.path, 0), counts)]
 
     async def _sites_now(self, files: Sequence[FileRecord]) -> dict[str, int]:
-        contents = await read_blobs(self._context.repository.git, [file.blob or file.base for file in files])
-        return {file.path: count_sites(self._recipe.scope, contents[file.blob or file.base]) for file in files}
+        contents = await read_blobs(self._context.repository.git, [file.blob or file.stands for file in files])
+        return {file.path: count_sites(self._recipe.scope, contents[file.blob or file.stands]) for file in files}
 
-    async def _protect(self, step: str, start: CommitId) -> None:
-        """Point a ref at what the ladder has made so far, so that git keeps it."""
-        units = [UnitId(file.path) for file in to_queue(self._context.state.files.values())]
-        composed = await self._composer().compose(start, units)
-        ref, journal = self._context.ref("steps", step), self._context.journal
-        setting = RefSetting(key=journal.next_key(f"ref/{ref}"), ref=ref, object=composed.commit)
-        async with effect(journal, setting) as happening:
-            await set_ref(self._context.repository.git, ref, composed.commit)
-            happening.done = RefSet(key=setting.key)
+    async def _land(self, wave: Wave, name: str) -> None:
+        is_atomic = self._recipe.migration.atomic
+        if is_atomic and any(file.status.is_failed for file in wave_files(self._context.state, wave)):
+            return  # nothing lands while something fails: a later rung may mend it
+        await self._landings.land(name, wave, is_atomic=is_atomic)
+        await self._regroup()
 
-    async def _land(self, name: str) -> None:
-        await self._mark_landed()
-        files = to_queue(self._context.state.files.values())
-        if not files or not await self._may_land(name, files):
+    async def _regroup(self) -> None:
+        """What did not land with its shard goes on as a shard of its own."""
+        rest = rest_of_landed(self._context.state)
+        if rest is not None:
+            await self._context.journal.append(rest)
+
+    async def _look_back(self) -> None:
+        """Between two waves: whether the next may begin, and by which recipe.
+
+        Raises:
+            PersonNeeded: too much fails, or fails alike, and nobody has said yet what is to be done.
+        """
+        state, recipe = self._context.state, self._recipe
+        if not state.waves:
             return
+        goes_on = next_wave(state, recipe) is not None
+        await propose(self._context, recipe, waits=goes_on)
+        if goes_on and state.waves[-1].kind == "sample":
+            await self._judge_sample(state.waves[-1])
+        if goes_on and (why := too_much_fails(state, recipe.stop)):
+            await self._ask_whether_to_go_on("breaker", why)
+
+    async def _judge_sample(self, wave: Wave) -> None:
+        files = [self._context.state.files[path] for path in self._sampled(wave)]
+        why = sample_failed(files, self._recipe.sample)
+        if why or self._recipe.sample.gate == "human":
+            landed = sum(file.status == FileStatus.MERGED for file in files)
+            await self._ask_whether_to_go_on("sample", why or f"{landed} of {len(files)} files of the sample landed")
+
+    def _sampled(self, wave: Wave) -> list[str]:
+        return [path for shard in shards_of(self._context.state, wave) for path in shard.files]
+
+    async def _ask_whether_to_go_on(self, subject: str, why: str) -> None:
+        """Ask a person; a no leaves out what was not begun."""
         context = self._context
-        lander = Lander(context.journal, _DrainableGate(context), context.branch, context.hooks)
-        landing = await lander.land(name, [UnitId(file.path) for file in files], self._composer())
-        await self._mark_landed()
-        for ejected in landing.ejected:
-            await self._mark_ejected(ejected)
-
-    async def _may_land(self, name: str, files: Sequence[FileRecord]) -> bool:
-        """Ask a person before a large or delicate pass lands, if that is configured; a no rejects its files."""
-        reasons = radius(self._context.config.approval, [file.path for file in files], 0)
-        if self._context.config.approval.mode != "review" or not reasons:
-            return True
-        title = f"land {name}: {len(files)} files"
-        answer = await ask(self._context, question(self._context, "landing", name, title, reasons))
+        detail = [one.in_words for one in clusters(context.state.files.values())[:_SHOWN]]
+        again = f"-{context.state.judged_again + 1}" if context.state.judged_again else ""
+        answer = await ask(context, question(context, "sample", f"{subject}{again}", f"go on although {why}?", detail))
         if answer.decision == "deny":
-            reason = f"a person did not let it land: {answer.reason or f'denied by {answer.by}'}"
-            await self._context.journal.append(
-                *(FileMoved(path=f.path, status=FileStatus.REJECTED, rung=f.rung, reason=reason) for f in files)
+            reason = f"not begun: {answer.reason or f'denied by {answer.by}'}"
+            rest = [file for file in context.state.files.values() if not file.status.is_terminal]
+            await context.journal.append(
+                *(FileMoved(path=f.path, status=FileStatus.SKIPPED, rung=f.rung, reason=reason) for f in rest)
             )
-        return answer.decision == "approve"
-
-    def _composer(self) -> OverlayComposer:
-        files = self._context.state.files.values()
-        changes = {UnitId(file.path): (file.mode, file.blob) for file in files if file.blob is not None}
-        return OverlayComposer(self._context.repository.git, changes, self._message, self._context.when)
-
-    def _message(self, units: Sequence[UnitId]) -> str:
-        files = [self._context.state.files[unit] for unit in units]
-        rungs = ", ".join(self._recipe.step[rung].id for rung in sorted({file.rung for file in files}))
-        trailers = {
-            "Migration-Id": self._recipe.migration.id,
-            "Recipe-Rev": self._recipe.revision,
-            "Shard": "all",
-            "Rung": rungs,
-            "Orchestrate-Run": self._context.state.run.run,
-        }
-        lines = "\n".join(f"{name}: {value}" for name, value in trailers.items())
-        return f"{inert_title(self._recipe.title)} ({len(units)} files)\n\n{lines}\n"
-
-    async def _mark_landed(self) -> None:
-        landed = self._context.state.landed_units
-        files = [file for file in to_queue(self._context.state.files.values()) if UnitId(file.path) in landed]
-        await self._context.journal.append(
-            *(FileMoved(path=f.path, status=FileStatus.MERGED, rung=f.rung, blob=f.blob) for f in files)
-        )
-
-    async def _mark_ejected(self, ejected: UnitEjected) -> None:
-        file = self._context.state.files[ejected.unit]
-        lost = (*ejected.difference.new_failures, *ejected.difference.missing_tests, *ejected.difference.newly_skipped)
-        output = ""
-        if ejected.receipts:
-            output = await self._context.journal.read(self._context.state.receipts[ejected.receipts[-1]].output)
-        await self._context.journal.append(
-            FileMoved(
-                path=file.path,
-                status=FileStatus.EJECTED,
-                rung=file.rung,
-                reason=_why(lost, ejected.difference),
-                signature=signature(failure_excerpt(output, lost or ejected.difference.unsettled)),
-            )
-        )
 
     async def _finish(self) -> None:
         context = self._context
-        ends = [(file, end) for file in context.state.files.values() if (end := leftover(file)) is not None]
-        await context.journal.append(*(_last_move(file, end) for file, end in ends))
-        outcome, reason = _outcome(list(context.state.files.values()))
+        await context.journal.append(*last_moves(list(context.state.files.values())))
+        outcome, reason = outcome_of(list(context.state.files.values()))
+        if held := [shard.name for shard in context.state.shards.values() if shard.held]:
+            await context.journal.append(Noticed(level="warning", text=f"held back: {', '.join(held)}"))
         await open_pull_request(context, self._recipe.title, migration_body(context.state, self._recipe, reason))
         await end_run(context, outcome, reason)
-
-
-class _DrainableGate:
-    """The run's gate, which starts no further test run once the run drains."""
-
-    def __init__(self, context: RunContext) -> None:
-        self._context = context
-
-    async def judge(self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False) -> GateResult:
-        require_going(self._context)
-        return await self._context.gate.judge(commit, tree, purpose, fresh)
-
-
-def _last_move(file: FileRecord, end: FileStatus) -> FileMoved:
-    reason = "" if file.reason or end != FileStatus.UNCHANGED else "it has sites, and no step changed it"
-    return FileMoved(path=file.path, status=end, rung=file.rung, blob=file.blob, reason=reason, signature=reason)
-
-
-def _why(lost: Sequence[str], difference: Difference) -> str:
-    if difference.is_unsettled:
-        return f"{UNSETTLED}: {', '.join(difference.unsettled[:3])}"
-    if not lost:
-        return "; ".join(difference.problems) or "the gate is red with it"
-    shown = ", ".join(lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
-    return f"breaks {len(lost)} test{'s' * (len(lost) != 1)}: {shown}"
-
-
-def _outcome(files: Sequence[FileRecord]) -> tuple[Outcome, str]:
-    landed = sum(file.status == FileStatus.MERGED for file in files)
-    rejected = sum(file.status == FileStatus.REJECTED for file in files)
-    unchanged = sum(file.status == FileStatus.UNCHANGED for file in files)
-    left = f", {unchanged} could not be changed" if unchanged else ""
-    if landed and not rejected and not unchanged:
-        return "done", f"all {landed} changed files landed"
-    if landed:
-        return "partial", f"{landed} files landed, {rejected} rejected{left}"
-    if rejected:
-        return "rejected", f"none of {rejected} changed files could land{left}"
-    return "nothing-changed", f"no step changed any of the {len(files)} files in scope"

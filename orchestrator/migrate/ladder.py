@@ -46,7 +46,7 @@ def to_queue(files: Iterable[FileRecord]) -> list[FileRecord]:
 
 def is_changed(file: FileRecord) -> bool:
     """Whether a file has a new content that has not landed."""
-    return file.status == FileStatus.TRANSFORMED and file.blob not in (None, file.base)
+    return file.status == FileStatus.TRANSFORMED and file.blob not in (None, file.stands)
 
 
 def leftover(file: FileRecord) -> FileStatus | None:

@@ -14,6 +14,7 @@ from orchestrator.engine.pr_text import head_receipts
 from orchestrator.report.contract import contract_object
 
 SCHEMA = "orchestrate.result/1"
+_CHANGED = {FileStatus.MERGED, FileStatus.REJECTED, FileStatus.NEEDS_HUMAN, FileStatus.REVERTED}
 _NOT_LANDED = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT}
 
 
@@ -88,10 +89,13 @@ def _files(state: RunState) -> dict[str, Any]:
         files = state.files.values()
         return {
             "in_scope": len(files),
-            "changed": sum(f.status in {FileStatus.MERGED, FileStatus.REJECTED} for f in files),
+            "changed": sum(f.status in _CHANGED for f in files),
             "landed": [f.path for f in files if f.status == FileStatus.MERGED],
             "rejected": _with_reasons(files, FileStatus.REJECTED),
             "unchanged": _with_reasons(files, FileStatus.UNCHANGED),
+            "needs_human": _with_reasons(files, FileStatus.NEEDS_HUMAN),
+            "skipped": _with_reasons(files, FileStatus.SKIPPED),
+            "reverted": _with_reasons(files, FileStatus.REVERTED),
         }
     merged = [task for task in state.tasks.values() if task.status == TaskStatus.MERGED]
     landed = {path for task in merged if task.candidate for path in task.candidate.paths}

@@ -12,6 +12,19 @@ from orchestrator.report.receipt import said
 from orchestrator.report.result import head_trial
 
 _SHOWN = 20
+_LEFT = {
+    FileStatus.UNCHANGED: "no step could change",
+    FileStatus.NEEDS_HUMAN: "need a person",
+    FileStatus.SKIPPED: "skipped",
+    FileStatus.REVERTED: "rolled back",
+}
+_MARKS = {
+    FileStatus.REJECTED: "✗",
+    FileStatus.NEEDS_HUMAN: "✗",
+    FileStatus.REVERTED: "↶",
+    FileStatus.UNCHANGED: "·",
+    FileStatus.SKIPPED: "·",
+}
 _SHOWN_FLAKES = 5
 _LINE_CHARS = 300
 
@@ -42,17 +55,16 @@ def summary(state: RunState, where: str = "") -> Iterator[str]:
 
 
 def _migration(state: RunState) -> Iterator[str]:
-    landed = sum(file.status == FileStatus.MERGED for file in state.files.values())
-    rejected = [file for file in state.files.values() if file.status == FileStatus.REJECTED]
-    unchanged = [file for file in state.files.values() if file.status == FileStatus.UNCHANGED]
-    left = f", {len(unchanged)} no step could change" if unchanged else ""
-    yield f"{len(state.files)} files in scope: {landed} landed, {len(rejected)} rejected{left}"
+    by_status = {status: [f for f in state.files.values() if f.status == status] for status in FileStatus}
+    landed, rejected = len(by_status[FileStatus.MERGED]), len(by_status[FileStatus.REJECTED])
+    left = "".join(f", {len(by_status[status])} {word}" for status, word in _LEFT.items() if by_status[status])
+    yield f"{len(state.files)} files in scope: {landed} landed, {rejected} rejected{left}"
     red = next((trial for trial in state.trials if not trial.difference.is_green), None)
     if red is not None and len(red.units) > 1:
         lost = len(red.difference.new_failures) + len(red.difference.missing_tests)
         broken = f"broken {lost} tests" if lost else "turned the gate red"
         yield f"all {len(red.units)} changes together would have {broken}"
-    rest = [*(("✗", file) for file in rejected), *(("·", file) for file in unchanged)]
+    rest = [(mark, file) for status, mark in _MARKS.items() for file in by_status[status]]
     for mark, file in rest[:_SHOWN]:
         yield f"  {mark} {strip_controls(file.path)}: {reason_line(file.reason)}"
     if len(rest) > _SHOWN:

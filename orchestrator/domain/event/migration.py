@@ -96,6 +96,17 @@ class ShardReverted(Event):
     reason: str = ""
 
 
+class RollbackRefused(Event):
+    """A shard stays: without it the rest would lose `tests`, or `paths` were changed again since it landed."""
+
+    kind: Literal["rollback.refused"] = "rollback.refused"
+    v: Literal[1] = 1
+    shard: str
+    reason: str
+    tests: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
 class FilesFlagged(Event):
     """What reviewers should know of changes: `flag` says what, such as that no test that ran reaches them."""
 

@@ -1,5 +1,6 @@
 """Recipes: what a migration changes, how, and what must hold afterwards. Strict TOML, schema 1."""
 
+from orchestrator.migrate.recipe.landing import MergeRules, StopRules
 from orchestrator.migrate.recipe.model import Recipe
 from orchestrator.migrate.recipe.reading import load_recipe, parse_recipe
 from orchestrator.migrate.recipe.scope import RecipeEnv, Scope, Site
@@ -9,6 +10,7 @@ from orchestrator.migrate.recipe.verify import Invariant, Verify, VerifyCheck
 
 __all__ = [
     "Invariant",
+    "MergeRules",
     "Recipe",
     "RecipeEnv",
     "Sample",
@@ -16,6 +18,7 @@ __all__ = [
     "ShardRules",
     "Site",
     "Step",
+    "StopRules",
     "Verify",
     "VerifyCheck",
     "load_recipe",

@@ -1,0 +1,114 @@
+"""Migrations in waves: the sample, the sweep, what stops them, and what people and revisions make of that."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from orchestrator.domain.command import Approve, Deny
+from orchestrator.domain.event.migration import FileMoved, RecipeRevised, StepStarted, WaveStarted
+from tests.running.migrating import SED, Migrated, recipe, words
+from tests.running.projects import git
+
+pytestmark = pytest.mark.sandbox
+
+NAMES = "abcdefgh"
+SPOIL = "sed -i s/old/wrong/ {files}"
+"""A step whose result breaks the test of its file."""
+
+
+@pytest.fixture
+def eight(tmp_path: Path) -> Migrated:
+    """Eight directories of two files with a site each."""
+    files = {f"{name}/{number}.txt": "old" for name in NAMES for number in (1, 2)}
+    return Migrated(words(tmp_path / "repo", files))
+
+
+def spoils(*paths: str) -> str:
+    """A codemod that is wrong for these files."""
+    return f"case {{files}} in {'|'.join(paths)}) {SPOIL};; *) {SED};; esac"
+
+
+async def test_the_sample_goes_first_and_then_more_and_more_shards(eight: Migrated) -> None:
+    given = recipe({"run": SED}, sample={"files": 2, "first": 1, "growth": 3})
+    assert (await eight.run(given)).exit_code == 0
+    waves = [(wave.wave, len(wave.shards)) for wave in eight.events(WaveStarted)]
+    assert waves[0] == ("sample", 1)
+    assert [size for kind, size in waves[1:] if kind == "sweep"][:2] == [1, 3]
+
+
+async def test_each_shard_lands_as_one_commit_that_names_it(eight: Migrated) -> None:
+    await eight.run(recipe({"run": SED}))
+    assert eight.subjects() == list(NAMES)
+    branch = eight.now.state.run.branch
+    assert git(eight.root, "diff", "--name-only", f"{branch}~1", branch).splitlines() == ["h/1.txt", "h/2.txt"]
+    assert {shard.commit is not None for shard in eight.now.state.shards.values()} == {True}
+
+
+async def test_what_does_not_land_with_its_shard_forms_the_next_revision_of_it(eight: Migrated) -> None:
+    tail = {"run": "sed -i s/wrong/new/ {files}", "when": "failed"}
+    await eight.run(recipe({"run": spoils("b/1.txt", "g/2.txt")}, tail))
+    assert set(eight.subjects()) == {*NAMES, "b.r1", "g.r1"}
+    assert eight.now.state.shards["b.r1"].files == ("b/1.txt",)
+
+
+async def test_a_sample_that_fails_stops_the_run_before_the_rest_and_says_how_it_failed(eight: Migrated) -> None:
+    every = recipe({"run": SPOIL}, sample={"files": 2}, stop={"same_signature": 0})
+    ended = await eight.run(every)
+    assert ended.exit_code == 6
+    (asked,) = ended.state.waiting
+    assert "0 of 2 files of the sample landed" in asked.approval.title
+    assert any("wrong is not allowed" in line for line in asked.approval.detail)
+    assert sum(status == "discovered" for status in eight.statuses().values()) == 14
+    ended = await eight.say(Deny(item=asked.approval.item, reason="not like this"))
+    assert sum(status == "skipped" for status in eight.statuses().values()) == 14
+    assert ended.exit_code == 4
+
+
+async def test_a_person_who_is_to_look_at_the_sample_lets_the_rest_begin(eight: Migrated) -> None:
+    ended = await eight.run(recipe({"run": SED}, sample={"files": 2, "gate": "human"}))
+    assert (ended.exit_code, set(eight.statuses().values())) == (6, {"merged", "discovered"})
+    ended = await eight.say(Approve(item="sample/sample"))
+    assert (ended.exit_code, set(eight.statuses().values())) == (0, {"merged"})
+
+
+async def test_the_circuit_breaker_stops_what_fails_too_often(eight: Migrated) -> None:
+    stop = {"max_failed_fraction": 0.3, "after_shards": 2, "same_signature": 0}
+    given = recipe({"run": spoils(*(f"{name}/1.txt" for name in NAMES))}, sample={"first": 3, "growth": 1}, stop=stop)
+    ended = await eight.run(given)
+    assert ended.exit_code == 6
+    assert "3 of 6 files have failed" in ended.state.waiting[0].approval.title
+    ended = await eight.say(Approve(item="sample/breaker"))
+    assert (ended.exit_code, len(ended.state.landed_units)) == (3, 8)
+
+
+async def test_an_atomic_migration_lands_all_of_it_or_nothing(eight: Migrated) -> None:
+    atomic: dict[str, Any] = {"migration": {"id": "words", "atomic": True}}
+    ended = await eight.run(recipe({"run": spoils("c/1.txt")}, **atomic))
+    assert (ended.state.landings, ended.exit_code) == ([], 4)
+    assert eight.statuses()["c/1.txt"] == "rejected"
+    assert "c/1.txt" in ended.state.files["a/1.txt"].reason
+    tail = {"run": "sed -i s/wrong/new/ {files}", "when": "failed"}
+    ended = await eight.run(recipe({"run": spoils("c/1.txt")}, tail, **atomic))
+    assert (len(ended.state.landings), ended.exit_code, set(eight.statuses().values())) == (1, 0, {"merged"})
+
+
+async def test_files_that_fail_alike_pause_the_run_with_a_revised_recipe_and_only_they_are_done_again(
+    eight: Migrated,
+) -> None:
+    given = recipe({"run": spoils("a/1.txt", "b/1.txt", "c/1.txt")}, sample={"first": 4, "growth": 1})
+    ended = await eight.run(given)
+    assert ended.exit_code == 6
+    (asked,) = ended.state.waiting
+    assert asked.approval.matter == "recipe"
+    assert "3 files" in asked.approval.title
+    assert any(line.startswith("+") and "on_signature" in line for line in asked.approval.detail)
+    before = len(eight.events(StepStarted))
+    ended = await eight.say(Approve(item=asked.approval.item))
+    (revised,) = eight.events(RecipeRevised)
+    assert revised.redo == ("a/1.txt", "b/1.txt", "c/1.txt")
+    again = [move for move in eight.events(FileMoved) if move.path == "a/2.txt"]
+    assert sum(move.status == "merged" for move in again) == 1
+    assert len(eight.events(StepStarted)) > before
+    assert {eight.statuses()[path] for path in revised.redo} == {"needs-human"}
+    assert len(ended.state.landed_units) == 13
