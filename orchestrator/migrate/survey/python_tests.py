@@ -27,8 +27,9 @@ def python_command(project: Project) -> TestCommand | None:
     for name in _SAYING:
         if found := _said(project, name):
             return found
-    if "manage.py" in project.paths:
-        return TestCommand("python manage.py test -v 2", "unittest", "manage.py")
+    for script in ("manage.py", "runtests.py", "run_tests.py"):
+        if script in project.paths:
+            return _script(script, script)
     if any(project.in_checkout(name, "bin", "pytest") for name in (".venv", "venv", "env")):
         return _pytest(project, "the environment, which has pytest", "", "")
     return _unittest("python -m unittest -v", "its test files") if tests else None
@@ -62,17 +63,21 @@ def _said(project: Project, name: str) -> TestCommand | None:
     text = project.text(name)
     if _PYTEST.search(text):
         return _pytest(project, name, "", "")
-    if runner := _RUNNER.search(text):
-        script = runner[1]
-        if script in project.paths:
-            rest = "test -v 2" if script == "manage.py" else "-v 2"
-            note = f"whether {script} takes -v for one line a test is a guess: the report needs it"
-            return TestCommand(f"python {script} {rest}", "unittest", name, notes=(note,))
+    if (runner := _RUNNER.search(text)) and runner[1] in project.paths:
+        return _script(runner[1], name)
     if found := _UNITTEST.search(text):
         words = found[0].replace("-m", "", 1).split()
         rest = " ".join(word for word in words[1:] if re.fullmatch(r"[\w./-]+", word) and word not in {"-v", "-q"})
         return _unittest(f"python -m unittest {rest} -v".replace("  ", " "), name)
     return None
+
+
+def _script(script: str, said: str) -> TestCommand:
+    """A script of the project's own that runs its tests."""
+    if script == "manage.py":
+        return TestCommand(f"python {script} test -v 2", "unittest", said)
+    note = f"that {script} takes -v 2, for one line a test, is a guess: the report needs such lines"
+    return TestCommand(f"python {script} -v 2", "unittest", said, notes=(note,))
 
 
 def _unittest(run: str, said: str) -> TestCommand:
