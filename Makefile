@@ -33,6 +33,7 @@ bench: $(STAMP)
 	$(BIN)/python -m bench.startup
 	$(BIN)/python -m bench.journal
 	$(BIN)/python -m bench.hands
+	$(BIN)/python -m bench.migrate
 
 setup: node $(STAMP)
 

@@ -41,6 +41,8 @@ def prepare(name: str, dest: Path) -> dict[str, str]:
         python = environment(place / "venv")
         source(python, case["source"], root)
         install(python, "--no-build-isolation", *case["install"], cwd=root)
+        if "after" in case:
+            install(environment(place / "venv-after"), "--no-build-isolation", *case["after"], cwd=root)
     commit(root)
     (place / "tools").symlink_to("../tools")
     recipe = CASES.parent / "recipes" / f"{case['recipe']}.toml"

@@ -1,8 +1,8 @@
 """Errors grouped by who has to react; each one that reaches a user carries its exit code.
 
 The message of a user-facing error says what happened, where, and how to mend it.
-Exit codes: 2 usage, 5 limit reached (resumable), 6 waits for a person, 7 environment or credentials,
-8 locked, 75 provider down (EX_TEMPFAIL of sysexits.h).
+Exit codes: 2 usage, 5 limit reached (resumable) or a pattern that matches nothing, 6 waits for a person,
+7 environment or credentials, 8 locked, 75 provider down (EX_TEMPFAIL of sysexits.h).
 """
 
 import errno
@@ -22,6 +22,12 @@ class UsageProblem(OrchestrateError):
     """The user's input cannot be acted on: arguments, configuration, recipe, repository state."""
 
     exit_code = 2
+
+
+class NothingToMigrate(UsageProblem):
+    """No pattern of a recipe has a site in any file in scope."""
+
+    exit_code = 5
 
 
 class LimitReached(OrchestrateError):

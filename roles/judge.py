@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from orchestrator.agent.spec import SessionSpec, tool_box
 from orchestrator.agent.tools.submit import submit_tool
 from orchestrator.config.roles import ModelSettings
-from orchestrator.domain.contract import CRITERION_ID, IterationVerdict
-from orchestrator.domain.ids import ROOT, SessionId, TaskId
+from orchestrator.domain.contract import IterationVerdict
+from orchestrator.domain.ids import CRITERION_ID, ROOT, SessionId, TaskId
 from orchestrator.domain.review import review_session
 from orchestrator.domain.verdict import LensVote
 from orchestrator.judge.contract import uncited

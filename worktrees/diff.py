@@ -156,3 +156,16 @@ def _parsed(file: FileDiff, pieces: Sequence[bytes]) -> FileDiff:
     except ValueError:
         return replace(file, is_opaque=True)
     return replace(file, hunks=hunks)
+
+
+async def diff_blobs(git: Git, old: str, new: str) -> tuple[Hunk, ...]:
+    """The hunks between two blobs, by their ids, without any lines of context; empty for binary ones.
+
+    Raises:
+        GitError: one of them does not exist.
+        ValueError: git's patch cannot be read, or is too large.
+    """
+    patch = await git.run("diff", "--no-color", "-U0", "--text", old, new, limit_bytes=_PATCH_BYTES)
+    if patch.is_cut:
+        raise ValueError("the patch is too large")
+    return parse_hunks(patch.stdout.decode("utf-8", "replace"))

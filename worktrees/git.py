@@ -17,7 +17,7 @@ from worktrees.environment import Setting, environment, user_environment
 from worktrees.errors import GitError
 from worktrees.pipes import watch_for_pipes
 
-_IN_PLACE = frozenset({"grep", "hash-object", "cat-file"})
+_IN_PLACE = frozenset({"grep", "hash-object", "cat-file", "check-attr"})
 """They search or look for attributes where they stand; with GIT_DIR given that is all they do there."""
 _LONG = frozenset({"read-tree", "checkout-index", "update-index", "grep"})
 _GREEDY = frozenset({"ls-files", "grep"})

@@ -8,7 +8,7 @@ from worktrees.git import Git
 from worktrees.objects import read_objects
 from worktrees.overlay import MODES, overlay
 
-__all__ = ["MODES", "Entry", "list_tree", "overlay", "read_blob", "read_blobs", "tree_of", "write_blob"]
+__all__ = ["MODES", "Entry", "commit_of", "list_tree", "overlay", "read_blob", "read_blobs", "tree_of", "write_blob"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,12 @@ async def write_blob(git: Git, content: bytes, path: str = "") -> str:
 async def empty_tree(git: Git) -> str:
     """The tree that holds nothing, written if it was not there."""
     return await git.text("mktree", stdin=b"")
+
+
+async def commit_of(git: Git, name: str) -> str | None:
+    """The commit that a branch, a tag or an id names; None if there is no such thing."""
+    words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    return await git.text(*words, ok=(0, 1, 128)) or None
 
 
 async def tree_of(git: Git, commit: str) -> str:

@@ -115,6 +115,17 @@ class Worktree:
             tracked = {path for path in tracked if untracked.isdisjoint(_above(path))}
         return tuple(sorted(tracked | {path for path in untracked if not path.endswith("/")}))
 
+    async def beside(self, *, ignored: bool) -> tuple[str, ...]:
+        """What is there and not tracked, sorted: what git ignores, or what it does not. A directory stands for all
+        that is in it, where there is nothing else.
+
+        Raises:
+            GitError: the ignore rules take for ever.
+        """
+        options = ("--others", "--directory", "--no-empty-directory", "--exclude-standard")
+        listing = (await listed(self.git, *options, *(("--ignored",) if ignored else ()))).text
+        return tuple(sorted(name.rstrip("/") for name in _records(listing)))
+
     async def grep(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         """The first `limit` matching lines of the files that fit a glob, as `path:line:text`; long ones are cut.
 

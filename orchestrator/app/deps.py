@@ -52,7 +52,7 @@ async def with_deps(
         return await _text(repository.git, commit, path)
 
     manifests = await read_manifests(entries, read)
-    alone = granted.model_copy(update={"share": (), "read_only": tuple(_outside(granted, repository.root))})
+    alone = granted.model_copy(update={"share": (), "read_only": tuple(outside(granted, repository.root))})
     async with local_hands(repository, state, alone) as hands:
         if hands.refusal:
             raise EnvironmentProblem(hands.refusal)
@@ -62,8 +62,8 @@ async def with_deps(
     return granted.model_copy(update={"lent": lent})
 
 
-def _outside(granted: Grant, root: Path) -> Iterator[GivenDir]:
-    """What was given of the host beside the checkout: there the installation is about to write."""
+def outside(granted: Grant, root: Path) -> Iterator[GivenDir]:
+    """What was given of the host beside the checkout: there nothing is about to be installed."""
     for given in granted.read_only:
         if given.path.startswith("~") or not Path(normpath(root / given.path)).is_relative_to(root):
             yield given

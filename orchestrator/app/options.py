@@ -1,7 +1,7 @@
 """What a caller asks for, and the configuration that makes of it."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -121,13 +121,14 @@ def with_absolute_scripts(config: Config) -> Config:
     return Config.model_validate(values)
 
 
-def grant(config: Config, recipe: RecipeEnv | None = None) -> Grant:
-    """What the user allows in the sandbox: the configuration's share and the recipe's."""
+def grant(config: Config, recipe: RecipeEnv | None = None, programs: Sequence[str] = ()) -> Grant:
+    """What the user allows in the sandbox: the configuration's share and the recipe's, and programs of our own."""
     hands, extra = config.hands, recipe or RecipeEnv()
     given = [GivenDir(path=path) for path in hands.read_only]
     given += [GivenDir(path=path, origin="env.read_only of the recipe") for path in extra.read_only]
     return Grant(
         read_only=tuple(given),
+        programs=tuple(programs),
         share=(*config.env.share, *extra.share),
         env={**config.env.vars, **extra.vars},
         uid=hands.uid,

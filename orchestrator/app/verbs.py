@@ -23,6 +23,7 @@ from orchestrator.app.options import (
 )
 from orchestrator.app.outlets import owes
 from orchestrator.app.secrets import redactor_for, require_clean, require_no_secret
+from orchestrator.app.surveying import surveyed
 from orchestrator.app.wiring import Place, Watcher, open_run, require_push
 from orchestrator.config.effective import effective
 from orchestrator.config.layers import load
@@ -31,7 +32,6 @@ from orchestrator.domain.command import Command, Configure, Continue, Sent
 from orchestrator.domain.commanded import FROZEN, obey, refusal
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import RunPaused
-from orchestrator.domain.ids import CommitId
 from orchestrator.domain.state import RunState
 from orchestrator.engine.begin import NewRun, first_events
 from orchestrator.engine.context import RunContext
@@ -58,11 +58,12 @@ from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.states import read_state
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.drive import MigrationRun
-from orchestrator.migrate.inventory import take_inventory
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
+from orchestrator.migrate.worlds import WORLDS, env_of
 from orchestrator.redact.redactor import PATTERNS, Redactor
 from roles.kit import model_problems
 from worktrees.errors import GitError
+from worktrees.refs import read_ref
 
 
 @dataclass(frozen=True)
@@ -104,10 +105,15 @@ async def begin_migration(options: Options, recipe: Recipe) -> Place:
         OrchestrateError: it cannot be started, or the recipe matches nothing; nothing was changed.
     """
     around = await to_thread.run_sync(look_around, options)
-    base = CommitId(around.repository.head())
-    found = await take_inventory(around.repository.git, base, recipe)
-    new = NewRun("migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump(), found)
+    base, found = await surveyed(around, recipe)
+    target = await _branch(around, recipe.migration.base)
+    new = NewRun("migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump(), found, base, target)
     return await _begin(around, new, recipe.env)
+
+
+async def _branch(around: Surroundings, name: str) -> str:
+    """The name, if it is that of a branch."""
+    return name if name and await read_ref(around.repository.git, f"refs/heads/{name}") else ""
 
 
 async def run_goal(options: Options, goal: str, watcher: Watcher | None = None) -> Ended:
@@ -240,9 +246,12 @@ async def require_models(config: Config, *roles: str) -> None:
 
 
 async def _begin(around: Surroundings, new: NewRun, env: RecipeEnv | None = None) -> Place:
-    async with local_hands(around.repository, around.state.path, grant(around.config, env)) as hands:
-        if hands.refusal:
-            raise EnvironmentProblem(hands.refusal)
+    worlds = {env_of(env or RecipeEnv(), world).model_dump_json(): world for world in WORLDS}
+    for world in worlds.values():
+        needed = grant(around.config, env_of(env or RecipeEnv(), world))
+        async with local_hands(around.repository, around.state.path, needed) as hands:
+            if hands.refusal:
+                raise EnvironmentProblem(hands.refusal)
     now = SystemClock().now()
     directory = around.state.new_run(now)
     first = await first_events(new, directory.run, around.repository, around.config, now)

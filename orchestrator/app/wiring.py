@@ -1,8 +1,8 @@
 """Opening a run: lock, journal, hands, gate, forge and roles, put together and taken down again."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from orchestrator.app.hands import JournaledHands
 from orchestrator.app.options import grant, prices, provider_rules, retry_policy
 from orchestrator.app.outlets import notifying
 from orchestrator.app.secrets import redactor_for
+from orchestrator.app.setup import with_setup
 from orchestrator.config.effective import LiveConfig
 from orchestrator.config.model import BudgetSettings, Config
 from orchestrator.crash import crash_point
@@ -33,6 +34,7 @@ from orchestrator.engine.pace import Freely, Pace
 from orchestrator.errors import EnvironmentProblem, OrchestrateError, UsageProblem
 from orchestrator.forge.local import LocalForge
 from orchestrator.hands.local import LocalHands, local_hands
+from orchestrator.hands.policy import GivenDir, Grant
 from orchestrator.hooks.runner import RunHooks
 from orchestrator.journal.caretaker import Caretaker
 from orchestrator.journal.journal import Journal, SystemClock
@@ -44,7 +46,9 @@ from orchestrator.llm.budget import Budget
 from orchestrator.llm.limits import UNLIMITED, Providers
 from orchestrator.llm.litellm_client import LiteLLMClient
 from orchestrator.llm.router import ModelRouter
+from orchestrator.migrate.ast_grep import programs
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
+from orchestrator.migrate.worlds import env_of
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ladder import AS_SHIPPED, Ladder
@@ -121,9 +125,8 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
             notifying(live.now, journal, place.directory.journal, place.repository.root)
         )
         recipe = Recipe.model_validate(journal.state.run.recipe) if journal.state.run.recipe else None
-        hands = JournaledHands(await _hands(place, live.now, recipe, journal, stack, means.deps), journal)
+        allowed, hands, before = await _worlds(place, live.now, recipe, journal, stack, means.deps)
         hooks = _hooks(place, live.now, journal, hands)
-        runner = CheckRunner(hands, journal, live.now.hands.output_mb * 1024 * 1024)
         yield RunContext(
             directory=place.directory,
             journal=journal,
@@ -132,8 +135,10 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
             epoch=epoch,
             repository=place.repository,
             hands=hands,
-            gate=HarnessGate(runner, journal, recipe.checks() if recipe else live.now.gate.checks()),
-            canaries=None if recipe else _canaries(live.now, runner, journal),
+            gate=_gate(live.now, recipe, journal, hands, before),
+            before=before,
+            lending=partial(_lending, place, live.now, allowed, journal),
+            canaries=None if recipe else _canaries(live.now, hands, journal),
             forge=_forge(place, journal.state),
             roles=None if recipe else await _roles(place, live, journal, hooks, means, stack),
             hooks=hooks,
@@ -142,9 +147,19 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
         )
 
 
-def _canaries(config: Config, runner: CheckRunner, journal: Journal) -> Canaries | None:
+def _gate(config: Config, recipe: Recipe | None, journal: Journal, hands: Hands, before: Hands | None) -> HarnessGate:
+    checks = recipe.checks() if recipe else config.gate.checks()
+    base_runner = _runner(config, before, journal) if before else None
+    return HarnessGate(_runner(config, hands, journal), journal, checks, base_runner)
+
+
+def _runner(config: Config, hands: Hands, journal: Journal) -> CheckRunner:
+    return CheckRunner(hands, journal, config.hands.output_mb * 1024 * 1024)
+
+
+def _canaries(config: Config, hands: Hands, journal: Journal) -> Canaries | None:
     checks = config.gate.checks()
-    return Canaries(runner, journal, checks[0]) if checks else None
+    return Canaries(_runner(config, hands, journal), journal, checks[0]) if checks else None
 
 
 async def _journal(place: Place, watcher: Watcher | None, means: Means, stack: AsyncExitStack) -> Journal:
@@ -163,42 +178,66 @@ async def _journal(place: Place, watcher: Watcher | None, means: Means, stack: A
     return journal
 
 
-async def _hands(
+async def _worlds(
     place: Place,
     config: Config,
     recipe: Recipe | None,
     journal: Journal,
     stack: AsyncExitStack,
     deps: Path | None = None,
-) -> LocalHands:
-    extra = recipe.env if recipe else RecipeEnv()
-
-    async def tell(text: str) -> None:
-        await journal.append(Noticed(level="info", text=text))
-
+) -> tuple[Grant, Hands, Hands | None]:
+    """The hands that work with what they are granted, and those of the baseline where that has a world of its own."""
+    env = recipe.env if recipe else RecipeEnv()
     try:
         await require_push(place.repository, config)
-        allowed = await with_deps(
-            grant(config, extra),
-            (*config.env.deps, *extra.deps),
-            place.repository,
-            place.state.path,
-            deps or place.state.path / DEPS,
-            journal.state.run.base,
-            tell,
-            stack.enter_context(ExitStack()),
-        )
-        hands = await stack.enter_async_context(
-            local_hands(
-                place.repository, place.state.path, allowed, slots=config.hands.slots or None, redactor=journal.redactor
-            )
-        )
-        if hands.refusal:
-            raise EnvironmentProblem(hands.refusal)
+        tools = programs(recipe) if recipe else ()
+        allowed, hands = await _hands(place, config, env_of(env, "after"), tools, journal, stack, deps)
+        if not env.has_two_worlds:
+            return allowed, JournaledHands(hands, journal), None
+        _, before = await _hands(place, config, env_of(env, "before"), tools, journal, stack, deps)
     except OrchestrateError as problem:
         await journal.append(RunPaused(reason=str(problem), exit=problem.exit_code))
         raise
-    return hands
+    return allowed, JournaledHands(hands, journal), JournaledHands(before, journal)
+
+
+async def _hands(
+    place: Place,
+    config: Config,
+    env: RecipeEnv,
+    tools: Sequence[str],
+    journal: Journal,
+    stack: AsyncExitStack,
+    deps: Path | None,
+) -> tuple[Grant, LocalHands]:
+    async def tell(text: str) -> None:
+        await journal.append(Noticed(level="info", text=text))
+
+    store, base = deps or place.state.path / DEPS, journal.state.run.base
+    until = stack.enter_context(ExitStack())
+    entries = (*config.env.deps, *env.deps)
+    here = (place.repository, place.state.path, store, base, tell, until)
+    allowed = await with_setup(await with_deps(grant(config, env, tools), entries, *here), env, *here)
+    hands = await stack.enter_async_context(_opened(place, config, allowed, journal))
+    if hands.refusal:
+        raise EnvironmentProblem(hands.refusal)
+    return allowed, hands
+
+
+def _opened(place: Place, config: Config, allowed: Grant, journal: Journal) -> AbstractAsyncContextManager[LocalHands]:
+    slots = config.hands.slots or None
+    return local_hands(place.repository, place.state.path, allowed, slots=slots, redactor=journal.redactor)
+
+
+@asynccontextmanager
+async def _lending(
+    place: Place, config: Config, allowed: Grant, journal: Journal, directories: Sequence[Path]
+) -> AsyncIterator[Hands]:
+    """Hands as the run's own that see these directories of the host as well."""
+    given = (GivenDir(path=str(directory), origin="orchestrate itself") for directory in directories)
+    more = allowed.model_copy(update={"read_only": (*allowed.read_only, *given)})
+    async with _opened(place, config, more, journal) as hands:
+        yield JournaledHands(hands, journal)
 
 
 async def require_push(repository: Repository, config: Config) -> None:

@@ -1,111 +1,68 @@
-"""`orchestrate migrate`: plan, run, status, resume."""
+"""`orchestrate migrate`: a group whose verbs are imported when they are used."""
 
-from functools import partial
-from pathlib import Path
-from typing import Any
+from importlib import import_module
+from typing import NamedTuple
 
-import anyio
 import click
 
-from orchestrator.app.inventory import inventory
-from orchestrator.app.options import Options
-from orchestrator.app.verbs import begin_migration
-from orchestrator.app.wiring import Place
-from orchestrator.cli import migrate_init, migrate_schema, resume, status
-from orchestrator.cli.options import (
-    as_json,
-    configured,
-    detached,
-    in_repository,
-    running,
-    settings_of,
-    unsafe,
-    without_sandbox,
-)
-from orchestrator.cli.output import print_lines, print_object
-from orchestrator.cli.running import carry_out, exit_with, whereabouts
-from orchestrator.config.values import nest
-from orchestrator.domain.state import RunState
-from orchestrator.journal.states import read_state
-from orchestrator.migrate.recipe import load_recipe
 
-_RECIPE = click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
+class _Verb(NamedTuple):
+    """Where a verb is defined, and its line in the list of verbs."""
+
+    module: str
+    name: str
+    help: str
 
 
-@click.group("migrate")
+VERBS = {
+    "init": _Verb("migrate_init", "command", "Write a recipe for this repository."),
+    "plan": _Verb("migrate_run", "plan", "Show what RECIPE has in scope. Changes nothing."),
+    "run": _Verb("migrate_run", "run", "Carry out RECIPE and land every file that is green with the others."),
+    "status": _Verb("migrate_status", "command", "Show how far a migration is, or one file or shard of it."),
+    "report": _Verb("migrate_report", "command", "Report on a migration: HTML, Markdown, CSV, JSON."),
+    "check": _Verb("migrate_check", "command", "Fail if there are more sites than allowed: for CI. Needs no run."),
+    "resume": _Verb("migrate_resume", "command", "Go on with a migration that stopped, also by an edited recipe."),
+    "retry": _Verb("migrate_files", "retry", "Let files climb the ladder again."),
+    "skip": _Verb("migrate_files", "skip", "Leave files out."),
+    "hold": _Verb("migrate_shards", "hold", "Keep a shard back."),
+    "release": _Verb("migrate_shards", "release", "Let a shard go on that was held."),
+    "publish": _Verb("migrate_publish", "command", "Open pull requests that wait."),
+    "rollback": _Verb(
+        "migrate_shards", "rollback", "Take back what shards have landed, as far as the rest stays green."
+    ),
+    "schema": _Verb("migrate_schema", "command", "Print the JSON Schema of recipes, for editors."),
+}
+
+
+class _Group(click.Group):
+    """Shows its verbs without importing any of them."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """All verbs, in the order of a migration's life."""
+        return list(VERBS)
+
+    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
+        """The command of one verb."""
+        verb = VERBS.get(name)
+        if verb is None:
+            return None
+        command: click.Command = getattr(import_module(f"orchestrator.cli.{verb.module}"), verb.name)
+        return command
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The verbs with their lines."""
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, verb.help) for name, verb in VERBS.items()])
+
+
+@click.group("migrate", cls=_Group)
 def command() -> None:
     """Change a whole codebase by recipe: every file through the steps, the union through your tests, the guilty out.
 
     \b
+    orchestrate migrate init --from flynt         a recipe for this repository
     orchestrate migrate plan RECIPE.toml          what is in scope; changes nothing
     orchestrate migrate run RECIPE.toml --json    to a PR branch
+    orchestrate migrate status                    how far it is
+    orchestrate migrate check RECIPE.toml         whether sites came back
     """
-
-
-@command.command("run")
-@_RECIPE
-@in_repository
-@detached
-@running
-@unsafe
-@configured
-@as_json
-def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
-    """Carry out RECIPE and land every file that is green together with all others that land.
-
-    \b
-    orchestrate migrate run recipes/pyupgrade.toml
-    orchestrate migrate run flynt.toml --repo ../click --read-only ~/tools --json
-
-    \b
-    Exit codes: 0 every changed file landed, 3 some did, 4 none did or nothing changed, 2 wrong recipe or nothing in
-    scope, 5 limit reached, 6 waits for you, 7 environment, 8 locked, 130/143 stopped after a checkpoint.
-    """
-    where = whereabouts(given["repo"], given["state"])
-    exit_with(carry_out(partial(_begin, _options(given), recipe), given["as_json"], where, given["detach"]))
-
-
-def _begin(options: Options, recipe: Path) -> tuple[Place, RunState]:
-    place = anyio.run(begin_migration, options, load_recipe(recipe))
-    return place, read_state(place.directory.journal)
-
-
-@command.command("plan")
-@_RECIPE
-@in_repository
-@configured
-@as_json
-def plan(recipe: Path, **given: Any) -> None:  # noqa: ANN401
-    """Show what RECIPE has in scope: files, sites, steps, checks. Changes nothing.
-
-    \b
-    orchestrate migrate plan recipes/pyupgrade.toml
-    orchestrate migrate plan flynt.toml --repo ../click --json
-    """
-    loaded = load_recipe(recipe)
-    found = anyio.run(inventory, _options(given), loaded)
-    if given["as_json"]:
-        print_object(found.as_object())
-    else:
-        print_lines(found.lines())
-
-
-command.add_command(status.command, "status")
-command.add_command(resume.command, "resume")
-command.add_command(migrate_schema.command)
-command.add_command(migrate_init.command)
-
-
-def _options(given: dict[str, Any]) -> Options:
-    flags = settings_of(given["settings"])
-    if given["state"]:
-        nest(flags, ("state", "dir"), given["state"])
-    if given.get("time_limit"):
-        nest(flags, ("run", "time_limit_s"), given["time_limit"])
-    without_sandbox(flags, given.get("unsafe_no_sandbox", False))
-    return Options(
-        repository=given["repo"],
-        flags=flags,
-        read_only=given.get("read_only", ()),
-        trust_project=given["trust_project"],
-    )

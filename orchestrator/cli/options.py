@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from orchestrator.config.values import nest, parse_value
-from orchestrator.domain.contract import CRITERION_ID
+from orchestrator.domain.ids import CRITERION_ID
 
 _PART = re.compile(r'"([^"]*)"|([^."]+)')
 F = TypeVar("F", bound=Callable[..., Any])
@@ -72,6 +72,9 @@ contracted = _together(
     ),
 )
 detached = click.option("--detach", is_flag=True, help="Only start it; print the run's id and leave it to itself.")
+uncached = click.option(
+    "--no-cache", is_flag=True, help="Run every step of a migration, also on files whose result is known."
+)
 unsafe = click.option(
     "--unsafe-no-sandbox",
     is_flag=True,
@@ -114,6 +117,12 @@ def without_sandbox(into: dict[str, Any], wish: bool) -> None:
     """`--unsafe-no-sandbox`."""
     if wish:
         nest(into, ("hands", "without_sandbox"), True)
+
+
+def without_cache(into: dict[str, Any], wish: bool) -> None:
+    """`--no-cache`."""
+    if wish:
+        nest(into, ("migrate", "cache"), False)
 
 
 def models_of(pairs: tuple[str, ...], into: dict[str, Any]) -> None:

@@ -30,7 +30,7 @@ def command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
     orchestrate status
     orchestrate status 7f3a --json
     """
-    with _status(state_directory(repo, state).find(run)) as status:
+    with status_of(state_directory(repo, state).find(run)) as status:
         if as_json:
             print_object(status)
             return
@@ -42,13 +42,15 @@ def command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
 
 
 @contextmanager
-def _status(directory: RunDirectory) -> Iterator[dict[str, Any]]:
+def status_of(directory: RunDirectory) -> Iterator[dict[str, Any]]:
     """The engine's own projection if it is current, or fresh enough while it works; else derived from the events."""
     found = {"is_live": is_live(directory), "disk": disk_use(directory.path.parent.parent).as_object()}
     kept = read_projection(directory.journal, "status")
     if kept and (kept.is_current or (found["is_live"] and kept.age_s < _FRESH_S)):
-        yield json.loads(kept.body) | found
-        return
+        known = json.loads(kept.body)
+        if known["mode"] != "migration" or "burndown" in known:  # an older program knew no burndown
+            yield known | found
+            return
     from orchestrator.cli.reading import state_of
     from orchestrator.report.status import status_object
 

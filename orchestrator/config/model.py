@@ -11,9 +11,9 @@ from orchestrator.config.roles import RoleSettings
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.budget import RunLimits
 from orchestrator.domain.check import CheckSpec, ReportFormat
-from orchestrator.domain.contract import CRITERION_ID, GATE, GOAL, Criterion
+from orchestrator.domain.contract import GATE, GOAL, Criterion
 from orchestrator.domain.hooks import Hook
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.ids import CRITERION_ID, TaskId
 from orchestrator.domain.price import Price
 from orchestrator.domain.tier import Tier
 
@@ -194,6 +194,12 @@ def _require_kinds(wanted: set[str]) -> None:
         raise ValueError(f"nobody can be notified of {', '.join(unknown)}; events are {', '.join(sorted(known))}")
 
 
+class MigrateSettings(Frozen):
+    """`[migrate]`"""
+
+    cache: bool = True
+
+
 class StateSettings(Frozen):
     """`[state]`"""
 
@@ -276,6 +282,7 @@ class Config(Frozen):
     env: EnvSettings
     pr: PrSettings
     state: StateSettings
+    migrate: MigrateSettings = MigrateSettings()
     notify: NotifySettings = NotifySettings()
     hooks: Annotated[tuple[Hook, ...], AfterValidator(_once_each)] = ()
     contract: Annotated[tuple[CriterionSettings, ...], AfterValidator(_told_apart)] = ()

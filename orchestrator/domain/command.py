@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
 from orchestrator.domain.base import Frozen
-from orchestrator.domain.contract import CRITERION_ID, Criterion
-from orchestrator.domain.ids import TaskId
+from orchestrator.domain.contract import Criterion
+from orchestrator.domain.ids import CRITERION_ID, TaskId
 
 
 class _Told(Frozen):

@@ -7,7 +7,6 @@ from orchestrator.domain.base import Frozen
 
 GOAL, GATE = "goal", "gate"
 """The criteria that every contract has: the goal itself, and that nothing which worked is lost."""
-CRITERION_ID = r"[a-z0-9][a-z0-9-]{0,39}"
 
 
 class ContractAltered(ValueError):

@@ -5,6 +5,7 @@ from functools import singledispatch
 
 from orchestrator.domain.approval import Answered
 from orchestrator.domain.booking import book_failure, book_reply, book_time
+from orchestrator.domain.burndown import book_tick
 from orchestrator.domain.commanded import answered, granted_criteria, obey
 from orchestrator.domain.contract import frozen
 from orchestrator.domain.event import landing, migration, outside, people, run, work
@@ -43,12 +44,14 @@ def advance(state: RunState, recorded: Recorded) -> None:
     if isinstance(event, run.EngineStarted):
         state.earlier_s = state.wall_s
         state.epoch_at = recorded.at
+    moved = state.files.get(event.path) if isinstance(event, migration.FileMoved) else None
     _apply(event, state)
     if isinstance(event, Done):
         state.open_intents.pop(event.key, None)
     state.seq = recorded.seq
     state.last_at = recorded.at
     book_time(state, event)
+    book_tick(state, event, recorded.at, moved)
 
 
 @singledispatch

@@ -10,6 +10,8 @@ CommitId = NewType("CommitId", str)
 TreeId = NewType("TreeId", str)
 UnitId = NewType("UnitId", str)
 """What the queue lands or ejects as one: a task, or one file of a migration."""
+CRITERION_ID = r"[a-z0-9][a-z0-9-]{0,39}"
+"""The pattern of a criterion's id."""
 
 ROOT = TaskId("root")
 KEY = re.compile(r"[a-z0-9][a-z0-9-]{0,39}\Z")

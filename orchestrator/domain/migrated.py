@@ -6,7 +6,7 @@ from orchestrator.domain.event import migration
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.event.landing import LandedPart
 from orchestrator.domain.lifecycle import FILE_MOVES, move
-from orchestrator.domain.migration import FileRecord, FileStatus, Wave
+from orchestrator.domain.migration import FileStatus, Wave
 from orchestrator.domain.state import RunState
 
 
@@ -17,16 +17,7 @@ def migrated(event: Event, state: RunState) -> None:
 
 @migrated.register
 def _(event: migration.FilesFound, state: RunState) -> None:
-    for found in event.files:
-        state.files[found.path] = FileRecord(
-            path=found.path,
-            base=found.blob,
-            mode=found.mode,
-            sites=found.sites,
-            places=found.places,
-            weight=found.weight,
-            owner=found.owner,
-        )
+    state.files |= {found.path: found.record() for found in event.files}
 
 
 @migrated.register
@@ -92,6 +83,7 @@ def _(event: migration.WaveEnded, state: RunState) -> None:
 def _(event: migration.RecipeRevised, state: RunState) -> None:
     state.recipe = event.recipe
     state.revised = None
+    state.revisions.append(event)
     climb_again(state, event.redo)
 
 
@@ -100,6 +92,9 @@ def _(event: migration.ShardReverted, state: RunState) -> None:
     shard = state.shards[event.shard]
     state.shards[event.shard] = shard.model_copy(update={"is_reverted": True})
     state.rollbacks = tuple(name for name in state.rollbacks if name != event.shard)
+    for path, blob in event.stands.items():
+        file = state.files[path]
+        state.files[path] = file.model_copy(update={"landed": None if blob == file.base else blob})
 
 
 @migrated.register

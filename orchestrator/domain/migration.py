@@ -174,10 +174,12 @@ class Wave(Frozen):
 class Tick(Frozen):
     """One point of the burndown: what remained then. `at` is in seconds since the inventory; `mark` says what happened.
 
-    `sites` are weighted. `files` counts by status.
+    `worked` is in seconds that processes had worked on the run by then, so that a pause takes none. `sites` are
+    weighted; where the recipe counts none, each file stands for one. `files` counts by status.
     """
 
     at: float
+    worked: float = 0.0
     sites: float
     files: dict[str, int] = Field(default_factory=dict)
     spent_usd: float = 0.0

@@ -17,6 +17,7 @@ from orchestrator.domain.command import Retry
 from orchestrator.domain.contract import Contract, IterationVerdict
 from orchestrator.domain.event.base import Intent
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
+from orchestrator.domain.event.migration import RecipeRevised
 from orchestrator.domain.event.run import Noticed, PrOpened, RunEnded, RunPaused, RunStarted
 from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, VerdictGiven
 from orchestrator.domain.handoff import Handoff
@@ -163,6 +164,11 @@ class RunState:
     prs: dict[str, PrOpened] = field(default_factory=dict)
     """By group, the pull requests of a run that has several."""
     burndown: list[Tick] = field(default_factory=list)
+    """What remained when: the last tick is how things are. See `domain.burndown`."""
+    inventory_at: datetime | None = None
+    """When the files of a migration were found: the burndown's ticks count from then."""
+    revisions: list[RecipeRevised] = field(default_factory=list)
+    """The recipes that a migration went on by after its first one."""
     steps: dict[str, float] = field(default_factory=dict)
     rung_files: Counter[int] = field(default_factory=Counter)
     trials: list[TrialJudged] = field(default_factory=list)

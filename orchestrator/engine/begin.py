@@ -20,13 +20,18 @@ from worktrees.trees import tree_of
 
 @dataclass(frozen=True)
 class NewRun:
-    """What a run is about. `events` are recorded with its first event, all or none."""
+    """What a run is about. `events` are recorded with its first event, all or none.
+
+    `base` is the commit to start from (default: the one that is checked out), `target` the branch that it came from.
+    """
 
     mode: Literal["goal", "migration"]
     goal: str
     branch_prefix: str
     recipe: dict[str, Any] | None = None
     events: Sequence[Event] = ()
+    base: CommitId | None = None
+    target: str = ""
 
 
 async def first_events(
@@ -37,7 +42,7 @@ async def first_events(
     Raises:
         UsageProblem: its PR branch cannot exist beside a branch that does.
     """
-    base = CommitId(repository.head())
+    base = new.base or CommitId(repository.head())
     branch = _branch_name(new, run)
     await _require_free(repository, branch)
     started = RunStarted(
@@ -49,7 +54,7 @@ async def first_events(
         base=base,
         base_tree=TreeId(await tree_of(repository.git, base)),
         branch=branch,
-        target=config.pr.target or repository.branch() or "",
+        target=config.pr.target or new.target or repository.branch() or "",
         settings=config.model_dump(mode="json", by_alias=True),
         recipe=new.recipe,
     )

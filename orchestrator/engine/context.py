@@ -1,7 +1,9 @@
 """What every part of a run works with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from orchestrator.config.effective import LiveConfig
 from orchestrator.config.model import Config
@@ -22,12 +24,17 @@ from orchestrator.queue.foreign import require_green
 from worktrees.repository import Repository
 from worktrees.trees import tree_of
 
+Lending = Callable[[Sequence[Path]], AbstractAsyncContextManager[Hands]]
+"""Hands like the run's own, while the block lasts, that can also read these directories of the host."""
+
 
 @dataclass(frozen=True)
 class RunContext:
     """An opened run: its journal, the repository, and the rooms around the engine.
 
     `roles` is None for a migration without model steps, `canaries` for any migration, whose changes are the user's own.
+    `before` are the hands of the baseline, where a migration's environment changes with it; `hands` are those of the
+    new one.
     `recovered` is to be called when what earlier processes left open is settled, `pace` says when what is due begins.
     `has_worker` tells that the worker's model can be asked, as far as is known without asking it.
     """
@@ -47,6 +54,8 @@ class RunContext:
     recovered: Callable[[], None] = lambda: None
     pace: Pace = field(default_factory=Freely)
     has_worker: bool = False
+    before: Hands | None = None
+    lending: Lending | None = None
 
     @property
     def state(self) -> RunState:

@@ -1,6 +1,10 @@
 """The end of a run: the pull request, and the one event that says how it went."""
 
+from dataclasses import dataclass
+
+from orchestrator.domain.approval import Approval
 from orchestrator.domain.event.run import Noticed, Outcome, PrOpened, PrOpening, RunEnded
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.plain import inert_title
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import EndCause
@@ -23,41 +27,77 @@ EXIT_CODES: dict[Outcome, int] = {
 }
 
 
-async def open_pull_request(context: RunContext, title: str, body: str) -> None:
+@dataclass(frozen=True)
+class Proposal:
+    """A pull request to be opened for a branch that stands at `head`; `group` says which of several of the run."""
+
+    branch: str
+    head: CommitId
+    title: str
+    body: str
+    group: str = ""
+    labels: tuple[str, ...] = ()
+    draft: bool = False
+
+
+async def open_pull_request(
+    context: RunContext, title: str, body: str, labels: tuple[str, ...] = (), *, draft: bool = False
+) -> None:
     """Push what has landed where that is asked for, and open or update its pull request; nothing if nothing landed.
 
     Raises:
         PersonNeeded: somebody moved the PR branch away from what has landed, or made it red; or the remote's.
         EnvironmentProblem: the remote cannot be reached.
     """
-    if await context.tip() is None:
-        return
-    head = await context.head()
-    await push_branch(context, head)
-    run = context.state.run
+    if await context.tip() is not None:
+        branch, head = context.state.run.branch, await context.head()
+        await propose(context, Proposal(branch, head, title, body, labels=labels, draft=draft))
+
+
+async def propose(context: RunContext, proposal: Proposal) -> None:
+    """Push a branch where that is asked for, and open or update its pull request, once a person lets it be.
+
+    Raises:
+        PersonNeeded: a person has to answer first; or the remote's branch holds what this run did not make.
+        EnvironmentProblem: the remote cannot be reached.
+    """
+    await push_branch(context, proposal.head, proposal.branch)
     if context.config.approval.mode == "pr":
-        commits = f"{len(context.state.landed_units)} units landed"
-        answer = await ask(
-            context, question(context, "pull-request", head[:12], f"open the pull request: {title}", [commits])
-        )
+        answer = await ask(context, pull_request_question(context, proposal))
         if answer.decision == "deny":
             text = f"no pull request was opened: denied by {answer.by}" + (f" ({answer.reason})" * bool(answer.reason))
             await context.journal.append(Noticed(level="warning", text=text))
             return
-    key = context.journal.next_key(f"pr/{run.branch}/{head}")
-    async with effect(context.journal, PrOpening(key=key, forge=context.forge.name, head=head)) as opening:
+    await _open(context, proposal)
+
+
+def pull_request_question(context: RunContext, proposal: Proposal) -> Approval:
+    """What a person is asked before a pull request is opened."""
+    subject = f"{proposal.group}/{proposal.head[:12]}" if proposal.group else proposal.head[:12]
+    commits = f"{len(context.state.landed_units)} units landed"
+    return question(context, "pull-request", subject, f"open the pull request: {proposal.title}", [commits])
+
+
+async def _open(context: RunContext, proposal: Proposal) -> None:
+    run, group, head = context.state.run, proposal.group, proposal.head
+    key = context.journal.next_key(f"pr/{proposal.branch}/{head}")
+    async with effect(context.journal, PrOpening(key=key, forge=context.forge.name, head=head, group=group)) as opening:
         opened = await context.forge.open(
             PullRequest(
                 run=run.run,
-                title=inert_title(context.journal.redact(title)),
-                body=context.journal.redact(body),
-                head=run.branch,
+                title=inert_title(context.journal.redact(proposal.title)),
+                body=context.journal.redact(proposal.body),
+                head=proposal.branch,
                 commit=head,
                 base=run.base,
                 target=run.target,
+                labels=proposal.labels,
+                draft=proposal.draft,
             )
         )
-        opening.done = PrOpened(key=key, forge=opened.forge, ref=opened.ref, url=opened.url)
+        opening.done = PrOpened(
+            key=key, forge=opened.forge, ref=opened.ref, url=opened.url, group=group, branch=proposal.branch, head=head
+        )
 
 
 def stopped_by_infrastructure(state: RunState) -> str:

@@ -13,14 +13,16 @@ from worktrees.remote import push_commit, remote_tip
 _LONGEST_S = 1800.0
 
 
-async def push_branch(context: RunContext, head: CommitId) -> None:
-    """Have the configured remote's branch stand at `head`; nothing happens where it does, or none is configured.
+async def push_branch(context: RunContext, head: CommitId, name: str = "") -> None:
+    """Have a branch of the configured remote stand at `head`; nothing happens where it does, or none is configured.
+
+    It is the PR branch, unless another one is named.
 
     Raises:
         PersonNeeded: the remote's branch holds what this run did not make, or the remote does not allow the push.
         EnvironmentProblem: the remote cannot be reached, or wants credentials that are not there.
     """
-    remote, branch = context.config.pr.push, context.state.run.branch
+    remote, branch = context.config.pr.push, name or context.state.run.branch
     if not remote or await _tip(context, remote, branch) == head:
         return
     key = context.journal.next_key(f"push/{remote}/{branch}/{head}")

@@ -33,7 +33,12 @@ async def _settled(context: RunContext, intent: Intent) -> Event:
             return lost_call(intent, "lost", "the engine died during the call; it may have been billed")
         case LandingStarted() if await _has_landed(context, intent):
             return LandingFinished(
-                key=intent.key, branch=intent.branch, new=intent.new, tree=intent.tree, units=intent.units
+                key=intent.key,
+                branch=intent.branch,
+                new=intent.new,
+                tree=intent.tree,
+                units=intent.units,
+                parts=intent.parts,
             )
         case PushStarted() if await has_arrived(context, intent):
             return PushFinished(key=intent.key, remote=intent.remote, branch=intent.branch, commit=intent.commit)

@@ -76,9 +76,11 @@ def _next_number(refs: dict[str, str]) -> int:
 
 def _page(request: PullRequest) -> str:
     target = f" → `{request.target}`" if request.target else ""
+    marks = ["draft"] * request.draft + [f"label: {label}" for label in request.labels]
+    told = f"{', '.join(marks)}\n\n" if marks else ""
     return (
-        f"# {request.title}\n\n`{request.head}` ({request.commit[:12]}){target}, from base {request.base[:12]}\n\n"
-        f"{request.body}\n"
+        f"# {request.title}\n\n{told}"
+        f"`{request.head}` ({request.commit[:12]}){target}, from base {request.base[:12]}\n\n{request.body}\n"
     )
 
 

@@ -13,6 +13,7 @@ import shlex
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from anyio import to_thread
@@ -28,7 +29,6 @@ from orchestrator.hands.reading import read_ends
 from orchestrator.hands.run import run_command
 from orchestrator.hands.workspace import LocalWorkspace
 from orchestrator.ports.hands import Command, CommandResult
-from worktrees.lock import file_lock
 
 _TIMEOUT_S = 3600.0
 _ASKING_S = 60.0
@@ -68,11 +68,7 @@ class Deps:
         workspace = await self.hands.open(self.commit, "deps")
         try:
             key = await self._key(workspace)
-            place = stack.enter_context(self.store.used(key))
-            if not self.store.has(key):
-                async with file_lock(self.store.making(key)):
-                    if not self.store.has(key):
-                        await self._make(key, workspace, tell)
+            place = await self.store.made(key, partial(self._make, key, workspace, tell), stack)
         finally:
             await workspace.close()
         return {name: str(place) for name in _found(place)}

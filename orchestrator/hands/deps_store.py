@@ -1,20 +1,24 @@
 """Installed dependencies, kept by a hash of what they were made from and shared by all runs of a repository.
 
-KEY/       exists only whole: it comes by one rename; below it what was installed, at its place in the checkout
+KEY/       exists only whole: it comes by one rename; below it what was installed, at its place in the checkout,
+           and .names, which lists these places where that was asked for
 KEY.new/   is being made, under the lock KEY.making
 KEY.used   is locked by whoever uses KEY, each with a shared lock; its time is that of the last use
 """
 
 import fcntl
+import json
 import os
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.hands.trees import remove_tree
-from worktrees.lock import try_lock
+from worktrees.lock import file_lock, try_lock
+
+_INDEX = ".names"
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,19 @@ class DepsStore:
         """Whether it is there, whole."""
         return (self.root / key).is_dir()
 
+    def names(self, key: str) -> tuple[str, ...]:
+        """What was taken over under this key, by its places in the checkout. Blocks."""
+        return tuple(json.loads((self.root / key / _INDEX).read_text(encoding="utf-8")))
+
+    async def made(self, key: str, make: Callable[[], Awaitable[None]], stack: ExitStack) -> Path:
+        """The directory in which it lies; `make` is awaited if nobody has made it. It stays while `stack` is open."""
+        place = stack.enter_context(self.used(key))
+        if not self.has(key):
+            async with file_lock(self.making(key)):
+                if not self.has(key):
+                    await make()
+        return place
+
     @contextmanager
     def used(self, key: str) -> Iterator[Path]:
         """While the block lasts nobody removes it. Gives the directory in which it lies, or will lie."""
@@ -48,19 +65,27 @@ class DepsStore:
         """The lock file that whoever makes it has to hold."""
         return self.root / f"{key}.making"
 
-    def adopt(self, key: str, source: Path, names: Iterable[str]) -> None:
-        """Take these directories of `source` over, all or none. Only under the lock; blocks.
+    def adopt(self, key: str, source: Path, names: Iterable[str], *, is_listed: bool = False) -> None:
+        """Take these directories and files of `source` over, all or none. Only under the lock; blocks.
+
+        With `is_listed` their names can be asked for later.
 
         Raises:
             OSError: one of them is not there, or cannot be moved.
         """
         new = self.root / f"{key}.new"
+        names = sorted(names)
         remove_tree(new)
+        new.mkdir(parents=True)
         for name in names:
-            if (source / name).resolve() != source.resolve() / name or not (source / name).is_dir():
-                raise OSError(f"{name} is no directory of the workspace")  # rather something else of the host's
+            if (source / name).resolve() != source.resolve() / name or not _is_plain(source / name):
+                raise OSError(
+                    f"{name} is no directory of the workspace, and no file"
+                )  # rather something else of the host's
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             (source / name).rename(new / name)
+        if is_listed:
+            (new / _INDEX).write_text(json.dumps(names), encoding="utf-8")
         os.sync()  # what a power cut leaves of it must not be half of it
         new.rename(self.root / key)
 
@@ -96,6 +121,10 @@ class DepsStore:
         finally:
             for descriptor in held:
                 os.close(descriptor)
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_dir() or path.is_file()
 
 
 def _share(file: Path) -> int:

@@ -47,7 +47,7 @@ class Layout:
         yield read_only(self.fixtures / "etc", "/etc")
         yield from (read_only(f"/etc/{place}") for place in self.etc)
         yield from (empty("/tmp", size), link("/var/tmp", "/tmp"), empty(self.user.home, size))
-        yield from (read_only(directory) for directory in self.policy.read_only)
+        yield from (read_only(place) for place in (*self.policy.read_only, *self.policy.programs))
         for hidden in map(Path, self.policy.masked):
             yield empty(hidden, 4096) if hidden.is_dir() else read_only(self.fixtures / "blank", hidden)
 

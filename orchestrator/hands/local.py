@@ -41,8 +41,9 @@ class LocalHands:
         self._policy = policy
         self._tried = tried
         self._opened: list[LocalWorkspace] = []
-        directories = [*map(Path, policy.read_only), *(base / name for name, base in host.shared.items())]
-        told = f"{_DESIGN}\n{policy.sha}\n{fingerprint(directories)}\n"
+        tools = [*map(Path, (*policy.read_only, *policy.programs))]
+        tools += (base / name for name, base in host.shared.items())
+        told = f"{_DESIGN}\n{policy.sha}\n{fingerprint(tools)}\n"
         self._environment = hashlib.sha256(told.encode()).hexdigest()
 
     @property

@@ -95,12 +95,14 @@ class Grant(Frozen):
     `share` holds glob patterns of git-ignored paths; `uid` is who commands run as when started by root. `tier` is what
     commands get that ask for no other, `ceiling` the highest that one may ask for. `without_sandbox` lets them run with
     no walls around them, for this run only. `lent` are things that the harness has made, by their paths in the
-    checkout, each with the directory below which it lies; they go before what it has.
+    checkout, each with the directory below which it lies; they go before what it has. `programs` are absolute paths of
+    files that commands find at the same place, without the directories that they lie in.
     """
 
     tier: Tier = Tier.COMMANDS
     ceiling: Tier = Tier.COMMANDS
     read_only: tuple[GivenDir, ...] = ()
+    programs: tuple[str, ...] = ()
     share: tuple[str, ...] = DEFAULT_SHARE
     lent: dict[str, str] = Field(default_factory=dict)
     env: dict[str, str] = Field(default_factory=dict)
@@ -114,15 +116,16 @@ class Grant(Frozen):
 class Policy(Frozen):
     """What commands run under. Paths are those seen inside.
 
-    `read_only` are directories bound at their own path, `masked` files below them that stay unreadable, `path` the
-    directories of PATH in order, `shared` paths relative to the repository's root, each with the host directory below
-    which it lies. `uid` is None unless commands are started by root and drop to it. `registries` are found out when a
-    command first asks for tier 2, and stand in the policy of that tier alone. Without `is_confined` there are no
-    walls; `backend` names what builds them, once one has come up and held.
+    `read_only` are directories bound at their own path, `programs` single files, `masked` files below the directories
+    that stay unreadable, `path` the directories of PATH in order, `shared` paths relative to the repository's root,
+    each with the host directory below which it lies. `uid` is None unless commands are started by root and drop to it.
+    `registries` are found out when a command first asks for tier 2, and stand in the policy of that tier alone.
+    Without `is_confined` there are no walls; `backend` names what builds them, once one has come up and held.
     """
 
     tier: Tier = Tier.COMMANDS
     read_only: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
     masked: tuple[str, ...] = ()
     path: tuple[str, ...] = ()
     env: dict[str, str] = Field(default_factory=dict)

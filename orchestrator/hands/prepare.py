@@ -14,7 +14,7 @@ from orchestrator.hands import toolchain
 from orchestrator.hands.advice import advice, remedy
 from orchestrator.hands.backend import Backend
 from orchestrator.hands.candidates import Candidate, Trial, candidates
-from orchestrator.hands.places import Surroundings
+from orchestrator.hands.places import Surroundings, is_provided
 from orchestrator.hands.policy import Choice, Grant, Policy
 from orchestrator.hands.programs import ProgramMissing
 from orchestrator.hands.share import borrowed, find_shared
@@ -47,6 +47,7 @@ async def resolve_policy(
     return Policy(
         tier=grant.tier,
         read_only=tuple(map(str, tools.read_only)),
+        programs=tuple(program for program in grant.programs if _is_missing(around.repository, Path(program))),
         masked=tuple(map(str, tools.masked)),
         path=tools.path,
         env={**active, **grant.env},
@@ -103,6 +104,11 @@ def refusal(failed: Sequence[Candidate]) -> str:
 
 def _sentence(text: str) -> str:
     return f"{text.rstrip('. ')}."
+
+
+def _is_missing(root: Path, program: Path) -> bool:
+    """Whether a sandbox would not have the program anyway, from the system or from the checkout."""
+    return not is_provided(program) and not program.is_relative_to(root)
 
 
 def _within(root: Path, text: str) -> str | None:

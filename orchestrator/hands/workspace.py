@@ -165,6 +165,12 @@ class LocalWorkspace:
                     raise ToolRefused(f"{error}.") from error
                 raise
 
+    async def beside(self, *, ignored: bool) -> tuple[str, ...]:
+        """What commands have left that is not tracked, sorted: what git ignores, or what it does not."""
+        with _trouble("list the files of"):
+            await self._sweep()
+            return await self._worktree.beside(ignored=ignored)
+
     async def search(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         """The first `limit` lines that match a POSIX extended regular expression, as `path:line:text`."""
         with _trouble("search"):

@@ -71,6 +71,12 @@ class Reader:
         with explained(self.path):
             yield from map(self._parse, self._rows(f"seq > ? AND kind IN ({named})", after, *kinds))
 
+    def bodies(self, kind: str, holding: str) -> Iterator[bytes]:
+        """The stored JSON of those events of a kind in which a text stands, in order; raises as `read` does."""
+        with explained(self.path):
+            for row in self._rows("kind = ? AND instr(body, ?) > 0", kind, holding):
+                yield row[-1]
+
     def session(self, session: str) -> list[Recorded]:
         """All events of one conversation, in order.
 

@@ -33,7 +33,20 @@ IDENTIFIERS = frozenset(
         *("base", "base_tree", "start", "commit", "tree", "blob", "mode", "tried", "old", "new", "object", "ref"),
         *("sha", "argv", "tests", "policy", "prompt", "request", "environment", "signature", "version", "host"),
         *("branch", "target", "remote", "repository", "forge", "model", "pool", "step", "error", "finish_reason"),
-        *("site", "owner", "cache_key", "shard", "shards", "redo", "revision", "partners", "group", "groups", "flag"),
+        *(
+            "site",
+            "owner",
+            "cache_key",
+            "shard",
+            "shards",
+            "redo",
+            "revision",
+            "partners",
+            "group",
+            "groups",
+            "flag",
+            "stands",
+        ),
         *("settings", "recipe"),  # a run works with them; that they hold no known value is seen to when it begins
     }
 )

@@ -30,8 +30,23 @@ class HarnessGate:
     A tree with receipts of the same checks in the same environment is not tested again, also not by two at a time.
     """
 
-    def __init__(self, runner: CheckRunner, ledger: Ledger, checks: Sequence[CheckSpec]) -> None:
+    def __init__(
+        self,
+        runner: CheckRunner,
+        ledger: Ledger,
+        checks: Sequence[CheckSpec],
+        baseline_runner: CheckRunner | None = None,
+        *,
+        is_strict: bool = False,
+    ) -> None:
+        """`baseline_runner` runs the checks on the base, if that is to be another environment than the trees' own.
+
+        Then a tree is compared with the base in its own environment, so that nobody is blamed for what the environment
+        breaks; with `is_strict` it is compared with the base in the base's, and has to have mended that as well.
+        """
         self._runner = runner
+        self._base_runner = baseline_runner or runner
+        self._is_strict = is_strict
         self._ledger = ledger
         self._checks = tuple(checks)
         self._outcomes: dict[str, Outcomes] = {}
@@ -41,6 +56,15 @@ class HarnessGate:
     def commands(self) -> str:
         """What the gate runs, in words."""
         return " && ".join(spec.run for spec in self._checks)
+
+    @property
+    def checks(self) -> tuple[CheckSpec, ...]:
+        """What a tree has to pass."""
+        return self._checks
+
+    async def compared_with(self, spec: CheckSpec) -> Receipt:
+        """The receipt that a tree's is compared with: of the base, in the environment that fits."""
+        return await self._baseline(spec)
 
     async def record_baseline(self, commit: CommitId, tree: TreeId) -> Sequence[Receipt]:
         """Run every check on the base, unless the ledger has the baseline of all these checks already.
@@ -52,7 +76,8 @@ class HarnessGate:
         known = self._ledger.state.baseline_receipts()
         if known and all(check_name(spec) in known for spec in self._checks):
             return list(known.values())
-        receipts = [await self._receipt(spec, commit, tree, "baseline", fresh=False) for spec in self._checks]
+        base = self._base_runner
+        receipts = [await self._receipt(spec, commit, tree, "baseline", False, base) for spec in self._checks]
         is_migration = self._ledger.state.run.mode == "migration"
         for spec, receipt in zip(self._checks, receipts, strict=True):
             if problem := baseline_problem(spec, receipt, is_migration=is_migration):
@@ -121,19 +146,28 @@ class HarnessGate:
         receipts, known = [], dict[str, TestOutcome]()
         for spec in self._checks:
             other = spec.model_copy(update={"id": kind})
-            receipt = self._known(other, tree) or await self._runner.run(other, commit, tree, purpose)
+            receipt = self._known(other, tree, self._runner) or await self._runner.run(other, commit, tree, purpose)
             receipts.append(receipt)
             with suppress(BlobLost):
                 known |= await self.outcomes(receipt) or {}
         return receipts, known
 
-    async def _receipt(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str, fresh: bool) -> Receipt:
-        known = None if fresh else self._known(spec, tree)
+    async def _receipt(
+        self,
+        spec: CheckSpec,
+        commit: CommitId,
+        tree: TreeId,
+        purpose: str,
+        fresh: bool,
+        runner: CheckRunner | None = None,
+    ) -> Receipt:
+        runner = runner or self._runner
+        known = None if fresh else self._known(spec, tree, runner)
         if known and not await self._has_outcomes(known):
             known = None
         tries = 0
         while known is None or (known.status != ReceiptStatus.COMPLETED and tries < _INFRASTRUCTURE_TRIES):
-            known = await self._runner.run(spec, commit, tree, purpose)
+            known = await runner.run(spec, commit, tree, purpose)
             tries += 1
         if known.status == ReceiptStatus.NOT_STARTED:
             why = known.problem or "nothing was said of why"
@@ -141,12 +175,24 @@ class HarnessGate:
         return known
 
     async def _baseline(self, spec: CheckSpec) -> Receipt:
-        """The check's receipt on the base; made again if a damaged journal lost what the tests did there."""
-        receipt = self._ledger.state.baseline_receipts()[check_name(spec)]
-        if await self._has_outcomes(receipt):
-            return receipt
+        """What a tree is compared with: the check's receipt on the base."""
+        own = await self._recorded(spec)
+        if self._base_runner is self._runner:
+            return own
         run = self._ledger.state.run
-        return await self._receipt(spec, run.base, run.base_tree, "the lost baseline", fresh=False)
+        async with self._turns[f"{check_name(spec)} on the base", run.base_tree]:
+            there = await self._receipt(spec, run.base, run.base_tree, "the base in the new environment", fresh=False)
+        if own.tests is None or there.tests is None or there.counts.total == there.counts.errors:
+            return own
+        return own.model_copy(update={"exit_code": there.exit_code}) if self._is_strict else there
+
+    async def _recorded(self, spec: CheckSpec) -> Receipt:
+        """The check's receipt on the base; made if it is none of the gate's, or a damaged journal lost its tests."""
+        receipt = self._ledger.state.baseline_receipts().get(check_name(spec))
+        if receipt is not None and await self._has_outcomes(receipt):
+            return receipt
+        run, why = self._ledger.state.run, "the lost baseline" if receipt else "baseline"
+        return await self._receipt(spec, run.base, run.base_tree, why, False, self._base_runner)
 
     async def _has_outcomes(self, receipt: Receipt) -> bool:
         try:
@@ -155,8 +201,8 @@ class HarnessGate:
             return False
         return True
 
-    def _known(self, spec: CheckSpec, tree: TreeId) -> Receipt | None:
-        wanted = (check_name(spec), tree, self._runner.environment)
+    def _known(self, spec: CheckSpec, tree: TreeId, runner: CheckRunner) -> Receipt | None:
+        wanted = (check_name(spec), tree, runner.environment)
         receipts = reversed(self._ledger.state.receipts.values())
         return next((r for r in receipts if (r.check, r.tree, r.environment) == wanted), None)
 
@@ -181,10 +227,15 @@ class HarnessGate:
             return None
         async with self._turns[check_name(spec), run.base_tree]:
             same = [one for one in self._ledger.state.receipts.values() if one.check == baseline.check]
-            known = [one for one in same if one.tree == run.base_tree and one.key != baseline.key]
+            known = [
+                one
+                for one in same
+                if (one.tree, one.environment) == (run.base_tree, baseline.environment) and one.key != baseline.key
+            ]
             again = next((one for one in known if one.status == ReceiptStatus.COMPLETED), None)
             if again is None:
-                again = await self._receipt(spec, run.base, run.base_tree, "the base once more", fresh=True)
+                runner = self._runner if baseline.environment == self._runner.environment else self._base_runner
+                again = await self._receipt(spec, run.base, run.base_tree, "the base once more", True, runner)
         with suppress(BlobLost):
             return await self.outcomes(again)
         return None
@@ -202,7 +253,7 @@ class HarnessGate:
         if receipt.tests in self._outcomes:
             return self._outcomes[receipt.tests]
         outcomes = await read_outcomes(self._ledger, receipt)
-        if receipt.tests and outcomes is not None and receipt.key in self._ledger.state.baseline:
+        if receipt.tests and outcomes is not None and receipt.tree == self._ledger.state.run.base_tree:
             self._outcomes[receipt.tests] = outcomes
         return outcomes
 

@@ -3,23 +3,24 @@
 from collections.abc import Sequence
 from functools import partial
 
-from orchestrator.domain.event.migration import FileMoved, WaveEnded
+from orchestrator.domain.event.migration import FileMoved, ShardsPlanned, WaveEnded
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.migration import FileRecord, FileStatus, Wave
 from orchestrator.engine.approvals import ask, question
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.finish import end_run, open_pull_request
+from orchestrator.engine.finish import end_run
 from orchestrator.engine.stopping import require_going, stoppable
 from orchestrator.migrate.bench import StepRun
 from orchestrator.migrate.breaker import clusters, sample_failed, too_much_fails
-from orchestrator.migrate.inventory import count_sites
+from orchestrator.migrate.ending import all_or_nothing, last_moves, outcome_of
 from orchestrator.migrate.ladder import passes, takes
-from orchestrator.migrate.landing import Landings
-from orchestrator.migrate.outcome import all_or_nothing, last_moves, outcome_of
-from orchestrator.migrate.planning import plan
-from orchestrator.migrate.pr_text import migration_body
+from orchestrator.migrate.landing import DrainableGate, Landings
+from orchestrator.migrate.planning import divide
 from orchestrator.migrate.proposing import propose, revise
+from orchestrator.migrate.publishing import publish
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.rollback import roll_back
+from orchestrator.migrate.sites import count_sites
 from orchestrator.migrate.transform import run_step
 from orchestrator.migrate.wave import current, next_wave, rest_of_landed, shards_of, wave_files
 from worktrees.trees import read_blobs
@@ -33,7 +34,8 @@ class MigrationRun:
     def __init__(self, context: RunContext, slots: int) -> None:
         self._context = context
         self._slots = slots
-        self._landings = Landings(context, context.gate)
+        self._gate = DrainableGate(context, context.gate)
+        self._landings = Landings(context, self._gate)
 
     @property
     def _recipe(self) -> Recipe:
@@ -52,14 +54,23 @@ class MigrationRun:
         async with stoppable(context, lambda: None):
             require_going(context)
             await context.gate.record_baseline(run.base, run.base_tree)
-            await plan(context, self._recipe)
+            await self._divide()
             while (wave := await self._wave()) is not None:
                 await self._carry(wave)
             await self._finish()
 
+    async def _divide(self) -> None:
+        """The shards of a run that began without them, before there were any."""
+        state, git = self._context.state, self._context.repository.git
+        if not state.shards:
+            shards = await divide(git, state.run.base, self._recipe, list(state.files.values()))
+            await self._context.journal.append(ShardsPlanned(shards=shards))
+
     async def _wave(self) -> Wave | None:
         """The wave under way, or the next one; None when nothing is left to begin."""
         await revise(self._context, self._recipe)
+        if self._context.state.rollbacks:
+            await roll_back(self._context, self._recipe, self._gate)
         if current(self._context.state) is None:
             await self._regroup()
             await self._look_back()
@@ -157,5 +168,5 @@ class MigrationRun:
         outcome, reason = outcome_of(list(context.state.files.values()))
         if held := [shard.name for shard in context.state.shards.values() if shard.held]:
             await context.journal.append(Noticed(level="warning", text=f"held back: {', '.join(held)}"))
-        await open_pull_request(context, self._recipe.title, migration_body(context.state, self._recipe, reason))
+        await publish(context, self._recipe, self._gate, reason)
         await end_run(context, outcome, reason)

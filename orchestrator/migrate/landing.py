@@ -13,9 +13,9 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.stopping import require_going
 from orchestrator.judge.flakes import UNSETTLED
 from orchestrator.judge.signature import failure_excerpt, signature
-from orchestrator.migrate.inventory import count_sites
 from orchestrator.migrate.ladder import is_changed, to_queue
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.sites import count_sites
 from orchestrator.migrate.wave import wave_files
 from orchestrator.ports.effect import effect
 from orchestrator.ports.gate import Gate, GateResult
@@ -70,7 +70,7 @@ class Landings:
         if not files or not await self._may_land(name, files):
             return
         context = self._context
-        lander = Lander(context.journal, _DrainableGate(context, self._gate), context.branch, context.hooks)
+        lander = Lander(context.journal, self._gate, context.branch, context.hooks)
         landing = await lander.land(name, [UnitId(file.path) for file in files], self._composer(files))
         await self._mark_landed(wave)
         for ejected in landing.ejected:
@@ -145,7 +145,7 @@ class Landings:
         )
 
 
-class _DrainableGate:
+class DrainableGate:
     """A gate that starts no further test run once the run drains."""
 
     def __init__(self, context: RunContext, gate: Gate) -> None:

@@ -1,66 +1,164 @@
-"""How a migration went, as a whole and for the files that did not land."""
+"""What becomes of files after a step: their contents are looked at, stored, and told as events."""
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from anyio import to_thread
 
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.domain.event.run import Outcome
 from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.migrate.ladder import is_changed, leftover
+from orchestrator.engine.context import RunContext
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.judge.signature import signature
+from orchestrator.migrate.bench import Bench, Ran, StepRun
+from orchestrator.migrate.driver import Line
+from orchestrator.migrate.parsing import NODE_SUFFIXES, node_check, parse_error
+from orchestrator.migrate.recipe import Step
+from orchestrator.ports.hands import Ending
+from worktrees.filtered import write_blobs
+from worktrees.git import Git
 
-_LEFT = {
-    FileStatus.REJECTED: "rejected",
-    FileStatus.UNCHANGED: "could not be changed",
-    FileStatus.NEEDS_HUMAN: "need a person",
-    FileStatus.REVERTED: "rolled back",
-    FileStatus.DISCOVERED: "not begun",
-    FileStatus.SKIPPED: "skipped",
-}
-
-
-def last_moves(files: Sequence[FileRecord]) -> list[FileMoved]:
-    """The ends of files that still stand on a ladder which has ended."""
-    ends = [(file, end) for file in files if (end := leftover(file)) is not None]
-    return [_last_move(file, end) for file, end in ends]
-
-
-def all_or_nothing(files: Sequence[FileRecord]) -> list[FileMoved]:
-    """The ends of files that land together or not at all, and did not."""
-    failed = [file for file in files if file.status.is_failed]
-    if not failed:
-        return last_moves(files)
-    why = f"all files land together or none does, and {failed[0].path} could not: {failed[0].reason}"
-    held = [file for file in files if is_changed(file)]
-    return [
-        *last_moves([file for file in files if not is_changed(file)]),
-        *(
-            FileMoved(path=file.path, status=FileStatus.REJECTED, rung=file.rung, tried=file.blob, reason=why)
-            for file in held
-        ),
-    ]
+_NOT_FOUND = 127
+"""The exit code with which a shell says that it does not know a command."""
+_NODE_S = 60.0
+Problem = tuple[str, str]
+"""Why a file's new content cannot stand, in words, and the signature of that."""
 
 
-def _last_move(file: FileRecord, end: FileStatus) -> FileMoved:
-    reason = "" if file.reason or end != FileStatus.UNCHANGED else "it has sites, and no step changed it"
-    return FileMoved(path=file.path, status=end, rung=file.rung, blob=file.blob, reason=reason, signature=reason)
+@dataclass(frozen=True)
+class Given:
+    """A file as a step gets it: the blob it starts from, and the name of everything its result rests on."""
+
+    file: FileRecord
+    blob: str
+    key: str = ""
+
+    @property
+    def path(self) -> str:
+        """The file's path."""
+        return self.file.path
 
 
-def outcome_of(files: Sequence[FileRecord]) -> tuple[Outcome, str]:
-    """The run's outcome and the words for it."""
-    counts = {status: sum(file.status == status for file in files) for status in FileStatus}
-    landed, left = counts[FileStatus.MERGED], [f"{counts[one]} {word}" for one, word in _LEFT.items() if counts[one]]
-    failed = sum(counts[one] for one in _LEFT if one != FileStatus.SKIPPED)
-    if landed and not failed:
-        skipped = f", {counts[FileStatus.SKIPPED]} skipped" if counts[FileStatus.SKIPPED] else ""
-        return "done", f"all {landed} changed files landed{skipped}"
-    if landed:
-        return "partial", ", ".join([f"{landed} files landed", *_told(left, counts)])
-    if counts[FileStatus.REJECTED] or counts[FileStatus.NEEDS_HUMAN]:
-        return "rejected", f"none of the changed files could land: {', '.join(left)}"
-    if counts[FileStatus.REVERTED]:
-        return "rejected", f"everything is taken back: {', '.join(left)}"
-    return "nothing-changed", f"no step changed any of the {len(files)} files in scope"
+@dataclass(frozen=True)
+class Made:
+    """What a step made of a file. `original` is the file at the step's start, `given` what the step was given of it."""
+
+    of: Given
+    original: bytes
+    given: bytes
+    ran: Ran
+
+    @property
+    def content(self) -> bytes:
+        """The new content; what was given where none is left."""
+        return self.given if self.ran.content is None else self.ran.content
 
 
-def _told(left: Sequence[str], counts: dict[FileStatus, int]) -> Sequence[str]:
-    """What is left, with the rejected ones named even if there are none."""
-    return left if counts[FileStatus.REJECTED] else ["0 rejected", *left]
+@dataclass(frozen=True)
+class Judge:
+    """Tells what becomes of each file. `git` stores contents; `bench` is where node is asked, if it is."""
+
+    context: RunContext
+    run: StepRun
+    git: Git
+    bench: Bench | None = None
+
+    async def moved(self, made: Sequence[Made]) -> list[FileMoved]:
+        """Every file's new status, in order.
+
+        Raises:
+            EnvironmentProblem: the step's command could not be run at all, which says nothing about the files.
+        """
+        blobs = await write_blobs(self.git, {one.of.path: one.content for one in made if one.ran.content is not None})
+        problems = {one.of.path: self._failure(one.ran) or self._leak(one) for one in made}
+        sound = [one for one in made if problems[one.of.path] is None and one.ran.content is not None]
+        problems |= await self._unparsable(sound)
+        return [self._event(one, blobs.get(one.of.path), problems[one.of.path]) for one in made]
+
+    def _event(self, made: Made, blob: str | None, problem: Problem | None) -> FileMoved:
+        of, step = made.of, self.run.step
+        told = FileMoved(
+            path=of.path,
+            status=of.file.status,
+            rung=self.run.rung,
+            seconds=round(made.ran.seconds, 3),
+            cache_key=of.key,
+        )
+        if blob is None:
+            reason = f"step {step.id} left no readable file: {made.ran.refusal}"
+            return told.model_copy(update=_restored(reason, "the file is gone"))
+        if problem is not None:
+            return told.model_copy(update=_restored(*problem) | {"tried": None if blob == of.blob else blob})
+        if blob == of.blob:
+            return told.model_copy(update={"blob": of.file.blob})
+        return told.model_copy(update={"status": FileStatus.TRANSFORMED, "blob": blob})
+
+    def _failure(self, ran: Ran) -> Problem | None:
+        """Why the command as a whole failed, or None."""
+        step = self.run.step
+        if ran.ending == Ending.EXITED and ran.exit_code in step.ok_exit:
+            return None
+        if ran.ending == Ending.NOT_STARTED:
+            raise EnvironmentProblem(f"step {step.id} could not be started: {ran.detail}")
+        said = self._last_line(ran.said)
+        if ran.exit_code == _NOT_FOUND:
+            raise EnvironmentProblem(
+                f"step {step.id}: {said}. Install the tool, or bind the directory it lies in with "
+                "--read-only DIR or read_only under [env] of the recipe"
+            )
+        why = ran.detail.rstrip(".") or ran.ending
+        ended = f"exited {ran.exit_code}" if ran.exit_code is not None else f"was ended: {why}"
+        return f"step {step.id} {ended}{f': {said}' if said else ''}", signature(f"{ended}: {said}")
+
+    def _last_line(self, text: str) -> str:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return self.context.journal.redact(lines[-1])[:300] if lines else ""
+
+    def _leak(self, made: Made) -> Problem | None:
+        redactor = self.context.journal.redactor
+        leaked = sorted({*redactor.holds(made.content)} - {*redactor.holds(made.original)})
+        if not leaked:
+            return None
+        return f"holds the value of {', '.join(leaked)} after step {self.run.step.id}", "holds a secret"
+
+    async def _unparsable(self, made: Sequence[Made]) -> dict[str, Problem | None]:
+        """Of the files that must parse: what keeps those from it that did before."""
+        changed = [one for one in made if self.run.step.must_parse and one.content != one.original]
+        asks_node = [one for one in changed if PurePosixPath(one.of.path).suffix in NODE_SUFFIXES]
+        errors = await self._node_errors(asks_node) if self.bench and asks_node else {}
+        for one in changed:
+            if one not in asks_node:
+                errors[one.of.path] = await to_thread.run_sync(parse_error, one.of.path, one.original, one.content)
+        return {path: self._no_parse(error) for path, error in errors.items() if error}
+
+    def _no_parse(self, error: str) -> Problem:
+        return f"does not parse after step {self.run.step.id}: {error}", signature(f"does not parse: {error}")
+
+    async def _node_errors(self, made: Sequence[Made]) -> dict[str, str]:
+        """What node says of new contents, unless it says no to the old ones as well."""
+        told = await self._node_says({one.of.path: one.content for one in made})
+        before = {one.of.path: one.original for one in made if one.of.path in told}
+        was_broken = await self._node_says(before)
+        return {path: error for path, error in told.items() if path not in was_broken}
+
+    async def _node_says(self, contents: Mapping[str, bytes]) -> dict[str, str]:
+        assert self.bench
+        lines = [Line(path, node_check(shlex.quote(path)), content) for path, content in contents.items()]
+        ran = await self.bench.each(lines, _NODE_S)
+        failed = [(line.path, one) for line, one in zip(lines, ran, strict=True) if one.exit_code != 0]
+        return {path: _node_error(one.said) for path, one in failed}
+
+
+def uses_node(step: Step, paths: Sequence[str]) -> bool:
+    """Whether node may have to be asked about any of the files."""
+    return step.must_parse and any(PurePosixPath(path).suffix in NODE_SUFFIXES for path in paths)
+
+
+def _node_error(said: str) -> str:
+    return next((line for line in said.splitlines() if "Error" in line), "node refuses it")
+
+
+def _restored(reason: str, sign: str) -> dict[str, object]:
+    return {"status": FileStatus.RESTORED, "reason": reason, "signature": sign}

@@ -1,36 +1,68 @@
 """The words of a migration's pull request."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.plain import code_span, inert, one_line
 from orchestrator.domain.state import RunState
 from orchestrator.engine.pr_text import cost, evidence, flaky, unsafe
-from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.recipe import Recipe, Step
+from orchestrator.report.burndown import burndown_object
+from orchestrator.report.migration_md import flagged, invariants, progress, revisions
 
 _SHOWN = 200
 
 
-def migration_body(state: RunState, recipe: Recipe, reason: str) -> str:
-    """The body, as Markdown: what landed, what did not and why, the evidence, the cost."""
-    landed = [file for file in state.files.values() if file.status == FileStatus.MERGED]
-    rejected = [file for file in state.files.values() if file.status == FileStatus.REJECTED]
-    steps = "\n".join(f"- `{step.id}`: {code_span(step.run)} (per {step.per})" for step in recipe.step)
-    unchanged = [file for file in state.files.values() if file.status == FileStatus.UNCHANGED]
+_NOT_LANDED = {
+    FileStatus.REJECTED: "Not landed",
+    FileStatus.UNCHANGED: "Not changed by any step",
+    FileStatus.NEEDS_HUMAN: "Left for a person",
+    FileStatus.SKIPPED: "Left out on request",
+    FileStatus.REVERTED: "Rolled back",
+}
+
+
+def migration_body(state: RunState, recipe: Recipe, reason: str, shards: Collection[str] | None = None) -> str:
+    """The body, as Markdown: how far it is, what landed, what did not and why, what held, the evidence, the cost.
+
+    With `shards` it is that of a pull request that holds only these, and lists their files only.
+    """
+    files = [file for file in state.files.values() if shards is None or _is_in(state, file, shards)]
+    steps = "\n".join(_step(step) for step in recipe.step)
+    burndown = burndown_object(state)
     parts = [
         unsafe(state),
         inert(recipe.migration.description),
         f"{inert(reason)}. Every file that landed did so in a union that passed the checks below.",
+        progress(burndown) if state.files else "",
+        flagged(burndown),
         f"### Steps\n\n{steps}",
-        _files("Landed", landed),
-        _reasons("Not landed", rejected),
-        _reasons("Not changed by any step", unchanged),
+        revisions(burndown),
+        _files("Landed", _with(files, FileStatus.MERGED)),
+        *(_reasons(title, _with(files, status)) for status, title in _NOT_LANDED.items()),
+        invariants(recipe.dump().get("invariant", ())),
         evidence(state),
         flaky(state),
         cost(state),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _step(step: Step) -> str:
+    if step.kind == "command":
+        return f"- `{step.id}`: {code_span(step.run)} (per {step.per})"
+    what = {"rewrite": f"rewrites by {step.engine}", "llm": f"a model as {step.role}", "human": "a person"}[step.kind]
+    return f"- `{step.id}`: {what}{', for what had failed' if step.when == 'failed' else ''}"
+
+
+def _is_in(state: RunState, file: FileRecord, shards: Collection[str]) -> bool:
+    shard = state.shard_of(file.path)
+    return shard is not None and shard.name in shards
+
+
+def _with(files: Iterable[FileRecord], status: FileStatus) -> list[FileRecord]:
+    return [file for file in files if file.status == status]
 
 
 def _files(title: str, files: Iterable[FileRecord]) -> str:

@@ -7,7 +7,10 @@ from orchestrator.domain.ids import CommitId, RunId
 
 
 class PullRequest(Frozen):
-    """What a reviewer gets. `head` is the branch, `commit` its tip, `target` the branch it is meant for."""
+    """What a reviewer gets. `head` is the branch, `commit` its tip, `target` the branch it is meant for.
+
+    `draft` says that it is to be looked at and not yet merged.
+    """
 
     run: RunId
     title: str
@@ -16,6 +19,8 @@ class PullRequest(Frozen):
     commit: CommitId
     base: CommitId
     target: str
+    labels: tuple[str, ...] = ()
+    draft: bool = False
 
 
 class OpenedPullRequest(Frozen):

@@ -268,8 +268,54 @@ def _(event: migration.StepFinished) -> str:
 
 
 @say.register
+def _(event: migration.RecipeRevised) -> str:
+    return f"goes on by recipe {event.revision}; {len(event.redo)} files climb again"
+
+
+@say.register
+def _(event: migration.ShardReverted) -> str:
+    return f"shard {event.shard} is taken back by {event.commit[:12]}{f': {event.reason}' if event.reason else ''}"
+
+
+@say.register
+def _(event: migration.RollbackRefused) -> str:
+    return f"shard {event.shard} stays: {event.reason}"
+
+
+@say.register
 def _(event: migration.FileMoved) -> str:
     return f"{event.path} {event.status}" + (f": {event.reason}" if event.reason else "")
+
+
+@say.register
+def _(event: migration.ShardsPlanned) -> str:
+    return f"{len(event.shards)} shards of {sum(len(shard.files) for shard in event.shards)} files"
+
+
+@say.register
+def _(event: migration.WaveStarted) -> str:
+    return f"wave {event.number} ({event.wave}): {', '.join(event.shards)}"
+
+
+@say.register
+def _(event: migration.WaveEnded) -> str:
+    return f"wave {event.number} is over"
+
+
+@say.register
+def _(event: migration.RecipeRevised) -> str:
+    by = f" by {event.by}" if event.by else ""
+    return f"recipe revised{by} to {event.revision}: {len(event.redo)} files are done again"
+
+
+@say.register
+def _(event: migration.ShardReverted) -> str:
+    return f"rolled back shard {event.shard} by {event.commit[:12]}" + (f": {event.reason}" if event.reason else "")
+
+
+@say.register
+def _(event: migration.FilesFlagged) -> str:
+    return f"flagged {event.flag}: {', '.join(event.paths)}"
 
 
 _SAID = {"drain": ": what is running is finished, nothing new begins", "interrupt": " at once", "terminate": " at once"}

@@ -15,6 +15,7 @@ from orchestrator.report.contract import contract_object
 
 SCHEMA = "orchestrate.result/1"
 _CHANGED = {FileStatus.MERGED, FileStatus.REJECTED, FileStatus.NEEDS_HUMAN, FileStatus.REVERTED}
+_PR = {"group", "branch", "head", "forge", "ref", "url"}
 _NOT_LANDED = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT}
 
 
@@ -26,6 +27,7 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
     `causes` counts why leaf tasks ended without landing (`domain.task.EndCause`), only those that occur.
     `flaky` lists tests that passed and failed on one tree, with the number of trees where that was seen, most first.
     `contract` lists the criteria with what the newest verdict says of each.
+    `pr` is the pull request that was opened last; `prs` are all of a migration that has one for each group.
     `attempted` lists what agents tried beyond their walls, by their words or by what refused it.
     """
     run = state.run
@@ -51,6 +53,7 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
         "test_runs": state.test_runs,
         "spent": _spent(state),
         "pr": state.pr.model_dump(include={"forge", "ref", "url"}) if state.pr else None,
+        "prs": [pr.model_dump(include=_PR) for pr in state.prs.values()],
         "attempted": [one.model_dump(mode="json") for one in state.attempted],
         "notices": [notice.text for notice in state.notices],
         "journal": str(journal),

@@ -9,6 +9,7 @@ from orchestrator.domain.accounts import Accounts
 from orchestrator.domain.event.work import VerdictGiven
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.report.budget import accounts_of, bar, budget_object
+from orchestrator.report.burndown import burndown_object
 from orchestrator.report.result import run_result
 
 STATUS = "status"
@@ -24,7 +25,7 @@ def status_body(state: RunState, journal: Path) -> str:
 def status_object(state: RunState, journal: Path) -> dict[str, Any]:
     """The object. `seq` is the last event it knows; `is_live` is for the reader to fill in.
 
-    The `budget` of a task holds what it and all below it spent and may spend.
+    The `budget` of a task holds what it and all below it spent and may spend. A migration has its `burndown`.
     """
     accounts = accounts_of(state)
     return {
@@ -38,6 +39,7 @@ def status_object(state: RunState, journal: Path) -> dict[str, Any]:
         "steps": state.steps,
         "trials": len(state.trials),
         "landings": [{"commit": landing.new, "units": list(landing.units)} for landing in state.landings],
+        **({"burndown": burndown_object(state)} if state.run.mode == "migration" else {}),
         "models": sorted({session.model for session in state.sessions.values()}),
     }
 

@@ -4,12 +4,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator.domain.plain import strip_controls
+from orchestrator.report.burndown_text import USUAL, Glyphs, burndown_lines
 from orchestrator.report.contract import contract_lines
 from orchestrator.report.sizes import size_text
 from orchestrator.report.summary import reason_line
 
+_SHOWN = 20
 
-def status_text(status: Mapping[str, Any]) -> Iterator[str]:
+
+def status_text(status: Mapping[str, Any], glyphs: Glyphs = USUAL) -> Iterator[str]:
     """Run, branch, what it took so far, the plan tree or the files by state, and what was rejected."""
     life = "live" if status["is_live"] else "no process"
     yield f"{status['run']}  {status['outcome']} ({life})  {_plain(status['goal'].splitlines()[0])}"
@@ -21,12 +24,16 @@ def status_text(status: Mapping[str, Any]) -> Iterator[str]:
     yield from _budget(status["budget"])
     yield from (f"  {line}" for line in contract_lines(status.get("contract", ())))
     yield from (_task(task) for task in status["plan"])
-    counts = sorted(status["file_status"].items())
-    if counts:
-        yield "  files: " + ", ".join(f"{count} {name}" for name, count in counts)
+    if "burndown" in status:
+        first, *rest = burndown_lines(status["burndown"], glyphs)
+        yield f"  {first}"
+        yield from rest
     yield _disk(status["disk"])
-    for file in (*status["files"]["rejected"], *status["files"].get("unchanged", ())):
-        yield f"  ✗ {_plain(file['path'])}: {reason_line(file['reason'])}"
+    not_landed = (*status["files"]["rejected"], *status["files"].get("unchanged", ()))
+    for file in not_landed[:_SHOWN]:
+        yield f"  {glyphs.cross} {_plain(file['path'])}: {reason_line(file['reason'])}"
+    if len(not_landed) > _SHOWN:
+        yield f"  {glyphs.more} and {len(not_landed) - _SHOWN} more: orchestrate migrate report {status['run']}"
 
 
 def _spent(status: Mapping[str, Any]) -> str:

@@ -46,7 +46,11 @@ def summary(state: RunState, where: str = "") -> Iterator[str]:
     yield from _flaky(state)
     price = f"{state.spent.price}{f', up to {state.at_risk.price} more at risk' if state.at_risk.calls else ''}"
     yield f"{state.test_runs} test runs, {state.spent.calls} model calls ({price}), {state.wall_s:.1f} s"
-    if state.pr:
+    for pr in list(state.prs.values())[:_SHOWN]:
+        yield f"pull request {strip_controls(pr.group)} ({pr.forge}): {pr.url}"
+    if len(state.prs) > _SHOWN:
+        yield f"  … and {len(state.prs) - _SHOWN} more pull requests: see orchestrate status --json"
+    if state.pr and not state.pr.group:
         yield f"pull request ({state.pr.forge}): {state.pr.url}"
     if state.ended is None:
         yield f"go on with: orchestrate resume {run.run}{where}"

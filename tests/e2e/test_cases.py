@@ -31,7 +31,7 @@ pytestmark = [
 
 KNOWN: dict[str, Any] = tomllib.loads(CASES.read_text())
 QUICK = ("click", "sqlparse")
-LONG = ("deep-equal", "django-filter", "minimist", "simplejson", "waitress", "webob")
+LONG = ("deep-equal", "django-filter", "django-filter-env", "minimist", "simplejson", "waitress", "webob")
 KILLS = 10
 
 Prepared = Callable[[str], dict[str, str]]

@@ -2,9 +2,11 @@
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.event.base import Done, Event, Intent
-from orchestrator.domain.migration import FileStatus, Shard, SitePlace
+from orchestrator.domain.migration import FileRecord, FileStatus, Shard, SitePlace
 
 
 class FoundFile(Frozen):
@@ -17,6 +19,18 @@ class FoundFile(Frozen):
     places: tuple[SitePlace, ...] = ()
     weight: float = 0.0
     owner: str = ""
+
+    def record(self) -> FileRecord:
+        """The file where it begins."""
+        return FileRecord(
+            path=self.path,
+            base=self.blob,
+            mode=self.mode,
+            sites=self.sites,
+            places=self.places,
+            weight=self.weight,
+            owner=self.owner,
+        )
 
 
 class FilesFound(Event):
@@ -87,13 +101,17 @@ class RecipeRevised(Event):
 
 
 class ShardReverted(Event):
-    """What a shard had changed is taken back on the PR branch by `commit`, which passed the gate."""
+    """What a shard had changed is taken back on the PR branch by `commit`, which passed the gate.
+
+    `stands` are the blobs that its files have there now; those of the base, unless others changed them as well.
+    """
 
     kind: Literal["shard.reverted"] = "shard.reverted"
     v: Literal[1] = 1
     shard: str
     commit: str
     reason: str = ""
+    stands: dict[str, str] = Field(default_factory=dict)
 
 
 class RollbackRefused(Event):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from orchestrator.domain.base import Frozen
 from orchestrator.migrate.recipe.words import Count, Fraction, Many
@@ -26,6 +26,21 @@ class MergeRules(Frozen):
     draft: bool = False
     title: str = ""
     labels: tuple[str, ...] = ()
+
+    @field_validator("mode")
+    @classmethod
+    def _is_a_queue(cls, mode: str) -> str:
+        if mode == "pr-only":
+            raise ValueError(
+                "mode = 'pr-only' is not there yet: everything lands on the run's branch first. For pull requests that "
+                "are each green on their own, say group_pr = 'shard', 'owner' or 'directory'"
+            )
+        return mode
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether there may be more than one pull request."""
+        return self.group_pr != "all" or self.max_files_per_pr > 0
 
 
 class StopRules(Frozen):

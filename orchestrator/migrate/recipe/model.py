@@ -84,6 +84,13 @@ class Recipe(Frozen):
         return hashlib.sha256(json.dumps(self.dump(), sort_keys=True).encode()).hexdigest()[:8]
 
     @property
+    def counted(self) -> Scope:
+        """The scope with the sites that have to go: without those that an invariant only wants to be there."""
+        wanted = {rule.site for rule in self.invariant if rule.kind == "sites-at-least"}
+        wanted -= {rule.site for rule in self.invariant if rule.kind == "sites-at-most"}
+        return self.scope.model_copy(update={"site": tuple(site for site in self.scope.site if site.id not in wanted)})
+
+    @property
     def asks_models(self) -> bool:
         """Whether carrying it out takes a model."""
         return any(step.kind == "llm" for step in self.step) or self.judge.diff_review == "llm"

@@ -17,7 +17,34 @@ def load_recipe(path: Path) -> Recipe:
     Raises:
         UsageProblem: names file, line and key of everything that is wrong.
     """
-    return parse_recipe(read_toml(path), path)
+    return parse_recipe(_inlined(read_toml(path), path), path)
+
+
+def _inlined(values: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
+    """The recipe with the text of each rule in place of the name of its file: a run rests on no file that may change.
+
+    Raises:
+        UsageProblem: there is no such file.
+    """
+    steps = values.get("step")
+    if not isinstance(steps, list):
+        return values
+    return {**values, "step": [_with_rule(step, number, path) for number, step in enumerate(steps)]}
+
+
+def _with_rule(step: object, number: int, path: Path) -> object:
+    rule = step.get("rule") if isinstance(step, dict) else None
+    if not isinstance(rule, str) or not rule.strip() or "\n" in rule:
+        return step
+    try:
+        text = (path.parent / rule).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise UsageProblem(
+            f"{path}: step[{number}].rule: {rule} cannot be read beside the recipe: {why}; name a file with an "
+            "ast-grep rule, or write the rule itself over several lines"
+        ) from error
+    return {**step, "rule": f"{text.rstrip()}\n"} if isinstance(step, dict) else step
 
 
 def parse_recipe(values: Mapping[str, Any], path: Path) -> Recipe:

@@ -25,13 +25,15 @@ class Step(Frozen):
     `when` says which files it takes: always; sites (files with a site, or all if the recipe counts none); sites-left
     (files that still have one); failed (files that an earlier rung could not bring through), of these only the ones
     whose failure has a signature that `on_signature` finds. `start` is what the step is given of a file that failed:
-    the content that failed (`tried`), or the `original`; `auto` takes what failed unless it did not parse.
+    the content that failed (`tried`), or the `original`; `auto` takes what failed if it was the checks that said no,
+    and the original if a step itself left the file broken. With `idempotent` a step that changes its own result once more
+    has failed; that is tried on the sample, or on the first files without one.
 
     command: `run` holds `{files}`, which becomes the file (per = file) or all files (per = shard); `reads` are globs of
     further files on whose content the result rests. rewrite: `pattern` becomes `rewrite`, by regular expression or by
-    ast-grep, whose rule may stand in a file (`rule`) instead. llm: the model of `role` edits the file; each of
-    `attempts` has its own size of context in `context_tokens`, the last holds for the rest; `prompt` is a file of
-    instructions beside the recipe, or the text itself. human: what is left waits for a person.
+    ast-grep, whose rule may stand in a file beside the recipe (`rule`) instead. llm: the model of `role` edits the
+    file; each of `attempts` has its own size of context in `context_tokens`, the last holds for the rest; `prompt` is a
+    file of instructions beside the recipe, or the text itself. human: what is left waits for a person.
     """
 
     id: Name

@@ -15,6 +15,7 @@ def test_the_hash_of_a_policy_does_not_depend_on_the_order_of_variables() -> Non
     [
         Policy(tier=Tier.FILES),
         Policy(read_only=("/opt/tool",)),
+        Policy(programs=("/opt/tool/bin/tool",)),
         Policy(path=("/opt/tool/bin",)),
         Policy(env={"A": "1"}),
         Policy(shared={".venv": "/home/ann/repo"}),

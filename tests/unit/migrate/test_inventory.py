@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.event.migration import FilesFound
+from orchestrator.domain.event.migration import FilesFound, FoundFile
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
-from orchestrator.errors import UsageProblem
+from orchestrator.errors import NothingToMigrate, UsageProblem
 from orchestrator.migrate.inventory import take_inventory
 from orchestrator.migrate.recipe import Recipe
 from tests.running.projects import git, repository
@@ -22,12 +22,18 @@ RECIPE = {
 }
 
 
+async def events_of(root: Path, **more: object) -> tuple[list[FoundFile], list[str]]:
+    """The files found and the notices."""
+    recipe = Recipe.model_validate(RECIPE | more)
+    events = await take_inventory(Repository.open(root).git, CommitId(git(root, "rev-parse", "HEAD")), recipe)
+    found = [file for event in events if isinstance(event, FilesFound) for file in event.files]
+    return found, [event.text for event in events if isinstance(event, Noticed)]
+
+
 async def inventory(root: Path, **scope: object) -> tuple[list[str], list[str]]:
     """The paths found and the notices."""
-    recipe = Recipe.model_validate(RECIPE | {"scope": scope})
-    events = await take_inventory(Repository.open(root).git, CommitId(git(root, "rev-parse", "HEAD")), recipe)
-    found = [file.path for event in events if isinstance(event, FilesFound) for file in event.files]
-    return found, [event.text for event in events if isinstance(event, Noticed)]
+    found, notices = await events_of(root, scope=scope)
+    return [file.path for file in found], notices
 
 
 async def test_globs_take_in_and_out_and_order_is_by_path(tmp_path: Path) -> None:
@@ -66,3 +72,44 @@ async def test_a_scope_without_anything_to_do_is_refused(tmp_path: Path, scope: 
     root = repository(tmp_path / "repo", {"a.py": "x\n"})
     with pytest.raises(UsageProblem, match=said):
         await inventory(root, **scope)
+
+
+async def test_files_have_their_sites_with_weight_and_owner(tmp_path: Path) -> None:
+    files = {"a.py": "old old\n", "b.py": "new\n", ".github/CODEOWNERS": "*.py @org/core @ann\nb.py\n"}
+    found, _ = await events_of(
+        repository(tmp_path / "repo", files),
+        scope={"include": ["*.py"], "site": [{"id": "old", "pattern": "old", "weight": 1.5}]},
+    )
+    assert [(file.path, file.sites, file.weight, file.owner) for file in found] == [
+        ("a.py", 2, 3.0, "@org/core @ann"),
+        ("b.py", 0, 0.0, ""),
+    ]
+
+
+async def test_a_kind_without_sites_beside_one_with_sites_is_told(tmp_path: Path) -> None:
+    site = [{"id": "old", "pattern": "old"}, {"id": "odd", "pattern": "nowhere"}]
+    root = repository(tmp_path / "repo", {"a.py": "old\n"})
+    _, notices = await events_of(root, scope={"include": ["*.py"], "site": site})
+    assert notices == ["there is no site of kind odd: is its pattern right?"]
+
+
+async def test_what_an_invariant_wants_to_be_there_is_no_work(tmp_path: Path) -> None:
+    """A pattern that has to appear is counted by invariants; files are in need of work by what has to go."""
+    site = [{"id": "old", "pattern": "old"}, {"id": "new", "pattern": "new"}]
+    rule = {"kind": "sites-at-least", "site": "new"}
+    root = repository(tmp_path / "repo", {"a.py": "old\n", "b.py": "new\n"})
+    found, notices = await events_of(root, scope={"include": ["*.py"], "site": site}, invariant=[rule])
+    assert ([(file.path, file.sites) for file in found], notices) == ([("a.py", 1), ("b.py", 0)], [])
+
+
+async def test_that_there_is_nothing_to_migrate_has_an_exit_code_of_its_own(tmp_path: Path) -> None:
+    root = repository(tmp_path / "repo", {"a.py": "x\n", "b.py": "x\n"})
+    with pytest.raises(NothingToMigrate, match=r"in 2 files in scope.*s \(regex\): nowhere") as raised:
+        await inventory(root, include=["*.py"], site=[{"id": "s", "pattern": "nowhere"}])
+    assert raised.value.exit_code == 5
+
+
+async def test_a_named_owners_file_that_is_missing_is_a_mistake(tmp_path: Path) -> None:
+    root = repository(tmp_path / "repo", {"a.py": "x\n"})
+    with pytest.raises(UsageProblem, match="codeowners = 'OWNERS'"):
+        await events_of(root, scope={"include": ["*.py"]}, shard={"codeowners": "OWNERS"})

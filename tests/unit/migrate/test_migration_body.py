@@ -8,6 +8,7 @@ from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState
 from orchestrator.migrate.pr_text import migration_body
 from orchestrator.migrate.recipe import Recipe
+from tests.running import migrated
 
 RECIPE = Recipe.model_validate(
     {
@@ -53,3 +54,13 @@ def test_reasons_are_one_inert_line_each_and_alike_ones_are_counted() -> None:
     assert "- `a.py`: breaks - [x] @\u200bme [31m&lt;img>\n" in body
     assert "### Not landed, reasons alike (1)\n\n- 2 files: broken" in body
     assert "@everyone" not in body
+
+
+def test_a_body_tells_how_far_it_is_what_to_look_at_what_held_and_how_the_recipe_changed() -> None:
+    body = migration_body(migrated.told(), Recipe.model_validate(migrated.RECIPE), "some landed")
+    assert "**57 sites → 33**, 3 of 8 files landed" in body
+    assert "| UNCOVERED | 1 | `lib/test_f.py` |" in body
+    assert "### Invariants\n\n- sites-at-most: site `self-assert`" in body
+    assert "### Revisions of the recipe\n\n- 2: `0badcafe` by ann, 1 file done again" in body
+    assert "- `tail`: a model as worker, for what had failed\n- `hand`: a person, for what had failed" in body
+    assert "### Rolled back (1)\n\n- `lib/test_e.py`: rolled back: it was too early" in body

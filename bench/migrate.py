@@ -1,0 +1,117 @@
+"""A migration's own time: what passes beside the work of its codemod and its gate, on a repository of many files.
+
+    python -m bench.migrate [--files 2000] [--seconds 0.2]
+
+Quick by default (400 files, or BENCH_FILES). The codemod takes a known time a file, asleep, so that other work on the
+machine does not count as the codemod's. Leaves with 1 if the bound is passed, or if a second run repeats any step.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from orchestrator.domain.event.migration import FileMoved
+from orchestrator.domain.event.run import CheckFinished
+from orchestrator.journal.store import read_all
+
+BOUND = 1.25
+RECIPE = """schema = 1
+
+[migration]
+id = "bench"
+
+[scope]
+include = ["pkg/**/*.py"]
+
+[[scope.site]]
+id = "old"
+pattern = 'old_name'
+
+[[step]]
+id = "rename"
+run = "sleep {seconds}; sed -i s/old_name/new_name/ {{files}}"
+
+[[verify.check]]
+id = "unit"
+run = "python3 -m unittest -v"
+
+[verify]
+report = "unittest"
+"""
+TEST = """import pathlib
+import unittest
+
+
+class NamesTest(unittest.TestCase):
+    def test_every_module_compiles(self):
+        for path in pathlib.Path("pkg").rglob("*.py"):
+            compile(path.read_text(), str(path), "exec")
+"""
+
+
+def generate(root: Path, count: int) -> None:
+    """A repository of so many small modules in directories of fifty, each with one site, and one test over all."""
+    for number in range(count):
+        place = root / "pkg" / f"part{number // 50:03}" / f"module{number:05}.py"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        body = "\n".join(f"    total += value * {line}" for line in range(30))
+        place.write_text(f"def old_name(value):\n    total = {number}\n{body}\n    return total\n")
+    (root / "test_names.py").write_text(TEST)
+    (root / ".gitignore").write_text("__pycache__/\n")
+    for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "base"]):
+        subprocess.run(["git", *words], cwd=root, check=True)
+
+
+def carried_out(root: Path, state: Path, recipe: Path) -> tuple[float, dict[str, Any]]:
+    """Seconds of one run with everything around it, and what it says of itself."""
+    words = ["migrate", "run", str(recipe), "--repo", str(root), "--state", str(state), "--json"]
+    begun = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-m", "orchestrator", *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
+    )
+    wall = time.perf_counter() - begun
+    said: dict[str, Any] = json.loads(done.stdout)
+    return wall, said
+
+
+def spent(journal: Path) -> tuple[float, int, int]:
+    """Seconds in which checks ran, files that a step was run on, and files whose results were known."""
+    events = [recorded.event for recorded in read_all(journal)]
+    gate = sum(event.receipt.seconds for event in events if isinstance(event, CheckFinished))
+    moved = [event for event in events if isinstance(event, FileMoved) and event.cache_key]
+    return gate, sum(not event.is_cached for event in moved), sum(event.is_cached for event in moved)
+
+
+def main() -> None:
+    """Measure, print, judge."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--files", type=int, default=int(os.environ.get("BENCH_FILES", "400")))
+    parser.add_argument("--seconds", type=float, default=0.2)
+    given = parser.parse_args()
+    cores = len(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as scratch:
+        root, state, recipe = (Path(scratch, name) for name in ("repo", "state", "recipe.toml"))
+        root.mkdir()
+        generate(root, given.files)
+        recipe.write_text(RECIPE.format(seconds=given.seconds))
+        wall, said = carried_out(root, state, recipe)
+        gate, ran, _ = spent(Path(said["journal"]))
+        again, second = carried_out(root, state, recipe)
+        _, repeated, known = spent(Path(second["journal"]))
+    work = given.files * given.seconds / cores
+    ratio = wall / (work + gate)
+    print(f"{given.files} files, {given.seconds:g} s each, {cores} cores: {said['outcome']}, {ran} files run")
+    print(f"wall {wall:.1f} s, codemod work per core {work:.1f} s, gate {gate:.1f} s")
+    print(f"again, unchanged: {again:.1f} s, {known} files known, {repeated} run")
+    print(f"ratio {ratio:.2f}, bound {BOUND}")
+    sys.exit(0 if ratio <= BOUND and repeated == 0 and said["outcome"] == "done" else 1)
+
+
+if __name__ == "__main__":
+    main()

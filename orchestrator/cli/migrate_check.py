@@ -1,0 +1,69 @@
+"""`orchestrate migrate check`."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from orchestrator import __version__
+from orchestrator.app.ratchet import Question, check_sites
+from orchestrator.cli.migrate_report import write_out
+from orchestrator.cli.options import as_json
+from orchestrator.cli.output import as_text, print_lines, print_object, say
+from orchestrator.errors import UsageProblem
+from orchestrator.migrate.ratchet import report_of
+from orchestrator.migrate.recipe import load_recipe
+from orchestrator.report.ratchet import annotations, ratchet_lines
+from orchestrator.report.sarif import sarif
+
+_TOO_MANY = 3
+
+
+@click.command("check")
+@click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--max-sites", type=click.IntRange(min=0), metavar="N", help="For all sites together; else each target.")
+@click.option("--ref", default="", metavar="REV", help="The commit to look at; what is checked out if not given.")
+@click.option("--since", default="", metavar="REV", help="Tell which sites this commit did not have.")
+@click.option(
+    "--sarif",
+    "sarif_file",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    metavar="FILE",
+    help="Write the sites for a code scanning service; - is standard output.",
+)
+@click.option(
+    "--repo",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    help="The repository; the current directory if not given.",
+)
+@as_json
+def command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
+    """Fail if the commit has more sites of RECIPE than allowed: a ratchet for CI. Needs no run and keeps no state.
+
+    \b
+    orchestrate migrate check recipes/pytest.toml
+    orchestrate migrate check recipes/pytest.toml --max-sites 120 --since origin/main
+
+    \b
+    Exit codes: 0 it holds, 3 there are more sites than allowed, 2 wrong recipe or commit, 7 environment.
+    """
+    to_stdout = given["sarif_file"] == Path("-")
+    if to_stdout and given["as_json"]:
+        raise UsageProblem("--json and --sarif - both go to standard output: name a file for one of them")
+    loaded = load_recipe(recipe)
+    question = Question(loaded, given["ref"], given["since"], given["max_sites"])
+    verdict = anyio.run(check_sites, given["repo"], question)
+    report = report_of(loaded, verdict, given["since"])
+    if given["sarif_file"] is not None:
+        write_out(given["sarif_file"], as_text(sarif(report, __version__), indent=1) + "\n")
+    if given["as_json"] and not to_stdout:
+        print_object(report)
+    elif not to_stdout:
+        print_lines(ratchet_lines(report))
+    if os.environ.get("GITHUB_ACTIONS"):
+        for line in annotations(report):
+            say(line)
+    click.get_current_context().exit(0 if verdict.holds else _TOO_MANY)

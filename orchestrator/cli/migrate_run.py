@@ -1,0 +1,103 @@
+"""`orchestrate migrate run` and `plan`."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+
+from orchestrator.app.inventory import inventory
+from orchestrator.app.options import Options
+from orchestrator.app.verbs import begin_migration
+from orchestrator.app.wiring import Place
+from orchestrator.cli.options import (
+    as_json,
+    configured,
+    detached,
+    in_repository,
+    running,
+    settings_of,
+    uncached,
+    unsafe,
+    without_cache,
+    without_sandbox,
+)
+from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.running import carry_out, exit_with, whereabouts
+from orchestrator.config.values import nest
+from orchestrator.domain.state import RunState
+from orchestrator.journal.states import read_state
+from orchestrator.migrate.recipe import load_recipe
+
+_RECIPE = click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
+
+
+@click.command("run")
+@_RECIPE
+@in_repository
+@detached
+@running
+@unsafe
+@uncached
+@configured
+@as_json
+def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
+    """Carry out RECIPE and land every file that is green together with all others that land.
+
+    \b
+    orchestrate migrate run recipes/pyupgrade.toml
+    orchestrate migrate run flynt.toml --repo ../click --read-only ~/tools --json
+
+    \b
+    Exit codes: 0 every changed file landed, 3 some did, 4 none did or nothing changed, 2 wrong recipe or nothing in
+    scope, 5 limit reached or no pattern has a site, 6 waits for you, 7 environment, 8 locked, 130/143 stopped after a
+    checkpoint.
+    """
+    where = whereabouts(given["repo"], given["state"])
+    exit_with(carry_out(partial(_begin, _options(given), recipe), given["as_json"], where, given["detach"]))
+
+
+def _begin(options: Options, recipe: Path) -> tuple[Place, RunState]:
+    place = anyio.run(begin_migration, options, load_recipe(recipe))
+    return place, read_state(place.directory.journal)
+
+
+@click.command("plan")
+@_RECIPE
+@in_repository
+@configured
+@click.option("--all", "shows_all", is_flag=True, help="List every file, directory and shard.")
+@as_json
+def plan(recipe: Path, shows_all: bool, **given: Any) -> None:  # noqa: ANN401
+    """Show what RECIPE has in scope and how it is divided: sites, owners, sample, shards, steps. Changes nothing.
+
+    \b
+    orchestrate migrate plan recipes/pyupgrade.toml --all
+    orchestrate migrate plan flynt.toml --repo ../click --json
+
+    \b
+    Exit codes: 0 there is something to do, 5 no pattern has a site, 2 wrong recipe or nothing in scope, 7 environment.
+    """
+    loaded = load_recipe(recipe)
+    found = anyio.run(inventory, _options(given), loaded)
+    if given["as_json"]:
+        print_object(found.as_object())
+    else:
+        print_lines(found.lines(shows_all))
+
+
+def _options(given: dict[str, Any]) -> Options:
+    flags = settings_of(given["settings"])
+    if given["state"]:
+        nest(flags, ("state", "dir"), given["state"])
+    if given.get("time_limit"):
+        nest(flags, ("run", "time_limit_s"), given["time_limit"])
+    without_sandbox(flags, given.get("unsafe_no_sandbox", False))
+    without_cache(flags, given.get("no_cache", False))
+    return Options(
+        repository=given["repo"],
+        flags=flags,
+        read_only=given.get("read_only", ()),
+        trust_project=given["trust_project"],
+    )

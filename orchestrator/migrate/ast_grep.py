@@ -1,0 +1,96 @@
+"""ast-grep: where its program lies, and the command lines that search and rewrite with it in a sandbox."""
+
+import shlex
+import shutil
+import sysconfig
+from collections.abc import Sequence
+from pathlib import Path
+
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.migrate.recipe import Recipe, Scope, Site, Step
+
+PROGRAM = "ast-grep"
+NO_MATCH = 1
+"""The exit code with which a search says that it found nothing."""
+
+
+def ast_grep_program() -> Path:
+    """The absolute path of the program, which is installed with this package.
+
+    Raises:
+        EnvironmentProblem: it is not there.
+    """
+    program = found_program()
+    if program is None:
+        raise EnvironmentProblem(
+            f"the recipe uses ast-grep, and its program {PROGRAM} is neither beside {_scripts()}/python nor on PATH: "
+            "install it with `pip install ast-grep-cli`"
+        )
+    return program
+
+
+def found_program() -> Path | None:
+    """The same path, or None."""
+    beside = _scripts() / PROGRAM
+    if beside.is_file():
+        return beside
+    other = shutil.which(PROGRAM)
+    return Path(other).absolute() if other else None
+
+
+def _scripts() -> Path:
+    return Path(sysconfig.get_path("scripts"))
+
+
+def uses_ast_grep(recipe: Recipe) -> bool:
+    """Whether anything in the recipe is done by ast-grep."""
+    return counts_by_ast_grep(recipe.scope) or any(
+        step.kind == "rewrite" and step.engine == "ast-grep" for step in recipe.step
+    )
+
+
+def counts_by_ast_grep(scope: Scope) -> bool:
+    """Whether a kind of site is counted by it."""
+    return any(site.engine == "ast-grep" for site in scope.site)
+
+
+def programs(recipe: Recipe) -> tuple[str, ...]:
+    """What the sandbox of a migration has to hold beside the user's tools: a path, or none if nothing needs it.
+
+    It is there for recipes that do not use it as well, where it is installed: a later revision may.
+
+    Raises:
+        EnvironmentProblem: it is needed and not installed.
+    """
+    program = ast_grep_program() if uses_ast_grep(recipe) else found_program()
+    return (str(program),) if program else ()
+
+
+def search_line(site: Site, files: Sequence[str]) -> str:
+    """A command line that prints each match in the files as one line of JSON; exits with `NO_MATCH` if there is none.
+
+    Files whose names do not belong to the language, and files that are not UTF-8, are passed over by ast-grep.
+
+    Raises:
+        EnvironmentProblem: ast-grep is not installed.
+    """
+    words = (str(ast_grep_program()), "run", "--json=stream", "--lang", site.language, "--pattern", site.pattern)
+    return shlex.join((*words, "--", *files))
+
+
+def rewrite_line(step: Step, files: Sequence[str], rule: str = "") -> str:
+    """A command line that rewrites the files in place; it succeeds as well where nothing matches.
+
+    Args:
+        step: a step of kind `rewrite` with the engine `ast-grep`.
+        files: paths from the root of the workspace.
+        rule: the text of the step's rule, where it has one.
+
+    Raises:
+        EnvironmentProblem: ast-grep is not installed.
+    """
+    program = str(ast_grep_program())
+    if rule:
+        return shlex.join((program, "scan", "--inline-rules", rule, "--update-all", "--", *files))
+    words = (program, "run", "--lang", step.language, "--pattern", step.pattern, "--rewrite", step.rewrite or "")
+    return shlex.join((*words, "--update-all", "--", *files)) + f" || test $? -eq {NO_MATCH}"

@@ -1,0 +1,56 @@
+"""Whether a step leaves its own results alone: it is run on them once more."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from orchestrator.domain.event.migration import FileMoved
+from orchestrator.domain.migration import FileRecord, FileStatus
+from orchestrator.engine.context import RunContext
+from orchestrator.migrate.batch import Batches
+from orchestrator.migrate.bench import Bench, StepRun
+from orchestrator.migrate.making import Maker
+from orchestrator.migrate.outcome import Given
+from worktrees.trees import list_tree
+
+SIGNATURE = "not idempotent"
+
+
+async def checked(maker: Maker, files: Sequence[Given], events: Sequence[FileMoved]) -> list[FileMoved]:
+    """The events, with those files restored that a second run of the step changes again.
+
+    Args:
+        maker: of the step.
+        files: what the step was given.
+        events: what became of each, in the same order.
+    """
+    changed = [
+        replace(one, blob=event.blob or one.blob)
+        for one, event in zip(files, events, strict=True)
+        if event.status == FileStatus.TRANSFORMED and event.blob != one.file.blob
+    ]
+    again = await changed_again(maker, changed) if changed else frozenset()
+    return [_restored(maker.run, event) if event.path in again else event for event in events]
+
+
+def _restored(run: StepRun, event: FileMoved) -> FileMoved:
+    reason = f"step {run.step.id} is not idempotent: it changes its own result once more"
+    failed = {"status": FileStatus.RESTORED, "blob": None, "tried": event.blob}
+    return event.model_copy(update=failed | {"reason": reason, "signature": SIGNATURE})
+
+
+async def changed_again(maker: Maker, files: Sequence[Given]) -> frozenset[str]:
+    """The paths whose content, as given, the step changes."""
+    made = await maker.made(files)
+    return frozenset(one.of.path for one in made if one.ran.content != one.given)
+
+
+async def is_idempotent(context: RunContext, run: StepRun, file: FileRecord) -> bool:
+    """Whether a command or rewrite leaves the file's content of now (`file.blob`, or else the base's) as it is.
+
+    Raises:
+        EnvironmentProblem: no workspace or sandbox could be had.
+    """
+    given = Given(file, file.blob or file.base)
+    tracked = frozenset(entry.path for entry in await list_tree(context.repository.git, run.start))
+    async with Bench.at(context, run, Batches(1, is_allowed=False), tracked) as bench:
+        return not await changed_again(Maker(context, run, bench), [given])

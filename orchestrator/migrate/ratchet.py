@@ -1,0 +1,192 @@
+"""The ratchet: how many sites a commit has, and which of them are new, without a run and without any state."""
+
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from pathspec import GitIgnoreSpec
+
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.migration import SitePlace
+from orchestrator.migrate.recipe import Recipe, Scope, Site
+from worktrees.git import Git
+from worktrees.names import printable
+from worktrees.trees import Entry, list_tree, read_blobs
+
+Finder = Callable[[Scope, Mapping[str, bytes]], Awaitable[Mapping[str, Sequence[SitePlace]]]]
+"""Finds the sites of files that are given by their paths; only files that have any are in the answer."""
+
+SCHEMA = "orchestrate.ratchet/1"
+_FILE = {"100644", "100755"}
+_LINE_CHARS = 200
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One site: `line` and `column` count from 1, `text` is its line. `news` tells what `--since` found, if asked."""
+
+    path: str
+    line: int
+    column: int
+    site: str
+    text: str
+    news: str = ""
+
+
+@dataclass
+class Tally:
+    """The sites of one commit, and what could not be looked at, in words. `by_file` counts sites of each kind."""
+
+    commit: CommitId
+    files: int = 0
+    hits: list[Hit] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+    @property
+    def by_file(self) -> Counter[tuple[str, str]]:
+        """(path, site) → how many."""
+        return Counter((hit.path, hit.site) for hit in self.hits)
+
+    @property
+    def by_site(self) -> Counter[str]:
+        """Site → how many."""
+        return Counter(hit.site for hit in self.hits)
+
+
+async def count(git: Git, commit: CommitId, scope: Scope, find: Finder) -> Tally:
+    """All sites of a commit, sorted by path and place.
+
+    Args:
+        git: the repository.
+        commit: the one to look at.
+        scope: which files, and which sites.
+        find: finds the sites in files.
+
+    Raises:
+        GitError: the commit cannot be read.
+    """
+    inside = GitIgnoreSpec.from_lines(scope.include)
+    outside = GitIgnoreSpec.from_lines(scope.exclude)
+    entries = [entry for entry in await list_tree(git, commit) if entry.mode in _FILE]
+    entries = [entry for entry in entries if inside.match_file(entry.path) and not outside.match_file(entry.path)]
+    tally = Tally(commit, files=len(entries))
+    small = [entry for entry in entries if _is_small(entry, scope, tally)]
+    for start in range(0, len(small), _AT_ONCE):
+        some = small[start : start + _AT_ONCE]
+        blobs = await read_blobs(git, [entry.oid for entry in some])
+        contents = {entry.path: blobs[entry.oid] for entry in some}
+        for path, places in (await find(scope, contents)).items():
+            tally.hits += _hits(path, contents[path], places)
+    tally.hits.sort(key=lambda hit: (hit.path, hit.line, hit.column, hit.site))
+    return tally
+
+
+def _is_small(entry: Entry, scope: Scope, tally: Tally) -> bool:
+    if (entry.size or 0) <= scope.max_file_kb * 1024:
+        return True
+    tally.skipped.append(f"{printable(entry.path)} was not looked at: larger than max_file_kb = {scope.max_file_kb}")
+    return False
+
+
+async def by_regex(scope: Scope, contents: Mapping[str, bytes]) -> Mapping[str, Sequence[SitePlace]]:
+    """The sites that regular expressions find."""
+    found = {
+        path: [place for site in scope.site for place in _places(site, content)] for path, content in contents.items()
+    }
+    return {path: places for path, places in found.items() if places}
+
+
+def _places(site: Site, content: bytes) -> Iterator[SitePlace]:
+    line, counted = 1, 0
+    for match in re.finditer(site.pattern.encode(), content, re.MULTILINE):
+        line, counted = line + content.count(b"\n", counted, match.start()), match.start()
+        begin = content.rfind(b"\n", 0, match.start()) + 1
+        yield SitePlace(site=site.id, line=line, column=len(content[begin:counted].decode(errors="replace")) + 1)
+
+
+def _hits(path: str, content: bytes, places: Sequence[SitePlace]) -> Iterator[Hit]:
+    lines = content.split(b"\n")
+    for place in places:
+        line = lines[place.line - 1] if place.line <= len(lines) else b""
+        text = line.decode(errors="replace").strip()[:_LINE_CHARS]
+        yield Hit(printable(path), place.line, place.column, place.site, text)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the ratchet holds: `limits` by kind of site, or one (named "") for all of them together.
+
+    `hits` are all sites, with what is new about them where an earlier commit was named.
+    """
+
+    tally: Tally
+    hits: tuple[Hit, ...]
+    limits: Mapping[str, int]
+    earlier: Tally | None = None
+
+    @property
+    def exceeded(self) -> dict[str, int]:
+        """Kind of site (or "") → how many there are, where that is more than allowed."""
+        counts = self.tally.by_site
+        counts[""] = len(self.tally.hits)
+        return {site: counts[site] for site, limit in self.limits.items() if counts[site] > limit}
+
+    @property
+    def holds(self) -> bool:
+        """Whether there are no more sites than allowed."""
+        return not self.exceeded
+
+
+def judge(recipe: Recipe, tally: Tally, most: int | None, earlier: Tally | None = None) -> Verdict:
+    """The verdict; without `most` each kind of site may have as many as its target says."""
+    limits = {site.id: site.target for site in recipe.scope.site} if most is None else {"": most}
+    return Verdict(tally, tuple(_with_news(tally.hits, earlier)), limits, earlier)
+
+
+def _with_news(hits: Sequence[Hit], earlier: Tally | None) -> Iterator[Hit]:
+    """Which sites are new since the earlier commit: by their line's text, since lines move.
+
+    `came back`: the file had none of this kind then. `new`: it had some, but not this one.
+    """
+    if earlier is None:
+        yield from hits
+        return
+    before, had = Counter((hit.path, hit.site, hit.text) for hit in earlier.hits), earlier.by_file
+    for hit in hits:
+        key = (hit.path, hit.site, hit.text)
+        if before[key] > 0:
+            before[key] -= 1
+            yield hit
+        else:
+            news = "new" if had[hit.path, hit.site] else "came back"
+            yield Hit(hit.path, hit.line, hit.column, hit.site, hit.text, news)
+
+
+def report_of(recipe: Recipe, verdict: Verdict, since: str) -> dict[str, Any]:
+    """The verdict as data. `is_over` tells of a site that there are too many of its kind, or of all."""
+    over, counts = verdict.exceeded, verdict.tally.by_site
+    return {
+        "schema": SCHEMA,
+        "migration": recipe.migration.id,
+        "commit": verdict.tally.commit,
+        "since": since,
+        "files": verdict.tally.files,
+        "found": len(verdict.hits),
+        "allowed": verdict.limits.get("", sum(verdict.limits.values())),
+        "holds": verdict.holds,
+        "exit": 0 if verdict.holds else 3,
+        "limits": [
+            {
+                "site": site.id,
+                "pattern": site.pattern or site.run,
+                "found": counts[site.id],
+                "allowed": verdict.limits.get(site.id),
+            }
+            for site in recipe.scope.site
+        ],
+        "sites": [asdict(hit) | {"is_over": "" in over or hit.site in over} for hit in verdict.hits],
+        "skipped": list(verdict.tally.skipped),
+    }

@@ -1,0 +1,150 @@
+"""Taking back what shards have landed: a commit on the PR branch each, judged and landed like any other change."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from orchestrator.domain.event.landing import UnitEjected
+from orchestrator.domain.event.migration import FileMoved, RollbackRefused, ShardReverted
+from orchestrator.domain.ids import CommitId, TreeId, UnitId
+from orchestrator.domain.migration import FileStatus, Shard
+from orchestrator.domain.plain import inert_title
+from orchestrator.domain.state import RunState
+from orchestrator.engine.context import RunContext
+from orchestrator.migrate.recipe import Recipe
+from orchestrator.ports.gate import Gate
+from orchestrator.queue.compose import Clash, Composed
+from orchestrator.queue.lander import Lander
+from worktrees.delta import tree_delta
+from worktrees.git import Git
+from worktrees.merge import Conflicted, commit_tree, merge_trees
+from worktrees.trees import list_tree, tree_of
+
+_SHOWN = 3
+
+
+async def roll_back(context: RunContext, recipe: Recipe, gate: Gate) -> None:
+    """Take back the shards that people want back, as far as the rest stays green without them.
+
+    The last landed goes first. What a shard changed is undone even where later commits changed the same files, unless
+    they changed the same lines. Afterwards each shard is reverted, or it is recorded why it stays. Interrupted
+    anywhere, the next call goes on.
+
+    Args:
+        context: the run.
+        recipe: as it stands now.
+        gate: judges the whole branch; sites that come back are no defect here.
+
+    Raises:
+        PersonNeeded: the branch is checked out somewhere, or somebody has made it red.
+        EnvironmentProblem: the gate could not run.
+    """
+    await _book(context)
+    while units := _wanted(context.state):
+        composer = _Reverting(context, recipe, units)
+        lander = Lander(context.journal, gate, context.branch, context.hooks)
+        landing = await lander.land(f"rollback {len(context.state.landings)}", tuple(units), composer)
+        await _book(context)
+        refused = [_refusal(units[ejected.unit], ejected) for ejected in landing.ejected]
+        await context.journal.append(*refused)
+        if not landing.landed and not refused:
+            return  # nothing could be said of any of them; they stay wanted
+
+
+def _wanted(state: RunState) -> Mapping[UnitId, Shard]:
+    """The shards to take back as units of the queue, the last landed first."""
+    order = {landing.new: place for place, landing in enumerate(state.landings)}
+    parts = {part.commit: (order[landing.new], n) for landing in state.landings for n, part in enumerate(landing.parts)}
+    shards = [state.shards[name] for name in state.rollbacks if state.shards[name].commit]
+    shards.sort(key=lambda shard: parts.get(shard.commit or CommitId(""), (-1, 0)), reverse=True)
+    return {_unit(shard): shard for shard in shards}
+
+
+def _unit(shard: Shard) -> UnitId:
+    """What the queue calls the undoing of a shard; another one if the shard has landed again since."""
+    return UnitId(f"revert {shard.name}@{(shard.commit or '')[:12]}")
+
+
+async def _book(context: RunContext) -> None:
+    """Record of every undoing that has landed what it means for the shard and its files."""
+    state, git = context.state, context.repository.git
+    landed = {unit: landing for landing in state.landings for unit in landing.units}
+    for shard in list(_wanted(state).values()):
+        landing = landed.get(_unit(shard))
+        if landing is None:
+            continue
+        changed = [one.path for one in await tree_delta(git, f"{shard.commit}^", shard.commit or "")]
+        now = {entry.path: entry.oid for entry in await list_tree(git, landing.new, changed)}
+        stands = {path: now[path] for path in changed if path in now and path in state.files}
+        reason = state.rollback_reasons.get(shard.name, "")
+        reverted = ShardReverted(shard=shard.name, commit=landing.new, reason=reason, stands=stands)
+        await context.journal.append(*_moves(state, shard, reason), reverted)
+
+
+def _moves(state: RunState, shard: Shard, reason: str) -> Iterator[FileMoved]:
+    """Files that are another shard's by now stay what they are there."""
+    for file in (state.files[path] for path in shard.files):
+        if file.status == FileStatus.MERGED:
+            yield FileMoved(path=file.path, status=FileStatus.REVERTED, rung=file.rung, reason=reason)
+
+
+def _refusal(shard: Shard, ejected: UnitEjected) -> RollbackRefused:
+    difference = ejected.difference
+    tests = (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped)
+    if ejected.conflict:
+        reason = f"{_few(ejected.conflict)} changed again since it landed: take back what changed them first"
+    elif tests:
+        reason = f"without it the rest would lose {len(tests)} test{'s' * (len(tests) != 1)}: {_few(tests)}"
+    else:
+        reason = f"without it the gate is red: {'; '.join(difference.problems) or 'it is not settled'}"
+    return RollbackRefused(shard=shard.name, reason=reason, tests=tests, paths=ejected.conflict)
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+
+
+class _Reverting:
+    """A `queue.compose.Composer` whose units undo the commits of shards."""
+
+    def __init__(self, context: RunContext, recipe: Recipe, shards: Mapping[UnitId, Shard]) -> None:
+        self._context = context
+        self._recipe = recipe
+        self._shards = shards
+
+    @property
+    def _git(self) -> Git:
+        return self._context.repository.git
+
+    async def compose(self, head: CommitId, units: Sequence[UnitId]) -> Composed | Clash:
+        """One commit a shard, in order."""
+        tip, tree = head, TreeId(await tree_of(self._git, head))
+        for unit in units:
+            merged = await merge_trees(self._git, tip, await self._undoing(unit))
+            if isinstance(merged, Conflicted):
+                alone = tip == head or await self._clashes_with(head, unit)
+                return Clash(unit=unit, paths=merged.paths, with_head=alone)
+            tree = TreeId(merged.tree)
+            tip = CommitId(await commit_tree(self._git, tree, [tip], self._message(unit), self._context.when))
+        return Composed(commit=tip, tree=tree)
+
+    async def _clashes_with(self, head: CommitId, unit: UnitId) -> bool:
+        return isinstance(await merge_trees(self._git, head, await self._undoing(unit)), Conflicted)
+
+    async def _undoing(self, unit: UnitId) -> str:
+        """A commit on top of the shard's own that holds what stood before it: to merge it is to undo the shard."""
+        commit = self._shards[unit].commit or ""
+        before = await tree_of(self._git, f"{commit}^")
+        return await commit_tree(self._git, before, [commit], f"before {commit}", self._context.when)
+
+    def _message(self, unit: UnitId) -> str:
+        shard, state = self._shards[unit], self._context.state
+        trailers = {
+            "Reverts-Shard": shard.name,
+            "Reverts-Commit": shard.commit,
+            "Migration-Id": self._recipe.migration.id,
+            "Recipe-Rev": self._recipe.revision,
+            "Orchestrate-Run": state.run.run,
+        }
+        why = inert_title(state.rollback_reasons.get(shard.name, ""))
+        lines = "\n".join(f"{name}: {value}" for name, value in trailers.items())
+        title = f"Take back {inert_title(self._recipe.title)}: {inert_title(shard.name)}"
+        return "\n\n".join(part for part in (title, why, lines) if part) + "\n"

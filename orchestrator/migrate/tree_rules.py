@@ -1,0 +1,89 @@
+"""What holds for a whole tree beside its checks: commands, tests on the old sources, how many tests ran."""
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+
+from orchestrator.domain.check import CheckSpec, Difference, Receipt, ReportFormat
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.state import RunState
+from orchestrator.judge.checks import check_name
+from orchestrator.judge.gate import HarnessGate
+from orchestrator.judge.places import is_test
+from orchestrator.migrate.recipe import Invariant
+from orchestrator.ports.gate import GateResult
+from worktrees.git import Git
+from worktrees.merge import commit_tree
+from worktrees.overlay import overlay
+
+
+def command_spec(number: int, invariant: Invariant, changed: Iterable[str]) -> CheckSpec:
+    """An invariant of kind command as a check of its own; `{files}` becomes the changed files."""
+    names = " ".join(shlex.quote(f"./{path}" if path.startswith("-") else path) for path in sorted(changed))
+    return CheckSpec(
+        id=f"invariant-{number}",
+        run=invariant.run.replace("{files}", names),
+        report=ReportFormat.EXIT_CODE,
+        timeout_s=invariant.timeout_s,
+    )
+
+
+async def command_kept(gate: HarnessGate, spec: CheckSpec, commit: CommitId, tree: TreeId) -> GateResult:
+    """Whether the command of an invariant exits with 0 on a tree.
+
+    Raises:
+        EnvironmentProblem: it could not be started.
+    """
+    receipt = await gate.run_extra(spec, commit, tree, "an invariant")
+    if receipt.exit_code == 0:
+        return GateResult(tree=tree, difference=Difference(), receipts=(receipt.key,))
+    how = f"exits with {receipt.exit_code}" if receipt.exit_code is not None else f"ended: {receipt.status}"
+    problem = f"the command of invariant {spec.id.rpartition('-')[2]} {how}"
+    return GateResult(tree=tree, difference=Difference(problems=(problem,)), receipts=(receipt.key,))
+
+
+def fewer_tests(state: RunState, checks: Sequence[CheckSpec], receipts: Sequence[str]) -> Difference:
+    """Whether fewer tests ran in these receipts than on the base; nothing is said where the base's are not counted."""
+    newest = {state.receipts[key].check: state.receipts[key] for key in receipts}
+    baseline = state.baseline_receipts()
+    problems = []
+    for name in map(check_name, checks):
+        if name in newest and name in baseline:
+            before, now = _ran(baseline[name]), _ran(newest[name])
+            if now < before:
+                problems.append(f"{now} tests ran, {before} did on the base")
+    return Difference(problems=tuple(problems))
+
+
+def _ran(receipt: Receipt) -> int:
+    return receipt.counts.total - receipt.counts.skipped
+
+
+async def on_old_sources(
+    git: Git, base: CommitId, base_tree: TreeId, changes: Mapping[str, tuple[str, str]], when: str
+) -> tuple[CommitId, TreeId] | None:
+    """The base with nothing but the changed tests, as a commit; None where that says nothing new.
+
+    Args:
+        git: the repository.
+        base: the commit that the changes started from, and its tree.
+        base_tree: see there.
+        changes: path → mode and blob of every changed file.
+        when: the commit's date, in ISO 8601.
+    """
+    tests = {path: change for path, change in changes.items() if is_test(path)}
+    if not tests or len(tests) == len(changes):
+        return None  # without other changes the tree itself has the old sources
+    tree = TreeId(await overlay(git, base_tree, tests))
+    message = "Changed tests on the sources of the base\n"
+    return CommitId(await commit_tree(git, tree, [base], message, when)), tree
+
+
+def told_of_old_sources(difference: Difference) -> Difference:
+    """A difference of tests on the old sources, said so that nobody takes it for one of the tree itself."""
+    lost = (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped, *difference.unsettled)
+    if difference.is_green:
+        return Difference()
+    what = ", ".join(lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
+    return Difference(
+        problems=(f"on the old sources the changed tests fail: {what or '; '.join(difference.problems)}",)
+    )

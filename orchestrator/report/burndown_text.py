@@ -1,0 +1,173 @@
+"""The burndown object in lines for a person."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from orchestrator.domain.plain import one_line
+from orchestrator.report.eta import duration
+from orchestrator.report.groups import NOBODY
+from orchestrator.report.summary import reason_line
+
+_ROWS = 10
+_NAME = 32
+_REASON = 60
+_SPARKS = 24
+_WORDS = {"transformed": "queued", "needs-human": "human"}
+
+
+@dataclass(frozen=True)
+class Glyphs:
+    """What the lines are drawn with: the steps of a bar from none to full, what stands for left-out
+    words, and the mark of what did not land.
+    """
+
+    bars: str = "▁▂▃▄▅▆▇█"
+    more: str = "…"
+    cross: str = "✗"
+
+
+USUAL = Glyphs()
+ASCII = Glyphs(bars="_.:-=+*#", more="...", cross="x")
+
+
+def burndown_lines(burndown: Mapping[str, Any], glyphs: Glyphs = USUAL) -> Iterator[str]:
+    """All of it: how far it is, who and what is behind, what fails alike, what waits for a person, what comes next."""
+    yield headline(burndown, glyphs)
+    yield _files(burndown)
+    yield from (f"  revision {place + 2}: {line}" for place, line in enumerate(map(_revision, burndown["revisions"])))
+    yield from _owners(burndown, glyphs)
+    yield from group_table("directory", burndown["directories"], glyphs)
+    yield from _steps(burndown)
+    yield from _signatures(burndown, glyphs)
+    yield from (_flag(flag) for flag in burndown["flags"])
+    yield from _people(burndown)
+
+
+def headline(burndown: Mapping[str, Any], glyphs: Glyphs = USUAL) -> str:
+    """`unittest-to-pytest  rev 3  sites 1590 -> 65  ▇▆▄▂▁`."""
+    now, unit = burndown["now"], burndown["unit"]
+    curve = spark([point["sites"] for point in burndown["series"]], glyphs)
+    goal = f" (target {_number(now['target'])})" if now["target"] else ""
+    counted = f"{unit} {_number(now['found'])} -> {_number(now['remaining'])}{goal}"
+    return f"{one_line(burndown['title'])}  rev {burndown['revision']}  {counted}  {curve}".rstrip()
+
+
+def spark(values: Sequence[float], glyphs: Glyphs = USUAL, width: int = _SPARKS) -> str:
+    """A curve of one line; its highest value is a full bar, zero an empty one. Empty without values."""
+    top = max(values, default=0.0)
+    if top <= 0:
+        return ""
+    shown = min(len(values), width)
+    chosen = [values[round(place * (len(values) - 1) / max(shown - 1, 1))] for place in range(shown)]
+    return "".join(glyphs.bars[round(value / top * (len(glyphs.bars) - 1))] for value in chosen)
+
+
+def _files(burndown: Mapping[str, Any]) -> str:
+    files = burndown["now"]["files"]
+    rest = [f"{count} {_WORDS.get(name, name)}" for name, count in files.items() if name not in _APART]
+    concerned = sum(count for name, count in files.items() if name != "nothing-to-do")
+    return "  ".join(
+        part
+        for part in (
+            f"  files {files.get('merged', 0)}/{concerned} merged",
+            *rest,
+            _eta(burndown["eta"]),
+            _price(burndown["spent"]),
+            f"{burndown['spent']['test_runs']} test runs",
+        )
+        if part
+    )
+
+
+_APART = ("merged", "nothing-to-do")
+
+
+def _eta(eta: Mapping[str, Any] | None) -> str:
+    if eta is None:
+        return ""
+    return f"ETA {duration(eta['seconds'])} ({duration(eta['low_s'])} to {duration(eta['high_s'])} of work)"
+
+
+def _price(spent: Mapping[str, Any]) -> str:
+    return f"${spent['usd_known']:.2f}" + (" + unknown" if spent["usd"] is None else "")
+
+
+def _revision(revision: Mapping[str, Any]) -> str:
+    by = f" by {one_line(revision['by'])}" if revision["by"] else ""
+    return f"recipe {revision['revision']}{by}, {revision['files']} file{'s' * (revision['files'] != 1)} done again"
+
+
+def _owners(burndown: Mapping[str, Any], glyphs: Glyphs) -> Iterator[str]:
+    """Nothing, where nobody owns anything."""
+    if any(group["name"] != NOBODY for group in burndown["owners"]):
+        yield from group_table("owner", burndown["owners"], glyphs)
+
+
+def group_table(
+    what: str, groups: Sequence[Mapping[str, Any]], glyphs: Glyphs = USUAL, rows: int = _ROWS
+) -> Iterator[str]:
+    """A table of groups, the first `rows` of them; nothing without a group."""
+    if not groups:
+        return
+    width = min(max(len(what), *(len(one_line(group["name"])) for group in groups[:rows])), _NAME)
+    yield f"  {what:{width}}  files  done     %   left  rejects  PRs  s/file      cost  top reason"
+    for group in groups[:rows]:
+        yield (
+            f"  {_cut(group['name'], width, glyphs):{width}}  {group['files']:5}  {group['done']:4}  "
+            f"{group['share'] * 100:3.0f}%  {_number(group['sites_left']):>5}  {group['rejected']:7}  "
+            f"{group['prs']:3}  {_seconds(group['p50_s']):>6}  {_money(group['usd']):>8}  "
+            f"{_cut(group['top_reason'], _REASON, glyphs)}"
+        ).rstrip()
+    if len(groups) > rows:
+        yield f"  {glyphs.more} and {len(groups) - rows} more"
+
+
+def _steps(burndown: Mapping[str, Any]) -> Iterator[str]:
+    told = [
+        f"{step['step']} {step['landed']} of {step['tried']}"
+        + (f" ({step['later_try']} not at the first try)" if step["later_try"] else "")
+        for step in burndown["rungs"]
+        if step["tried"]
+    ]
+    if told:
+        yield f"  landed by step: {', '.join(told)}"
+
+
+def _signatures(burndown: Mapping[str, Any], glyphs: Glyphs) -> Iterator[str]:
+    for row in burndown["signatures"][:_ROWS]:
+        more = f" {glyphs.more}" if row["files"] > len(row["examples"]) else ""
+        paths = one_line(", ".join(row["examples"]), 200)
+        plural = "s" * (row["files"] != 1)
+        yield f"  {row['files']} file{plural} failed: {_cut(row['signature'], 120, glyphs)} ({paths}{more})"
+    if len(burndown["signatures"]) > _ROWS:
+        yield f"  {glyphs.more} and {len(burndown['signatures']) - _ROWS} more reasons"
+
+
+def _flag(flag: Mapping[str, Any]) -> str:
+    paths = one_line(", ".join(flag["examples"][:3]), 200)
+    return f"  flagged {one_line(flag['flag'])}: {flag['files']} file{'s' * (flag['files'] != 1)} ({paths})"
+
+
+def _people(burndown: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"  waits for you: {reason_line(one['title'])} ({one['item']})" for one in burndown["waiting"])
+    yield from (f"  pull request {one_line(pr['group'])}: {one_line(pr['url'])}" for pr in burndown["prs"])
+    if burndown["next"]:
+        yield f"  next: {burndown['next']}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+
+
+def _money(usd: float) -> str:
+    return f"${usd:.2f}"
+
+
+def _seconds(value: float | None) -> str:
+    return NOBODY if value is None else f"{value:.1f}"
+
+
+def _cut(text: str, width: int, glyphs: Glyphs) -> str:
+    line = one_line(text)
+    return line if len(line) <= width else line[: width - len(glyphs.more)] + glyphs.more

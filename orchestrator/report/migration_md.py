@@ -1,0 +1,143 @@
+"""The report of a migration as Markdown, for the body of a pull request or an issue. Words from elsewhere are inert."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from orchestrator.domain.plain import code_span, inert, one_line
+from orchestrator.report.eta import duration
+from orchestrator.report.groups import NOBODY
+
+_ROWS = 20
+_FILES = 200
+_CHARS = 300
+
+
+def report_md(report: Mapping[str, Any]) -> str:
+    """The whole report under one heading."""
+    parts = (
+        f"## {_words(report['title'])}",
+        progress(report),
+        _groups(report),
+        alike(report),
+        flagged(report),
+        ladder(report),
+        revisions(report),
+        invariants(report["invariants"]),
+        _not_landed(report["files"]),
+        f"Run `{report['run']}`, base `{report['base']}`.",
+    )
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def progress(report: Mapping[str, Any]) -> str:
+    """How far it is, in two lines."""
+    now, unit, eta = report["now"], report["unit"], report["eta"]
+    concerned = sum(count for name, count in now["files"].items() if name != "nothing-to-do")
+    rest = ", ".join(
+        f"{count} {name}" for name, count in now["files"].items() if name not in {"merged", "nothing-to-do"}
+    )
+    until = f"; about {duration(eta['low_s'])} to {duration(eta['high_s'])} of work to go" if eta else ""
+    return (
+        f"**{now['found']:,g} {unit} → {now['remaining']:,g}**, {now['files'].get('merged', 0)} of {concerned} files "
+        f"landed{f' ({rest})' if rest else ''}{until}."
+    )
+
+
+def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A section with a table; empty without rows. The cells are Markdown already."""
+    made = list(rows)
+    if not made:
+        return ""
+    lines = (f"| {' | '.join(row)} |" for row in made[:_ROWS])
+    more = (f"\nand {len(made) - _ROWS} more",) if len(made) > _ROWS else ()
+    return "\n".join((f"### {title}", "", f"| {' | '.join(heads)} |", "|" + "---|" * len(heads), *lines, *more))
+
+
+def _words(text: object) -> str:
+    """Words in one line of a table: nothing in them ends the cell."""
+    return inert(one_line(str(text), _CHARS)).replace("\\", "\\\\").replace("|", "\\|")
+
+
+def _code(text: str) -> str:
+    return code_span(one_line(text, _CHARS)).replace("|", "\\|")
+
+
+def _groups(report: Mapping[str, Any]) -> str:
+    owners = [] if all(group["name"] == NOBODY for group in report["owners"]) else report["owners"]
+    heads = ("landed", "left", "rejected", "top reason")
+    parts = (
+        table("By owner", ("owner", *heads), map(_group, owners)),
+        table("By directory", ("directory", *heads), map(_group, report["directories"])),
+    )
+    return "\n\n".join(part for part in parts if part)
+
+
+def _group(group: Mapping[str, Any]) -> tuple[str, ...]:
+    reason = _words(group["top_reason"]) or NOBODY
+    share = f"{group['done']}/{group['files']} ({group['share'] * 100:.0f} %)"
+    return _code(group["name"]), share, f"{group['sites_left']:,g}", str(group["rejected"]), reason
+
+
+def alike(report: Mapping[str, Any]) -> str:
+    """What failed alike."""
+    rows = (
+        (str(row["files"]), _words(row["signature"]), ", ".join(map(_code, row["examples"])))
+        for row in report["signatures"]
+    )
+    return table("What failed alike", ("files", "signature", "such as"), rows)
+
+
+def flagged(report: Mapping[str, Any]) -> str:
+    """What reviewers should look at."""
+    rows = (
+        (_words(flag["flag"]), str(flag["files"]), ", ".join(map(_code, flag["examples"]))) for flag in report["flags"]
+    )
+    return table("To look at", ("what", "files", "such as"), rows)
+
+
+def ladder(report: Mapping[str, Any]) -> str:
+    """How many files each step brought through."""
+    rows = (
+        (_code(step["step"]), step["kind"], str(step["tried"]), str(step["landed"]), str(step["first_try"]))
+        for step in report["rungs"]
+    )
+    return table("By step", ("step", "kind", "tried on", "landed", "at the first try"), rows)
+
+
+def revisions(report: Mapping[str, Any]) -> str:
+    """How the recipe changed on the way."""
+    lines = [_revision(place, one) for place, one in enumerate(report["revisions"], start=2)]
+    return "\n".join(("### Revisions of the recipe", "", *lines)) if lines else ""
+
+
+def _revision(number: int, revision: Mapping[str, Any]) -> str:
+    by = f" by {_words(revision['by'])}" if revision["by"] else ""
+    return (
+        f"- {number}: `{revision['revision']}`{by}, {revision['files']} file{'s' * (revision['files'] != 1)} done again"
+    )
+
+
+def invariants(rules: Iterable[Mapping[str, Any]]) -> str:
+    """What had to hold of every file that landed, beside the tests."""
+    lines = list(map(_invariant, rules))
+    return "\n".join(("### Invariants", "", *lines)) if lines else ""
+
+
+def _invariant(rule: Mapping[str, Any]) -> str:
+    details = ", ".join(f"{name} {_code(str(value))}" for name, value in rule.items() if name != "kind")
+    return f"- {rule.get('kind', '')}{f': {details}' if details else ''}"
+
+
+def _not_landed(files: Iterable[Mapping[str, Any]]) -> str:
+    rest = [file for file in files if file["status"] != "merged"]
+    if not rest:
+        return ""
+    return "\n".join((f"### Not landed ({len(rest)})", "", *_entries(rest)))
+
+
+def _entries(files: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for file in files[:_FILES]:
+        reason = f": {_words(file['reason'])}" if file["reason"] else ""
+        yield f"- {code_span(one_line(file['path']))} {file['status']}{reason}"
+    if len(files) > _FILES:
+        yield f"- and {len(files) - _FILES} more"

@@ -1,0 +1,161 @@
+"""Pull requests by group: each is green on its own, few are open at a time, and what is shown only goes forward."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from orchestrator.app.migrations import due_groups
+from orchestrator.domain.command import Approve, Publish, RollbackShards
+from orchestrator.domain.migration import Shard
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.finish import end_run
+from orchestrator.errors import PersonNeeded
+from orchestrator.migrate.publishing import publish
+from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.rollback import roll_back
+from tests.running.projects import git, refs
+from tests.running.shards import again, begun, land, project, shard_recipe, told
+
+pytestmark = pytest.mark.sandbox
+
+PATHS = ("lib/a.txt", "lib/b.txt", "app/c.txt", "app/d.txt")
+SHARDS = [
+    Shard(name="lib", files=("lib/a.txt", "lib/b.txt"), owner="@core"),
+    Shard(name="app", files=("app/c.txt",), owner="@web"),
+    Shard(name="app-2", files=("app/d.txt",), owner="@web"),
+]
+NEW = dict.fromkeys(PATHS, "new\n")
+
+
+def root(tmp_path: Path, **tests: str) -> Path:
+    words = {f"word_{n}": f"first('{path}') in ('old', 'new')" for n, path in enumerate(PATHS)}
+    return project(tmp_path / "repo", words | tests, dict.fromkeys(PATHS, "old\n"))
+
+
+def grouped(by: str, **more: object) -> Recipe:
+    return shard_recipe(merge={"group_pr": by, **more})
+
+
+async def opened(context: RunContext, recipe: Recipe) -> dict[str, str]:
+    """Group → the files that its pull request changes, after everything was published that may be."""
+    await publish(context, recipe, context.gate, "it went well")
+    base = context.state.run.base
+    return {
+        name: git(context.repository.root, "diff", "--name-only", base, pr.branch).replace("\n", " ")
+        for name, pr in context.state.prs.items()
+    }
+
+
+def pull_request(repo: Path, number: int) -> dict[str, object]:
+    told_: dict[str, object] = json.loads(git(repo, "show", f"refs/orchestrate/prs/{number}:pr.json"))
+    return told_
+
+
+async def test_each_owner_gets_a_pull_request_with_exactly_their_commits(tmp_path: Path) -> None:
+    repo = root(tmp_path)
+    recipe = grouped("owner", title="[{migration.id}] {shard.name} ({shard.files})", labels=["migration"], draft=True)
+    async with begun(repo, recipe) as (_, context):
+        await land(context, SHARDS, NEW)
+        assert await opened(context, recipe) == {"@core": "lib/a.txt lib/b.txt", "@web": "app/c.txt app/d.txt"}
+        web = context.state.prs["@web"]
+        subjects = git(repo, "log", "--format=%s", f"{context.state.run.base}..{web.branch}").splitlines()
+        assert subjects == ["Better words: app-2", "Better words: app"]
+        told_ = pull_request(repo, 2)
+        assert told_["title"] == "[words] @\u200bweb (2)"
+        assert (told_["labels"], told_["draft"], told_["head"]) == (["migration"], True, web.branch)
+        page = git(repo, "show", f"{web.ref}:PR.md")
+        assert "app/d.txt" in page
+        assert "lib/a.txt" not in page, "the others' files are none of theirs"
+        before = refs(repo)
+        await opened(context, recipe)
+        assert {ref: at for ref, at in refs(repo).items() if "prs" not in ref} == {
+            ref: at for ref, at in before.items() if "prs" not in ref
+        }
+
+
+async def test_groups_that_are_only_green_together_are_opened_as_one(tmp_path: Path) -> None:
+    same = "first('app/c.txt') == first('lib/a.txt')"
+    repo, recipe = root(tmp_path, same=same), grouped("shard")
+    async with begun(repo, recipe) as (_, context):
+        await land(context, SHARDS, NEW)
+        assert await opened(context, recipe) == {"app-2": "app/d.txt", "together": "app/c.txt lib/a.txt lib/b.txt"}
+        assert any("not green on their own: lib, app; they are opened as one" in n.text for n in context.state.notices)
+
+
+async def test_one_group_that_cannot_stand_alone_makes_the_whole_one_pull_request(tmp_path: Path) -> None:
+    needs = "first('app/c.txt') == 'old' or first('lib/a.txt') == 'new'"
+    repo, recipe = root(tmp_path, needs=needs), grouped("shard")
+    async with begun(repo, recipe) as (_, context):
+        await land(context, SHARDS, NEW)
+        assert await opened(context, recipe) == {}
+        assert context.state.pr is not None
+        assert (context.state.pr.group, context.state.pr.branch) == ("", context.branch.name)
+
+
+async def test_only_so_many_are_open_until_others_are_merged_or_a_person_asks(tmp_path: Path) -> None:
+    repo, recipe = root(tmp_path), grouped("shard", max_open_prs=1)
+    async with begun(repo, recipe) as (place, context):
+        await land(context, SHARDS, NEW)
+        assert list(await opened(context, recipe)) == ["lib"]
+        assert "app, app-2" in context.state.notices[-1].text
+        assert list(await opened(context, recipe)) == ["lib"]
+        await end_run(context, "done", "as far as it goes")
+        assert await due_groups(place, context.state) == ()
+        git(repo, "merge", "-q", "--squash", context.state.prs["lib"].branch)
+        git(repo, "commit", "-q", "-m", "squashed")
+        assert await due_groups(place, context.state) == ("app",), "which is what `resume` then has opened"
+        assert list(await opened(context, recipe)) == ["lib", "app"]
+        await told(context, Publish(groups=("app-2",)))
+        assert list(await opened(context, recipe)) == ["lib", "app", "app-2"]
+
+
+async def test_a_group_is_divided_by_files_and_grows_forward_when_more_lands(tmp_path: Path) -> None:
+    repo, recipe = root(tmp_path), shard_recipe(merge={"max_files_per_pr": 2})
+    async with begun(repo, recipe) as (_, context):
+        await land(context, SHARDS[:2], dict.fromkeys(PATHS[:3], "new\n"))
+        assert await opened(context, recipe) == {"all": "lib/a.txt lib/b.txt", "all-2": "app/c.txt"}
+        first = context.state.prs["all-2"].head
+        await land(context, SHARDS[2:], {"app/d.txt": "new\n"})
+        assert (await opened(context, recipe))["all-2"] == "app/c.txt app/d.txt"
+        assert git(repo, "rev-list", "--count", f"{first}..{context.state.prs['all-2'].branch}") == "1"
+
+
+async def test_what_is_taken_back_leaves_its_pull_request_by_one_more_commit(tmp_path: Path) -> None:
+    repo, recipe = root(tmp_path), grouped("owner")
+    async with begun(repo, recipe) as (_, context):
+        await land(context, SHARDS, NEW)
+        await opened(context, recipe)
+        first = context.state.prs["@web"].head
+        await told(context, RollbackShards(shards=("app",)))
+        await roll_back(context, recipe, context.gate)
+        assert (await opened(context, recipe))["@web"] == "app/d.txt"
+        assert git(repo, "rev-list", "--count", f"{first}..{context.state.prs['@web'].branch}") == "1"
+
+
+async def test_a_branch_that_somebody_moved_is_left_alone_and_told_of(tmp_path: Path) -> None:
+    repo, recipe = root(tmp_path), grouped("owner")
+    async with begun(repo, recipe) as (_, context):
+        await land(context, SHARDS, NEW)
+        await opened(context, recipe)
+        branch = context.state.prs["@web"].branch
+        theirs = git(repo, "commit-tree", "-m", "mine", "-p", branch, f"{branch}^{{tree}}")
+        git(repo, "branch", "-f", branch, theirs)
+        await opened(context, recipe)
+        assert git(repo, "rev-parse", branch) == theirs
+        assert f"the branch {branch} was moved by somebody" in context.state.notices[-1].text
+
+
+async def test_a_person_is_asked_for_each_group_and_the_answered_ones_are_opened(tmp_path: Path) -> None:
+    repo, recipe = root(tmp_path), grouped("owner")
+    async with begun(repo, recipe, approval={"mode": "pr"}) as (place, context):
+        await land(context, SHARDS, NEW)
+        with pytest.raises(PersonNeeded):
+            await opened(context, recipe)
+        items = [one.approval.item for one in context.state.waiting]
+        assert [item.rpartition("/")[0] for item in items] == ["pull-request/@core", "pull-request/@web"]
+        await told(context, Approve(item=items[1]))
+    async with again(place) as context:
+        with pytest.raises(PersonNeeded):
+            await opened(context, recipe)
+        assert list(context.state.prs) == ["@web"]
