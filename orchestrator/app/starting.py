@@ -10,7 +10,7 @@ from anyio import to_thread
 
 from orchestrator.app.inventory import inventory
 from orchestrator.app.options import Options, look_around
-from orchestrator.errors import UsageProblem
+from orchestrator.errors import OrchestrateError, UsageProblem
 from orchestrator.migrate.bundled import OWN, WORDS, Template, template
 from orchestrator.migrate.filling import fill
 from orchestrator.migrate.recipe import Recipe, load_recipe
@@ -153,7 +153,7 @@ async def _counted(options: Options, recipe: Recipe) -> str:
         return "its sites are counted by orchestrate migrate plan"
     try:
         found = await inventory(options, recipe)
-    except UsageProblem as problem:
+    except OrchestrateError as problem:
         return f"as it stands it finds nothing: {problem}"
     sites = f", {found.sites} sites in {sum(file.sites > 0 for file in found.files)} of them"
     return f"{len(found.files)} files in scope{sites if recipe.scope.site else ''}"

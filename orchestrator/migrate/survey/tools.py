@@ -9,7 +9,6 @@ from typing import Any
 
 _IN_CHECKOUT = (".venv/bin", "venv/bin", "env/bin", "node_modules/.bin")
 _OF_THE_SYSTEM = (Path("/"), Path("/usr"), Path("/usr/local"))
-_AST_GREP = "ast-grep"
 _ANYWHERE = frozenset({"sed", "perl", "sh", "bash", "python", "python3", "node", "npx"})
 
 
@@ -68,11 +67,9 @@ def find_tools(recipe: str, needs: Sequence[str], root: Path, path: str | None =
 
 
 def _programs(recipe: dict[str, Any]) -> Iterator[str]:
-    """The first words of command lines, and ast-grep where it is the engine."""
+    """The first words of command lines; ast-grep comes with Orchestrate."""
     for table in (*recipe.get("step", ()), *recipe.get("scope", {}).get("site", ())):
-        if table.get("engine") == _AST_GREP:
-            yield _AST_GREP
-        elif "run" in table:
+        if "run" in table:
             yield table["run"].split()[0]
 
 
