@@ -87,7 +87,7 @@ def _verify(findings: Findings) -> str:
         "[[verify.check]]",
         'id = "tests"',
         *(f"# {note}" for note in command.notes),
-        f"run = {toml_text(command.run)}  # as {command.said} has it",
+        f"run = {toml_text(command.run)}  # found in: {command.said}",
     ]
     if "{tests}" in command.run:
         lines.append(f"all = {toml_text(command.all)}  # {{tests}} where all are meant")

@@ -1,5 +1,7 @@
 """Asking a repository everything at once."""
 
+from dataclasses import replace
+
 from orchestrator.migrate.survey import layout
 from orchestrator.migrate.survey.findings import Findings, TestCommand
 from orchestrator.migrate.survey.node_tests import node_command
@@ -13,8 +15,8 @@ def survey(project: Project, wanted: str = "") -> Findings:
     suffixes = layout.LANGUAGES.get(language, ())
     foreign = layout.excluded(project.paths)
     files = [path for path in project.with_suffix(*suffixes) if not layout.excluded([path])]
-    command = _command(project, language)
     environments = layout.environments(project)
+    command = _in_environment(_command(project, language), environments)
     return Findings(
         language=language,
         all_files=tuple(f"*{suffix}" for suffix in suffixes if project.with_suffix(suffix)) or ("*",),
@@ -34,6 +36,14 @@ def survey(project: Project, wanted: str = "") -> Findings:
 def _command(project: Project, language: str) -> TestCommand | None:
     own, other = (python_command, node_command) if language in {"python", ""} else (node_command, python_command)
     return own(project) or (None if language else other(project))
+
+
+def _in_environment(command: TestCommand | None, environments: tuple[str, ...]) -> TestCommand | None:
+    """The command with the environment's own Python: a tool chain that is bound as well may bring another one."""
+    own = next((name for name in environments if name != "node_modules"), "")
+    if command is None or not own or not command.run.startswith("python "):
+        return command
+    return replace(command, run=f"{own}/bin/{command.run}")
 
 
 def _unknown(language: str, command: TestCommand | None, environments: tuple[str, ...]) -> list[str]:

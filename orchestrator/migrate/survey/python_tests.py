@@ -32,7 +32,7 @@ def python_command(project: Project) -> TestCommand | None:
             return _script(script, script)
     if any(project.in_checkout(name, "bin", "pytest") for name in (".venv", "venv", "env")):
         return _pytest(project, "the environment, which has pytest", "", "")
-    return _unittest("python -m unittest -v", "its test files") if tests else None
+    return _unittest("python -m unittest -v", "the names of test files") if tests else None
 
 
 def _pytest_settings(project: Project) -> Iterator[tuple[str, str, str]]:

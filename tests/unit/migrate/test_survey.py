@@ -41,7 +41,7 @@ PYTEST = "python -m pytest -q --junitxml={report} {tests}"
             "tox.ini",
         ),
         ({"manage__py": ""}, "python manage.py test -v 2", "unittest", "manage.py"),
-        ({}, "python -m unittest -v", "unittest", "its test files"),
+        ({}, "python -m unittest -v", "unittest", "the names of test files"),
         ({"setup__cfg": "not an [ini file", "pyproject__toml": "= 1"}, "python -m unittest -v", "unittest", None),
         (
             {"tox__ini": "[testenv]\ncommands = python runtests.py\n", "runtests__py": ""},
@@ -134,6 +134,8 @@ def test_owners_environments_and_manifests_are_found(tmp_path: Path) -> None:
         ("uv.lock",),
     )
     assert found.unknown == ()
+    assert found.command is not None
+    assert found.command.run == ".venv/bin/python -m unittest -v", "whatever other Python a tool chain brings"
 
 
 def test_a_repository_that_tells_nothing_gets_nothing_made_up() -> None:
