@@ -61,6 +61,8 @@ def _reporting(line: str, package: Mapping[str, Any]) -> TestCommand | None:
     if runner == "jest":
         return _jest(bare, package)
     options, report = _REPORTERS[runner]
+    if runner == "tap" and re.match(r"\D*0\.", str((package.get("devDependencies") or {}).get("tap", ""))):
+        options = "--tap"  # before its first version it had no reporters
     run = bare.replace("vitest", "vitest run", 1) if runner == "vitest" and " run" not in bare else bare
     return TestCommand(f"{run} {options}".strip(), report, "package.json")
 

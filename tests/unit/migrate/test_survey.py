@@ -84,6 +84,11 @@ def test_the_command_of_a_javascript_project_is_its_own_script_with_a_report(
     assert found == (run, report, "package.json")
 
 
+def test_tap_of_old_is_asked_for_tap_in_its_own_way() -> None:
+    package = {"scripts": {"test": "tap test/*.js"}, "devDependencies": {"tap": "~0.4.0"}}
+    assert command("index.js", package__json=json.dumps(package)) == ("tap test/*.js --tap", "tap", "package.json")
+
+
 def test_jest_without_a_reporter_for_tests_says_what_is_missing() -> None:
     found = survey(project("index.js", package__json='{"scripts": {"test": "jest"}}'))
     assert found.command is not None
