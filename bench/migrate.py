@@ -9,6 +9,7 @@ machine does not count as the codemod's. Leaves with 1 if the bound is passed, o
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -101,6 +102,7 @@ def main() -> None:
         generate(root, given.files)
         recipe.write_text(RECIPE.format(seconds=given.seconds))
         wall, said = carried_out(root, state, recipe)
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
         gate, ran, _ = spent(Path(said["journal"]))
         again, second = carried_out(root, state, recipe)
         _, repeated, known = spent(Path(second["journal"]))
@@ -108,6 +110,8 @@ def main() -> None:
     ratio = wall / (work + gate)
     print(f"{given.files} files, {given.seconds:g} s each, {cores} cores: {said['outcome']}, {ran} files run")
     print(f"wall {wall:.1f} s, codemod work per core {work:.1f} s, gate {gate:.1f} s")
+    cpu = used.ru_utime + used.ru_stime
+    print(f"CPU of all processes {cpu:.1f} s; load of the machine {os.getloadavg()[0]:.1f}, which should be its own")
     print(f"again, unchanged: {again:.1f} s, {known} files known, {repeated} run")
     print(f"ratio {ratio:.2f}, bound {BOUND}")
     sys.exit(0 if ratio <= BOUND and repeated == 0 and said["outcome"] == "done" else 1)

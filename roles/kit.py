@@ -11,7 +11,7 @@ from roles.planner import ModelPlanner
 from roles.worker import ModelWorker
 
 PROMPTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"planner": ("planner",), "worker": ("worker",), "judge": ("judge", "iteration")}
+    {"planner": ("planner",), "worker": ("worker", "migrate"), "judge": ("judge", "iteration")}
 )
 """Role → the first words of the names of its prompts."""
 _WHERE = frozenset({"model", "api_base", "api_key_env", "fallbacks"})

@@ -19,6 +19,7 @@ from orchestrator.ports.hands import Workspace
 from orchestrator.ports.roles import SessionResult, WorkBrief
 from prompts import PromptSource, fence
 from roles.base import Surroundings, bullets, handoff_text
+from roles.file import file_text
 
 
 class ModelWorker:
@@ -33,7 +34,7 @@ class ModelWorker:
 
     async def work(self, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionResult:
         """The worker's own report; the workspace holds the work."""
-        prompt = self._around.prompts.load("worker")
+        prompt = self._around.prompts.load("worker" if brief.file is None else "migrate-tail")
         task, attempt = brief.task, brief.attempt
         tier = partial(self._around.ladder.tier, "worker", task.id)
         tools = tool_box(*self._tools(workspace, task.id, tier))
@@ -45,7 +46,7 @@ class ModelWorker:
             settings=self._settings(task.variant),
             prompt=prompt.sha,
             system=prompt.render(tools=", ".join(f"`{name}`" for name in tools), gate=brief.gate),
-            brief=(_again if goes_on else _first)(self._around.prompts, brief),
+            brief=_told(self._around.prompts, brief, goes_on),
             tools=tools,
             workspace=workspace,
             anchor=anchor_ref(self._around.ledger.state.run.run, task.id, str(attempt.number)),
@@ -79,6 +80,12 @@ def _before(attempt: Attempt) -> SessionId:
     if attempt.fork:
         return attempt.fork.session
     return attempt.model_copy(update={"number": attempt.number - 1}).session
+
+
+def _told(prompts: PromptSource, brief: WorkBrief, goes_on: bool) -> str:
+    if brief.file is not None:
+        return file_text(prompts, brief.task.id, brief.file)
+    return (_again if goes_on else _first)(prompts, brief)
 
 
 def _first(prompts: PromptSource, brief: WorkBrief) -> str:

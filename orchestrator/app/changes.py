@@ -27,7 +27,7 @@ async def change_text(repository: Path, state: RunState, name: str | None, attem
 async def _ends(git: Git, state: RunState, name: str | None, attempt: int | None) -> tuple[str, str]:
     if name is None:
         return state.run.base, state.head or state.run.base
-    if state.run.mode == "migration":
+    if state.run.mode == "migration" and name not in state.tasks:
         if attempt is not None:
             raise UsageProblem(f"{name} is a file of a migration, which has no attempts: leave out --attempt")
         file = find_file(state, name)

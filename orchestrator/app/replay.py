@@ -126,8 +126,9 @@ class _Replay:
         return RunPlace(place.repository, place.state, directory)
 
     def _means(self) -> Means:
-        if self._recording.state.run.recipe is not None:
-            return Means(deps=self._deps)  # the steps of a migration follow one another in an order of their own
+        if self._recording.state.run.recipe is not None:  # its steps follow one another in an order of their own
+            client = RecordedModel(self._recording.answers, self._require_recorded, self._heard)
+            return Means(client=client, prompts=self._source, deps=self._deps)
         return Means(
             client=RecordedModel(self._recording.answers, self._answer_turn, self._heard),
             pace=RecordedPace(self._order, self._schedule.rounds),
@@ -135,6 +136,11 @@ class _Replay:
             prompts=self._source,
             deps=self._deps,
         )
+
+    async def _require_recorded(self, place: Place) -> None:
+        """Where a migration asks what it was never asked before, the replay cannot go on."""
+        if place not in self._recording.answers:
+            raise ReplayStopped(None, [milestones.reply(*place)])
 
     async def _answer_turn(self, place: Place) -> None:
         await self._order.turn(milestones.reply(*place))

@@ -51,12 +51,14 @@ from orchestrator.errors import (
     as_ours,
 )
 from orchestrator.hands.local import local_hands
+from orchestrator.hands.policy import Grant
 from orchestrator.hands.unconfined import refuse_in_ci
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.lock import holder
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.states import read_state
 from orchestrator.llm.router import ModelRouter
+from orchestrator.migrate.ast_grep import programs
 from orchestrator.migrate.drive import MigrationRun
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
 from orchestrator.migrate.worlds import WORLDS, env_of
@@ -95,7 +97,7 @@ async def begin_goal(options: Options, goal: str) -> Place:
         )
     await require_models(around.config)
     await require_push(around.repository, around.config)
-    return await _begin(around, NewRun("goal", goal, around.config.pr.prefix))
+    return await _begin(around, NewRun("goal", goal, around.config.pr.prefix), grant(around.config))
 
 
 async def begin_migration(options: Options, recipe: Recipe) -> Place:
@@ -105,10 +107,14 @@ async def begin_migration(options: Options, recipe: Recipe) -> Place:
         OrchestrateError: it cannot be started, or the recipe matches nothing; nothing was changed.
     """
     around = await to_thread.run_sync(look_around, options)
+    if asked := tuple(recipe.asks):
+        await require_models(around.config, *asked)
     base, found = await surveyed(around, recipe)
     target = await _branch(around, recipe.migration.base)
     new = NewRun("migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump(), found, base, target)
-    return await _begin(around, new, recipe.env)
+    worlds = dict.fromkeys(env_of(recipe.env, world).model_dump_json() for world in WORLDS)
+    envs = [RecipeEnv.model_validate_json(world) for world in worlds]
+    return await _begin(around, new, *(grant(around.config, env, programs(recipe)) for env in envs))
 
 
 async def _branch(around: Surroundings, name: str) -> str:
@@ -245,11 +251,9 @@ async def require_models(config: Config, *roles: str) -> None:
         raise EnvironmentProblem("\n".join(problems))
 
 
-async def _begin(around: Surroundings, new: NewRun, env: RecipeEnv | None = None) -> Place:
-    worlds = {env_of(env or RecipeEnv(), world).model_dump_json(): world for world in WORLDS}
-    for world in worlds.values():
-        needed = grant(around.config, env_of(env or RecipeEnv(), world))
-        async with local_hands(around.repository, around.state.path, needed) as hands:
+async def _begin(around: Surroundings, new: NewRun, *allowed: Grant) -> Place:
+    for one in allowed:
+        async with local_hands(around.repository, around.state.path, one) as hands:
             if hands.refusal:
                 raise EnvironmentProblem(hands.refusal)
     now = SystemClock().now()

@@ -57,7 +57,7 @@ from orchestrator.ports.models import ModelClient
 from orchestrator.report.status import STATUS, status_body
 from prompts import SHIPPED, PromptSource
 from roles.base import Surroundings as RoleSurroundings
-from roles.kit import ModelRoles
+from roles.kit import ModelRoles, model_problems
 from worktrees.errors import UnknownRemote
 from worktrees.remote import require_remote
 from worktrees.repository import Repository
@@ -124,7 +124,8 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
         recovered = await stack.enter_async_context(
             notifying(live.now, journal, place.directory.journal, place.repository.root)
         )
-        recipe = Recipe.model_validate(journal.state.run.recipe) if journal.state.run.recipe else None
+        stands = journal.state.revised or journal.state.recipe
+        recipe = Recipe.model_validate(stands) if stands else None
         allowed, hands, before = await _worlds(place, live.now, recipe, journal, stack, means.deps)
         hooks = _hooks(place, live.now, journal, hands)
         yield RunContext(
@@ -140,17 +141,28 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
             lending=partial(_lending, place, live.now, allowed, journal),
             canaries=None if recipe else _canaries(live.now, hands, journal),
             forge=_forge(place, journal.state),
-            roles=None if recipe else await _roles(place, live, journal, hooks, means, stack),
+            roles=await _roles(place, live, journal, hooks, means, stack)
+            if recipe is None or recipe.asks_models
+            else None,
             hooks=hooks,
             recovered=recovered,
             pace=means.pace,
+            has_worker=partial(_has_worker, live.now),
         )
+
+
+async def _has_worker(config: Config) -> bool:
+    """Whether the user has named a model for workers, and it exists as far as can be told without a call."""
+    if config.roles.worker.model == Config().roles.worker.model:
+        return False
+    async with ModelRouter(Path()) as router:
+        return not await model_problems(config.roles, router, ("worker",))
 
 
 def _gate(config: Config, recipe: Recipe | None, journal: Journal, hands: Hands, before: Hands | None) -> HarnessGate:
     checks = recipe.checks() if recipe else config.gate.checks()
     base_runner = _runner(config, before, journal) if before else None
-    return HarnessGate(_runner(config, hands, journal), journal, checks, base_runner)
+    return HarnessGate(_runner(config, hands, journal), journal, checks, baseline_runner=base_runner)
 
 
 def _runner(config: Config, hands: Hands, journal: Journal) -> CheckRunner:

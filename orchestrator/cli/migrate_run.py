@@ -16,6 +16,7 @@ from orchestrator.cli.options import (
     configured,
     detached,
     in_repository,
+    models_of,
     running,
     settings_of,
     uncached,
@@ -32,10 +33,26 @@ from orchestrator.migrate.recipe import load_recipe
 
 _RECIPE = click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
 
+_FLAGS = {
+    "state": ("state", "dir"),
+    "max_workers": ("run", "max_workers"),
+    "budget_usd": ("budget", "usd"),
+    "time_limit": ("run", "time_limit_s"),
+}
+
 
 @click.command("run")
 @_RECIPE
 @in_repository
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="ROLE=MODEL",
+    help="For steps that ask a model: worker, judge, worker.VARIANT or judge.LENS.",
+)
+@click.option("--max-workers", type=click.IntRange(1), help="Files that models work on at the same time.")
+@click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of model calls.")
 @detached
 @running
 @unsafe
@@ -48,11 +65,12 @@ def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
     \b
     orchestrate migrate run recipes/pyupgrade.toml
     orchestrate migrate run flynt.toml --repo ../click --read-only ~/tools --json
+    orchestrate migrate run tail.toml --model worker=openai/gpt-5-mini --budget-usd 5
 
     \b
     Exit codes: 0 every changed file landed, 3 some did, 4 none did or nothing changed, 2 wrong recipe or nothing in
-    scope, 5 limit reached or no pattern has a site, 6 waits for you, 7 environment, 8 locked, 130/143 stopped after a
-    checkpoint.
+    scope, 5 limit reached or no pattern has a site, 6 waits for you, 7 environment, 8 locked, 75 provider down,
+    130/143 stopped after a checkpoint.
     """
     where = whereabouts(given["repo"], given["state"])
     exit_with(carry_out(partial(_begin, _options(given), recipe), given["as_json"], where, given["detach"]))
@@ -89,10 +107,10 @@ def plan(recipe: Path, shows_all: bool, **given: Any) -> None:  # noqa: ANN401
 
 def _options(given: dict[str, Any]) -> Options:
     flags = settings_of(given["settings"])
-    if given["state"]:
-        nest(flags, ("state", "dir"), given["state"])
-    if given.get("time_limit"):
-        nest(flags, ("run", "time_limit_s"), given["time_limit"])
+    models_of(given.get("models", ()), flags)
+    for key, path in _FLAGS.items():
+        if given.get(key) not in (None, ""):
+            nest(flags, path, given[key])
     without_sandbox(flags, given.get("unsafe_no_sandbox", False))
     without_cache(flags, given.get("no_cache", False))
     return Options(

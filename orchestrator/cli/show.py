@@ -21,7 +21,8 @@ from orchestrator.report.task import file_object, file_text, find_file, find_tas
 @in_repository
 @as_json
 def command(run: str, task: str, repo: Path, state: str, as_json: bool) -> None:
-    """Show TASK of RUN: its attempts, verdicts and the receipts they rest on. In a migration, TASK is a file.
+    """Show TASK of RUN: its attempts, verdicts and the receipts they rest on. In a migration, TASK is a file,
+    or the task in which a model works on one.
 
     RUN may be `latest` or part of an id.
 
@@ -39,7 +40,7 @@ def command(run: str, task: str, repo: Path, state: str, as_json: bool) -> None:
 
 
 def _print(found: RunState, task: str, blobs: TolerantBlobs, log: CheckLog, as_json: bool) -> None:
-    if found.run.mode == "migration":
+    if found.run.mode == "migration" and task not in found.tasks:
         file = find_file(found, task)
         if as_json:
             print_object(file_object(found, file, log, blobs.get))

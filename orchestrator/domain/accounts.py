@@ -84,7 +84,7 @@ class Accounts:
             Usage.total(self._reserved_by_node.get(task, ())),
             0.0 if begun_s is None else state.ended_s.get(task, state.wall_s) - begun_s,
             is_task=True,
-            is_given=not self._usual(spec).usd,
+            is_given=not self._usual(spec).usd and not state.files,  # a step's limit is its recipe's
         )
 
     def limit(self, task: TaskId) -> Limit:

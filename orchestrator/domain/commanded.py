@@ -30,6 +30,7 @@ _RETRIED = {
 }
 
 
+_FOLLOWS = "is work on a file of a migration: have the file itself tried again, or leave it out (orchestrate migrate)"
 _GAVE_UP = {TaskStatus.REJECTED, TaskStatus.BLOCKED}
 """How a planner's slice ends when its planner gave no plan: then it can be planned again."""
 
@@ -77,6 +78,8 @@ def _not_retried(state: RunState, command: Retry) -> str:
     task = state.tasks.get(command.task)
     if task is None:
         return f"there is no task {command.task!r} in this run"
+    if state.run.mode == "migration":
+        return f"{command.task} {_FOLLOWS}"
     if task.spec.kind == "branch" and task.status not in _GAVE_UP:
         return f"{command.task} is a planner's slice: retry one of its tasks"
     if task.status not in _RETRIED:
@@ -101,6 +104,8 @@ def _not_cancelled(state: RunState, name: TaskId) -> str:
     task = state.tasks.get(name)
     if task is None:
         return f"there is no task {name!r} in this run"
+    if state.run.mode == "migration":
+        return f"{name} {_FOLLOWS}"
     return f"{name} is {task.status} already" if task.status.is_terminal else ""
 
 

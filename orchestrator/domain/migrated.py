@@ -120,8 +120,11 @@ def landed(state: RunState, parts: tuple[LandedPart, ...]) -> None:
             )
 
 
-def climb_again(state: RunState, paths: tuple[str, ...]) -> None:
-    """Let files begin the ladder anew. What of them has landed stays on the branch until something else does."""
+def climb_again(state: RunState, paths: tuple[str, ...], note: str = "") -> None:
+    """Let files begin the ladder anew. What of them has landed stays on the branch until something else does.
+
+    `note` is what a person says to the models on the ladder.
+    """
     for path in paths:
         file = state.files[path]
         status = move(FILE_MOVES, f"file {path}", file.status, FileStatus.DISCOVERED)
@@ -133,5 +136,6 @@ def climb_again(state: RunState, paths: tuple[str, ...]) -> None:
             "left": None,
             "flags": (),
             "is_overtaken": False,
+            "note": note or file.note,
         }
         state.files[path] = file.model_copy(update=fresh)

@@ -116,6 +116,18 @@ def budget_question(context: RunContext, limit: LimitReached) -> Approval | None
     )
 
 
+async def meet_limit(context: RunContext, limit: LimitReached) -> None:
+    """Ask a person whether a spent budget may be larger, where that is configured, and go on if it may.
+
+    Raises:
+        LimitReached: it may not.
+        PersonNeeded: there is no answer yet.
+    """
+    asked = budget_question(context, limit)
+    if asked is None or (await ask(context, asked)).decision != "approve":
+        raise limit
+
+
 def _times(value: float, factor: float) -> float:
     """A count stays one, and grows."""
     return ceil(value * factor) if isinstance(value, int) else value * factor

@@ -15,7 +15,7 @@ from orchestrator.domain.event.work import (
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import TaskId, ref_name
 from orchestrator.domain.state import RunState, TaskState
-from orchestrator.domain.task import EndCause, Task, TaskStatus
+from orchestrator.domain.task import EndCause, TaskStatus
 from orchestrator.domain.verdict import VerdictKind
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.points import after_attempt, before_attempt
@@ -24,7 +24,7 @@ from orchestrator.errors import EnvironmentProblem
 from orchestrator.judge.flakes import UNSETTLED
 from orchestrator.ports.effect import effect
 from orchestrator.ports.hands import Workspace
-from orchestrator.ports.roles import Roles, SessionResult, WorkBrief
+from orchestrator.ports.roles import FileBrief, Roles, SessionResult, WorkBrief
 from worktrees.diff import diff
 from worktrees.names import printable
 
@@ -42,15 +42,21 @@ async def start_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
     await continue_attempt(context, roles, task)
 
 
-async def continue_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
-    """Carry out the attempt that the journal has as the latest, from wherever it was left."""
+async def continue_attempt(context: RunContext, roles: Roles, task: TaskId, file: FileBrief | None = None) -> None:
+    """Carry out the attempt that the journal has as the latest, from wherever it was left.
+
+    `file` is what the worker is told where the task is one file of a migration.
+    """
     state = context.state.tasks[task]
     attempt = state.attempt
     if attempt is None:
         raise ValueError(f"task {task} is running without an attempt")
     workspace = await context.hands.open(attempt.base, f"{task} attempt {attempt.number}")
     try:
-        result = await _work(context, roles, state.spec, attempt, workspace)
+        brief = WorkBrief(
+            task=state.spec, attempt=attempt, goal=context.state.run.goal, gate=context.gate.commands, file=file
+        )
+        result = await _work(context, roles, brief, workspace)
     finally:
         await workspace.close()
     handoff = result if isinstance(result, Handoff) else None
@@ -66,11 +72,9 @@ async def continue_attempt(context: RunContext, roles: Roles, task: TaskId) -> N
     await after_attempt(context, task)
 
 
-async def _work(
-    context: RunContext, roles: Roles, task: Task, attempt: Attempt, workspace: Workspace
-) -> Handoff | SessionResult:
+async def _work(context: RunContext, roles: Roles, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionResult:
     """Let the worker work and take its candidate; work that cannot be kept ends the attempt, not the run."""
-    brief = WorkBrief(task=task, attempt=attempt, goal=context.state.run.goal, gate=context.gate.commands)
+    attempt = brief.attempt
     try:
         if attempt.fork and attempt.fork.tree:
             await workspace.restore(attempt.fork.tree)

@@ -1,6 +1,6 @@
 """What every part of a run works with."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +28,11 @@ Lending = Callable[[Sequence[Path]], AbstractAsyncContextManager[Hands]]
 """Hands like the run's own, while the block lasts, that can also read these directories of the host."""
 
 
+async def nobody() -> bool:
+    """No model can be asked."""
+    return False
+
+
 @dataclass(frozen=True)
 class RunContext:
     """An opened run: its journal, the repository, and the rooms around the engine.
@@ -36,7 +41,7 @@ class RunContext:
     `before` are the hands of the baseline, where a migration's environment changes with it; `hands` are those of the
     new one.
     `recovered` is to be called when what earlier processes left open is settled, `pace` says when what is due begins.
-    `has_worker` tells that the worker's model can be asked, as far as is known without asking it.
+    `has_worker` tells whether the worker's model can be asked, as far as is known without asking it.
     """
 
     directory: RunDirectory
@@ -53,7 +58,7 @@ class RunContext:
     hooks: Hooks = NO_HOOKS
     recovered: Callable[[], None] = lambda: None
     pace: Pace = field(default_factory=Freely)
-    has_worker: bool = False
+    has_worker: Callable[[], Awaitable[bool]] = nobody
     before: Hands | None = None
     lending: Lending | None = None
 

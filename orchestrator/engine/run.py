@@ -14,7 +14,7 @@ from orchestrator.domain.event.work import TaskEnded
 from orchestrator.domain.ids import ROOT, TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.engine import iterations
-from orchestrator.engine.approvals import ask, budget_question, waits
+from orchestrator.engine.approvals import meet_limit, waits
 from orchestrator.engine.attempts import continue_attempt, start_attempt
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.finish import end_run, open_pull_request, stopped_by_infrastructure
@@ -83,7 +83,7 @@ class GoalRun:
                 break
             await self._changed.wait()
         if self._limit is not None:
-            await self._meet(self._limit)
+            await meet_limit(self._context, self._limit)
             await self._until_quiet(tasks)
         if self._needed is not None and self._context.state.held is None:
             raise self._needed
@@ -117,17 +117,6 @@ class GoalRun:
             self._needed = needed
         del self._busy[action]
         self._wake()
-
-    async def _meet(self, limit: LimitReached) -> None:
-        """Ask a person whether a spent budget may be larger, where that is configured, and go on if it may.
-
-        Raises:
-            LimitReached: it may not.
-            PersonNeeded: there is no answer yet.
-        """
-        asked = budget_question(self._context, limit)
-        if asked is None or (await ask(self._context, asked)).decision != "approve":
-            raise limit
 
     @asynccontextmanager
     async def _withdraw(self, command: Command) -> AsyncIterator[None]:

@@ -11,7 +11,7 @@ def describe(policy: Policy, program: str, commands: str) -> Mapping[str, str]:
         "tier": f"{int(policy.tier)} ({policy.tier.words})",
         "commands": commands,
         "program": program or "none",
-        "read-only": ", ".join(policy.read_only) or "nothing besides the system",
+        "read-only": ", ".join((*policy.read_only, *policy.programs)) or "nothing besides the system",
         "shared": ", ".join(policy.shared) or "nothing",
         "path": ":".join(policy.path),
         "variables": ", ".join(sorted(policy.env)) or "none of yours",

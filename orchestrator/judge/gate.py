@@ -15,6 +15,7 @@ from orchestrator.judge.checks import CheckRunner, check_name
 from orchestrator.judge.difference import compare
 from orchestrator.judge.flakes import read_outcomes, runs_allowed, runs_like, seen_both_ways, seen_in, settled
 from orchestrator.judge.moved import without_moved
+from orchestrator.judge.probing import Narrow, narrow_difference, narrowed, never
 from orchestrator.judge.protected import granter
 from orchestrator.judge.unsteady import may_be_named_otherwise, numbered, unsteady
 from orchestrator.ports.gate import GateResult
@@ -35,8 +36,9 @@ class HarnessGate:
         runner: CheckRunner,
         ledger: Ledger,
         checks: Sequence[CheckSpec],
-        baseline_runner: CheckRunner | None = None,
+        narrow: Narrow = never,
         *,
+        baseline_runner: CheckRunner | None = None,
         is_strict: bool = False,
     ) -> None:
         """`baseline_runner` runs the checks on the base, if that is to be another environment than the trees' own.
@@ -49,6 +51,7 @@ class HarnessGate:
         self._is_strict = is_strict
         self._ledger = ledger
         self._checks = tuple(checks)
+        self._narrow = narrow
         self._outcomes: dict[str, Outcomes] = {}
         self._turns: defaultdict[tuple[str, TreeId], anyio.Lock] = defaultdict(anyio.Lock)
 
@@ -94,7 +97,7 @@ class HarnessGate:
         A tree of which only a few tests are red is tested again, `reruns` times in all, and once more if each of them
         is known as flaky by now. What earlier runs of this tree have seen counts, too.
         """
-        total, cached = Difference(), True
+        total, cached, last = Difference(), True, self._checks[-1]
         keys: list[str] = []
         for spec in self._checks:
             async with self._turns[check_name(spec), tree]:
@@ -104,8 +107,64 @@ class HarnessGate:
             keys += found
             total += difference
             if not total.is_green:
+                last = spec
                 break
-        return GateResult(tree=tree, difference=total, receipts=tuple(keys), cached=cached)
+        is_whole = last == self._checks[-1]
+        return GateResult(tree=tree, difference=total, receipts=tuple(keys), cached=cached, is_whole=is_whole)
+
+    async def probe(
+        self, commit: CommitId, tree: TreeId, purpose: str, symptoms: Sequence[str], look: int = 0
+    ) -> GateResult:
+        """Whether a tree shows certain symptoms, by one run of each check, narrow where that is possible.
+
+        Unlike `judge` it takes the first answer, also that a check hangs: whoever asks has to look again.
+        """
+        total, cached, is_whole = Difference(), True, True
+        keys: list[str] = []
+        for spec in self._checks:
+            async with self._turns[check_name(spec), tree]:
+                before = frozenset(self._ledger.state.receipts)
+                receipt, difference, is_narrow = await self._probed(spec, commit, tree, purpose, symptoms, look)
+            cached, is_whole = cached and receipt.key in before, is_whole and not is_narrow
+            keys.append(receipt.key)
+            total += difference
+        return GateResult(tree=tree, difference=total, receipts=tuple(keys), cached=cached, is_whole=is_whole)
+
+    async def _probed(
+        self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str, symptoms: Sequence[str], look: int
+    ) -> tuple[Receipt, Difference, bool]:
+        baseline = await self._baseline(spec)
+        known = self._runs(spec, tree)
+        narrow = None if len(known) > look else narrowed(spec, symptoms, self._narrow)
+        if narrow is not None:
+            receipt = await self._looked(narrow, commit, tree, purpose, look)
+            before, now = await self.outcomes(baseline), await self.outcomes(receipt)
+            difference = narrow_difference(before or {}, now, symptoms) if before and now else None
+            if ended := broken_off(narrow, receipt):
+                return receipt, Difference(problems=(f"the check `{spec.id}` {ended}",)), True
+            if difference is not None:
+                return receipt, difference, True
+        receipt = await self._looked(spec, commit, tree, purpose, look)
+        if ended := broken_off(spec, receipt):
+            return receipt, Difference(problems=(f"the check `{spec.id}` {ended}",)), False
+        return receipt, await self._difference(spec, baseline, receipt), False
+
+    async def _looked(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str, look: int) -> Receipt:
+        """The receipt of the `look`-th run of a check on a tree, counted from 0; it may have hung."""
+        known = self._runs(spec, tree)
+        if len(known) > look and await self._has_outcomes(known[look]):
+            return known[look]
+        receipt = await self._runner.run(spec, commit, tree, purpose)
+        if receipt.status == ReceiptStatus.NOT_STARTED:
+            return await self._receipt(spec, commit, tree, purpose, fresh=True)
+        return receipt
+
+    def _runs(self, spec: CheckSpec, tree: TreeId) -> Sequence[Receipt]:
+        """Every run of the check on the tree in this environment that was started, oldest first."""
+        wanted = (check_name(spec), tree, self._runner.environment)
+        receipts = self._ledger.state.receipts.values()
+        found = (one for one in receipts if (one.check, one.tree, one.environment) == wanted)
+        return [one for one in found if one.status != ReceiptStatus.NOT_STARTED]
 
     async def run_extra(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str) -> Receipt:
         """The receipt of a check that is not part of the gate, such as a task's own."""
@@ -182,9 +241,17 @@ class HarnessGate:
         run = self._ledger.state.run
         async with self._turns[f"{check_name(spec)} on the base", run.base_tree]:
             there = await self._receipt(spec, run.base, run.base_tree, "the base in the new environment", fresh=False)
+        if there.counts.total == there.counts.errors and own.counts.total:
+            await self._tell(
+                f"`{spec.run}` runs no test of the base in the new environment: does that hold all it needs?"
+            )
         if own.tests is None or there.tests is None or there.counts.total == there.counts.errors:
             return own
         return own.model_copy(update={"exit_code": there.exit_code}) if self._is_strict else there
+
+    async def _tell(self, text: str) -> None:
+        if text not in (notice.text for notice in self._ledger.state.notices):
+            await self._ledger.append(Noticed(level="warning", text=text))
 
     async def _recorded(self, spec: CheckSpec) -> Receipt:
         """The check's receipt on the base; made if it is none of the gate's, or a damaged journal lost its tests."""

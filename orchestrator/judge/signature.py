@@ -94,6 +94,14 @@ def failure_excerpt(output: str, test_ids: Sequence[str]) -> str:
     return "\n".join(parts)[:EXCERPT_CHARS]
 
 
+def failure_passage(output: str, test: str) -> str:
+    """All that a test runner's output says below the header of one failed test, tracebacks included; "" if nothing."""
+    parts = re.split(r"::| > |\.(?=\w+(?:\[|\Z))", re.sub(r" #\d+\Z", "", test))
+    blocks = [block for block in _blocks(_lines(output)) if _has_word(block.title, parts[-1])]
+    exact = [block for block in blocks if len(parts) < 2 or _has_word(block.title, parts[-2].rpartition(".")[2])]
+    return "\n".join(line for block in exact or blocks for line in (block.title, *block.lines))
+
+
 def _stays(quoted: str, is_comparison: bool) -> bool:
     return not is_comparison and _NAME.match(quoted) is not None
 

@@ -1,4 +1,4 @@
-"""How many files one sandbox takes at a time: as many as make a couple of seconds of work, by what files took so far."""
+"""How many files one sandbox takes at a time: a couple of seconds of work, by what files took so far."""
 
 from math import ceil
 

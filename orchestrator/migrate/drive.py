@@ -5,6 +5,7 @@ from functools import partial
 
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned, WaveEnded
 from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration import FileRecord, FileStatus, Wave
 from orchestrator.engine.approvals import ask, question
 from orchestrator.engine.context import RunContext
@@ -12,18 +13,27 @@ from orchestrator.engine.finish import end_run
 from orchestrator.engine.stopping import require_going, stoppable
 from orchestrator.migrate.bench import StepRun
 from orchestrator.migrate.breaker import clusters, sample_failed, too_much_fails
+from orchestrator.migrate.counting import sites_now
+from orchestrator.migrate.coverage import flag_uncovered
 from orchestrator.migrate.ending import all_or_nothing, last_moves, outcome_of
-from orchestrator.migrate.ladder import passes, takes
-from orchestrator.migrate.landing import DrainableGate, Landings
+from orchestrator.migrate.final import last_look
+from orchestrator.migrate.gate import MigrationGate, gate_of
+from orchestrator.migrate.human import hand_over
+from orchestrator.migrate.invariants import OF_A_TREE
+from orchestrator.migrate.ladder import Pass, passes, takes
+from orchestrator.migrate.landing import Landings
+from orchestrator.migrate.leaves import settled_leaves
+from orchestrator.migrate.model_step import run_model_step
 from orchestrator.migrate.planning import divide
 from orchestrator.migrate.proposing import propose, revise
 from orchestrator.migrate.publishing import publish
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.recipe.verify import JudgeRules
 from orchestrator.migrate.rollback import roll_back
-from orchestrator.migrate.sites import count_sites
 from orchestrator.migrate.transform import run_step
 from orchestrator.migrate.wave import current, next_wave, rest_of_landed, shards_of, wave_files
-from worktrees.trees import read_blobs
+from orchestrator.migrate.weigh import Scales
+from worktrees.trees import list_tree
 
 _SHOWN = 10
 
@@ -34,13 +44,29 @@ class MigrationRun:
     def __init__(self, context: RunContext, slots: int) -> None:
         self._context = context
         self._slots = slots
-        self._gate = DrainableGate(context, context.gate)
-        self._landings = Landings(context, self._gate)
+        self._paths: frozenset[str] = frozenset()
+        self._gates: dict[str, MigrationGate] = {}
 
     @property
     def _recipe(self) -> Recipe:
         """The recipe as it stands: people may revise it."""
         return Recipe.model_validate(self._context.state.recipe)
+
+    @property
+    def _gate(self) -> MigrationGate:
+        """The gate of the recipe as it stands."""
+        recipe = self._recipe
+        if recipe.revision not in self._gates:
+            self._gates[recipe.revision] = gate_of(self._context, recipe, self._paths)
+        return self._gates[recipe.revision]
+
+    @property
+    def _scales(self) -> Scales:
+        return Scales(self._context, self._recipe, self._gate.rules)
+
+    @property
+    def _landings(self) -> Landings:
+        return Landings(self._context, self._gate)
 
     async def execute(self) -> None:
         """Run to the end, or from wherever an earlier process left off.
@@ -53,7 +79,8 @@ class MigrationRun:
             return  # another process ended it after this one had found it open
         async with stoppable(context, lambda: None):
             require_going(context)
-            await context.gate.record_baseline(run.base, run.base_tree)
+            self._paths = frozenset(entry.path for entry in await list_tree(context.repository.git, run.base))
+            await self._gate.record_baseline()
             await self._divide()
             while (wave := await self._wave()) is not None:
                 await self._carry(wave)
@@ -70,7 +97,7 @@ class MigrationRun:
         """The wave under way, or the next one; None when nothing is left to begin."""
         await revise(self._context, self._recipe)
         if self._context.state.rollbacks:
-            await roll_back(self._context, self._recipe, self._gate)
+            await self._roll_back()
         if current(self._context.state) is None:
             await self._regroup()
             await self._look_back()
@@ -80,41 +107,59 @@ class MigrationRun:
             await self._context.journal.append(begun)
         return current(self._context.state)
 
+    async def _roll_back(self) -> None:
+        """Take back what people want back. That sites come back with it breaks no rule."""
+        rules = tuple(rule for rule in self._recipe.invariant if rule.kind in OF_A_TREE)
+        recipe = self._recipe.model_copy(
+            update={"invariant": rules, "judge": JudgeRules(diff_review="none", reject_if=())}
+        )
+        await roll_back(self._context, recipe, gate_of(self._context, recipe, self._paths))
+
     async def _carry(self, wave: Wave) -> None:
         """Let the files of a wave climb, and land what may land."""
-        for number, rungs in enumerate(passes(self._recipe), start=1):
-            await self._climb(wave, rungs)
+        for number, group in enumerate(passes(self._recipe), start=1):
+            await self._climb(wave, group)
             await self._land(wave, f"wave {wave.number} pass {number}")
         require_going(self._context)
         files = wave_files(self._context.state, wave)
         moves = all_or_nothing(files) if self._recipe.migration.atomic else last_moves(files)
         await self._context.journal.append(*moves, WaveEnded(number=wave.number))
 
-    async def _climb(self, wave: Wave, rungs: Sequence[int]) -> None:
-        """Run the steps in order; what was done in an earlier process is not done again."""
+    async def _climb(self, wave: Wave, group: Pass) -> None:
+        """Run the pass's steps in order; what was done in an earlier process is not done again."""
         start = await self._context.head()
-        for rung in rungs:
-            files = await self._taken(wave, rung)
-            if not files:
-                continue
-            run = StepRun(self._recipe.step[rung], rung, start, self._slots)
-            await run_step(self._context, run, files, partial(self._landings.protect, wave, start))
+        for rung in group.rungs:
+            files = await self._taken(wave, rung, group.attempt)
+            if files:
+                await self._run_step(wave, rung, group.attempt, files, start)
+                await self._scales.weigh([file.path for file in files], start, "step")
+        await self._scales.weigh([file.path for file in wave_files(self._context.state, wave)], start, "queue")
 
-    async def _taken(self, wave: Wave, rung: int) -> list[FileRecord]:
-        step, counts = self._recipe.step[rung], bool(self._recipe.scope.site)
+    async def _run_step(
+        self, wave: Wave, rung: int, attempt: int, files: Sequence[FileRecord], start: CommitId
+    ) -> None:
+        step, keep = self._recipe.step[rung], partial(self._landings.protect, wave, start)
+        match step.kind:
+            case "llm":
+                await run_model_step(self._context, self._recipe, rung, attempt, files, start)
+                await keep()
+            case "human":
+                await hand_over(self._context, self._recipe, rung, files, start)
+            case _:
+                await run_step(self._context, StepRun(step, rung, start, self._slots), files, keep)
+
+    async def _taken(self, wave: Wave, rung: int, attempt: int) -> list[FileRecord]:
+        step, counts = self._recipe.step[rung], bool(self._recipe.work_scope.site)
         files = wave_files(self._context.state, wave)
-        left = await self._sites_now(files) if step.when == "sites-left" and counts else {}
-        return [file for file in files if takes(step, rung, file, left.get(file.path, 0), counts)]
-
-    async def _sites_now(self, files: Sequence[FileRecord]) -> dict[str, int]:
-        contents = await read_blobs(self._context.repository.git, [file.blob or file.stands for file in files])
-        return {file.path: count_sites(self._recipe.scope, contents[file.blob or file.stands]) for file in files}
+        left = await sites_now(self._context, self._recipe, files) if step.when == "sites-left" and counts else {}
+        return [file for file in files if takes(step, rung, file, left.get(file.path, 0), counts, attempt)]
 
     async def _land(self, wave: Wave, name: str) -> None:
         is_atomic = self._recipe.migration.atomic
         if is_atomic and any(file.status.is_failed for file in wave_files(self._context.state, wave)):
             return  # nothing lands while something fails: a later rung may mend it
         await self._landings.land(name, wave, is_atomic=is_atomic)
+        await self._context.journal.append(*settled_leaves(self._context.state, self._recipe))
         await self._regroup()
 
     async def _regroup(self) -> None:
@@ -165,8 +210,22 @@ class MigrationRun:
     async def _finish(self) -> None:
         context = self._context
         await context.journal.append(*last_moves(list(context.state.files.values())))
+        await context.journal.append(*settled_leaves(context.state, self._recipe))
         outcome, reason = outcome_of(list(context.state.files.values()))
         if held := [shard.name for shard in context.state.shards.values() if shard.held]:
             await context.journal.append(Noticed(level="warning", text=f"held back: {', '.join(held)}"))
-        await publish(context, self._recipe, self._gate, reason)
+        if red := await self._last_look():
+            outcome, reason = "partial", f"{reason}; nothing is published: {red}"
+        else:
+            await publish(context, self._recipe, self._gate, reason)
         await end_run(context, outcome, reason)
+
+    async def _last_look(self) -> str:
+        """Why nothing of what landed may be published, in words; empty if it may. Flags what no test reaches."""
+        context, head = self._context, self._context.state.head
+        if head is None:
+            return ""
+        final = await last_look(context, self._gate, head)
+        if not final.reason:
+            await flag_uncovered(context, self._recipe, head)
+        return final.reason

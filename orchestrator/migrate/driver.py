@@ -16,6 +16,8 @@ from itertools import accumulate
 from orchestrator.hands.layout import EXCHANGE
 from orchestrator.ports.hands import Command
 
+PLACES = '/tmp "$HOME" /dev/shm'
+"""Where commands may write beside the workspace; a sandbox of one's own has them empty."""
 _DIARY = "ORCHESTRATE_BATCH"
 _MOST_CHARS = 100_000
 """Of a script: the kernel takes 131,072 bytes as one argument."""
@@ -31,7 +33,14 @@ done
 _ob_nl='
 '
 _ob_count() {{ set -- /proc/[0-9]*; _ob_procs=$#; }}
-_ob_look() {{ _ob_found=$(find /tmp "$HOME" /dev/shm -xdev -mindepth 1 2>/dev/null); }}
+_ob_glance() {{
+  _ob_seen=
+  for _ob_place in {places}; do
+    set -- "$_ob_place"/* "$_ob_place"/.[!.]*
+    _ob_seen="$_ob_seen$_ob_nl$*"
+  done
+}}
+_ob_look() {{ _ob_found=$(find {places} -xdev -mindepth 1 2>/dev/null); }}
 _ob_clear() {{
   while IFS= read -r _ob_one; do
     case "$_ob_nl$_ob_known$_ob_nl" in
@@ -43,6 +52,7 @@ $_ob_found
 _ob_end
   _ob_look
   [ "$_ob_found" = "$_ob_known" ] || exit 93
+  _ob_glance
 }}
 _ob_alone() {{
   _ob_count
@@ -55,7 +65,7 @@ _ob_alone() {{
 }}
 _ob_run() {{
   read -r _ob_begun _ob_rest < /proc/uptime
-  cp -p -- "$2" "$_ob_dir/kept" || exit 91
+  cp -pf -- "$2" "$_ob_dir/kept" || exit 91
   if [ "$5" -ge 0 ]; then
     tail -c "+$(($4 + 1))" "$_ob_dir/given" | head -c "$5" > "$2" || exit 91
   fi
@@ -70,10 +80,12 @@ _ob_run() {{
     _ob_kind=gone
   fi
   cp -p -- "$_ob_dir/kept" "$2" || exit 91
-  rm -f -- "$_ob_dir/kept"
   _ob_alone
-  _ob_look
-  [ "$_ob_found" = "$_ob_known" ] || _ob_clear
+  _ob_glance
+  if [ "$_ob_seen" != "$_ob_usually" ]; then
+    _ob_look
+    _ob_clear
+  fi
   echo "$1 $_ob_code $_ob_kind $_ob_begun $_ob_ended" >> "$_ob_dir/diary"
 }}
 : > "$_ob_dir/given"
@@ -82,9 +94,14 @@ _ob_count
 _ob_usual=$_ob_procs
 _ob_look
 _ob_known=$_ob_found
+_ob_glance
+_ob_usually=$_ob_seen
 """
 _RECORD = re.compile(r"(\d+) (\d+) (file|gone) (\d+(?:\.\d+)?) (\d+(?:\.\d+)?)")
-_EPILOGUE = 'echo end >> "$_ob_dir/diary"\n'
+_EPILOGUE = """_ob_look
+[ "$_ob_found" = "$_ob_known" ] || exit 93
+echo end >> "$_ob_dir/diary"
+"""
 
 
 @dataclass(frozen=True)
@@ -119,9 +136,8 @@ def batch(lines: Sequence[Line], timeout_s: float) -> Command:
     variables = {_DIARY: "diary"}
     for number in range(len(lines)):
         variables |= {f"{_DIARY}_{number}_SAID": f"said.{number}", f"{_DIARY}_{number}_MADE": f"made.{number}"}
-    prologue = _PROLOGUE.format(
-        diary=_DIARY, variables=" ".join(variables), exchange=EXCHANGE, timeout=f"{timeout_s:.3f}"
-    )
+    words = {"diary": _DIARY, "variables": " ".join(variables), "exchange": EXCHANGE, "places": PLACES}
+    prologue = _PROLOGUE.format(**words, timeout=f"{timeout_s:.3f}")
     given = [line.content for line in lines]
     starts = [0, *accumulate(len(content or b"") for content in given)]
     runs = [

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import Outcome
 from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.migrate.ladder import is_changed, leftover
+from orchestrator.migrate.ladder import NOTHING_CHANGED, is_changed, leftover
 
 _LEFT = {
     FileStatus.REJECTED: "rejected",
@@ -40,7 +40,7 @@ def all_or_nothing(files: Sequence[FileRecord]) -> list[FileMoved]:
 
 
 def _last_move(file: FileRecord, end: FileStatus) -> FileMoved:
-    reason = "" if file.reason or end != FileStatus.UNCHANGED else "it has sites, and no step changed it"
+    reason = "" if file.reason or end != FileStatus.UNCHANGED else NOTHING_CHANGED
     return FileMoved(path=file.path, status=end, rung=file.rung, blob=file.blob, reason=reason, signature=reason)
 
 

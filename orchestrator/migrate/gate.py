@@ -1,6 +1,6 @@
 """The gate of a migration: rules for files, the checks, the old environment, rules for trees. Cheap before dear."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Container, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -9,6 +9,7 @@ from anyio import to_thread
 from orchestrator.domain.check import CheckSpec, Difference
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.migration import SitePlace
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.stopping import require_going
 from orchestrator.errors import BlobLost
@@ -17,13 +18,16 @@ from orchestrator.hands.run import run_command
 from orchestrator.judge.checks import CheckRunner, check_name
 from orchestrator.judge.flakes import runs_like
 from orchestrator.judge.gate import HarnessGate
+from orchestrator.judge.probing import never
 from orchestrator.migrate.changes import Broken, FindSites
 from orchestrator.migrate.file_rules import FileRules
-from orchestrator.migrate.invariants import broken_in_scope, due, is_of_scope
+from orchestrator.migrate.invariants import OF_A_TREE, broken_in_scope, due, is_of_scope
+from orchestrator.migrate.narrowing import Narrowing
 from orchestrator.migrate.policy import beyond
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.recipe.verify import Level, VerifyCheck
 from orchestrator.migrate.selection import Importers, select, told
+from orchestrator.migrate.sites import find_sites
 from orchestrator.migrate.tree_rules import (
     command_kept,
     command_spec,
@@ -48,17 +52,21 @@ class _Tree:
     fresh: bool
     level: Level
     changes: Mapping[str, tuple[str, str]]
+    reruns: int = 0
 
 
 class MigrationGate:
     """A `ports.Gate` for the unions of a migration; starts nothing any more once the run drains."""
 
-    def __init__(self, context: RunContext, recipe: Recipe, find: FindSites) -> None:
+    def __init__(
+        self, context: RunContext, recipe: Recipe, find: FindSites, paths: Container[str] | None = None
+    ) -> None:
         self._context = context
         self._recipe = recipe
         self.rules = FileRules(context.repository.git, recipe, find)
         self._runner = self._runner_in(after=True)
         self._base_runner = self._runner_in(after=False)
+        self._narrow = never if paths is None else Narrowing(recipe, paths)
         self._gates: dict[tuple[tuple[CheckSpec, ...], bool], HarnessGate] = {}
 
     def _runner_in(self, *, after: bool) -> CheckRunner:
@@ -70,7 +78,9 @@ class MigrationGate:
         """The checks in the new world; one gate for all who ask for the same, so that nothing runs twice at a time."""
         if (checks, is_strict) not in self._gates:
             before = None if self._context.before is None else self._base_runner
-            made = HarnessGate(self._runner, self._context.journal, checks, before, is_strict=is_strict)
+            made = HarnessGate(
+                self._runner, self._context.journal, checks, self._narrow, baseline_runner=before, is_strict=is_strict
+            )
             self._gates[checks, is_strict] = made
         return self._gates[checks, is_strict]
 
@@ -88,14 +98,35 @@ class MigrationGate:
                 require_going(self._context)
                 await self._base_runner.run(specs[receipt.check], run.base, run.base_tree, "the baseline, again")
 
-    async def judge(self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False) -> GateResult:
+    async def judge(
+        self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False, reruns: int = 0
+    ) -> GateResult:
         """Whether a union may land; what is not asked of it in tests comes as problems, one for each file.
 
         Raises:
             EnvironmentProblem: the checks could not be run at all.
         """
-        asked = _Tree(commit, tree, purpose, fresh, "queue", await self._changes(tree))
+        asked = _Tree(commit, tree, purpose, fresh, "queue", await self._changes(tree), reruns)
         return await self._judged(asked, self._gate(*self._recipe.checks()))
+
+    async def probe(
+        self, commit: CommitId, tree: TreeId, purpose: str, symptoms: Sequence[str], look: int = 0
+    ) -> GateResult:
+        """Whether a union shows symptoms; narrow runs can tell where nothing but the checks has a say.
+
+        Raises:
+            EnvironmentProblem: the checks could not be run at all.
+        """
+        require_going(self._context)
+        if self._asks_more_than_checks:
+            return await self.judge(commit, tree, purpose, fresh=look > 0)
+        return await self._gate(*self._recipe.checks()).probe(commit, tree, purpose, symptoms, look)
+
+    @property
+    def _asks_more_than_checks(self) -> bool:
+        recipe = self._recipe
+        of_trees = any(rule.kind in OF_A_TREE for rule in due(recipe.invariant, "queue"))
+        return of_trees or recipe.env.compat == "both" or recipe.verify.policy != "no-new-failures"
 
     async def judge_shard(self, commit: CommitId, tree: TreeId, name: str, importers: Importers) -> GateResult:
         """Whether a shard's changes alone hold on the base, by the rules and the checks of level shard.
@@ -151,7 +182,7 @@ class MigrationGate:
             await workspace.close()
 
     async def _of_checks(self, asked: _Tree, gate: HarnessGate) -> GateResult:
-        reruns = self._recipe.verify.flaky_reruns
+        reruns = max(asked.reruns, self._recipe.verify.flaky_reruns)
         result = await gate.judge(asked.commit, asked.tree, asked.purpose, asked.fresh, reruns)
         if not result.difference.is_green:
             return result
@@ -265,3 +296,12 @@ def _together(one: GateResult, other: GateResult) -> GateResult:
 def _listed(paths: tuple[str, ...]) -> str:
     more = f" and {len(paths) - _LISTED} more" if len(paths) > _LISTED else ""
     return ", ".join(paths[:_LISTED]) + more
+
+
+def gate_of(context: RunContext, recipe: Recipe, paths: Container[str]) -> MigrationGate:
+    """The gate of a recipe; `paths` are the files of the base."""
+
+    async def find(contents: Mapping[str, bytes], workspace: Workspace | None) -> Mapping[str, Sequence[SitePlace]]:
+        return (await find_sites(recipe.scope, contents, workspace)).places
+
+    return MigrationGate(context, recipe, find, paths)

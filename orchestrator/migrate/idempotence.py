@@ -8,11 +8,13 @@ from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.batch import Batches
 from orchestrator.migrate.bench import Bench, StepRun
+from orchestrator.migrate.knowledge import may_batch
 from orchestrator.migrate.making import Maker
 from orchestrator.migrate.outcome import Given
 from worktrees.trees import list_tree
 
 SIGNATURE = "not idempotent"
+_AT_ONCE = 32
 
 
 async def checked(maker: Maker, files: Sequence[Given], events: Sequence[FileMoved]) -> list[FileMoved]:
@@ -44,13 +46,22 @@ async def changed_again(maker: Maker, files: Sequence[Given]) -> frozenset[str]:
     return frozenset(one.of.path for one in made if one.ran.content != one.given)
 
 
-async def is_idempotent(context: RunContext, run: StepRun, file: FileRecord) -> bool:
-    """Whether a command or rewrite leaves the file's content of now (`file.blob`, or else the base's) as it is.
+async def repeating(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> frozenset[str]:
+    """The paths of those files whose content of now (`file.blob`, or else the base's) a command or rewrite changes.
 
     Raises:
         EnvironmentProblem: no workspace or sandbox could be had.
     """
-    given = Given(file, file.blob or file.base)
+    given = [Given(file, file.blob or file.base) for file in files]
     tracked = frozenset(entry.path for entry in await list_tree(context.repository.git, run.start))
-    async with Bench.at(context, run, Batches(1, is_allowed=False), tracked) as bench:
-        return not await changed_again(Maker(context, run, bench), [given])
+    found: frozenset[str] = frozenset()
+    async with Bench.at(context, run, Batches(1, may_batch(context, run.step)), tracked) as bench:
+        maker = Maker(context, run, bench)
+        for begin in range(0, len(given), _AT_ONCE):
+            found |= await changed_again(maker, given[begin : begin + _AT_ONCE])
+    return found
+
+
+async def is_idempotent(context: RunContext, run: StepRun, file: FileRecord) -> bool:
+    """Whether a command or rewrite leaves the file as it is; see `repeating`."""
+    return not await repeating(context, run, [file])

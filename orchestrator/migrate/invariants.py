@@ -10,6 +10,7 @@ from orchestrator.migrate.recipe.verify import Invariant, Level
 
 OF_A_FILE = frozenset({"sites-at-most", "sites-at-least", "no-new-match", "paths-only", "max-diff"})
 """Kinds that can be told from a file's contents alone; the others need the tree, its tests, or the steps."""
+OF_A_TREE = frozenset({"command", "tests-not-lost", "old-source-passes"})
 OF_SITES = frozenset({"sites-at-most", "sites-at-least"})
 _ORDER: tuple[Level, ...] = ("step", "shard", "queue", "final")
 

@@ -61,7 +61,7 @@ async def take_inventory(
         UsageProblem: no file of the base is in scope, or sites or owners cannot be found out as the recipe says.
         EnvironmentProblem: a command that finds sites could not be started.
     """
-    scope, listed = recipe.counted, await list_tree(git, base)
+    scope, listed = recipe.work_scope, await list_tree(git, base)
     small = _in_scope(scope, listed)
     found = FoundSites({})
     if scope.site:

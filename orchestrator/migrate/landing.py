@@ -5,24 +5,25 @@ from collections.abc import Sequence
 from orchestrator.domain.check import Difference
 from orchestrator.domain.event.landing import RefSet, RefSetting, UnitEjected
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.domain.ids import CommitId, TreeId, UnitId
+from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.migration import FileRecord, FileStatus, Wave
 from orchestrator.domain.plain import inert_title
 from orchestrator.engine.approvals import ask, question, radius
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.stopping import require_going
 from orchestrator.judge.flakes import UNSETTLED
 from orchestrator.judge.signature import failure_excerpt, signature
+from orchestrator.migrate.counting import sites_now
 from orchestrator.migrate.ladder import is_changed, to_queue
+from orchestrator.migrate.pairs import blocks
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.sites import count_sites
+from orchestrator.migrate.suspects import SourceEvidence
 from orchestrator.migrate.wave import wave_files
 from orchestrator.ports.effect import effect
-from orchestrator.ports.gate import Gate, GateResult
-from orchestrator.queue.compose import OverlayComposer
-from orchestrator.queue.lander import Lander
+from orchestrator.ports.gate import Gate
+from orchestrator.queue.compose import Clash, OverlayComposer
+from orchestrator.queue.lander import Lander, Targeting
 from worktrees.refs import set_ref
-from worktrees.trees import list_tree, read_blobs
+from worktrees.trees import list_tree
 
 
 class Landings:
@@ -42,8 +43,9 @@ class Landings:
         made = {UnitId(f.path): (f.mode, blob) for f in files if (blob := f.blob or f.tried)}
         if not made:
             return
-        composer = OverlayComposer(self._context.repository.git, made, lambda _: "What the ladder made\n", self._when)
+        composer = OverlayComposer(self._context.repository.git, made, _made, self._when)
         composed = await composer.compose(start, sorted(made))
+        assert not isinstance(composed, Clash), "nothing is expected to stand where these are put"
         ref, journal = self._context.ref("steps", f"wave-{wave.number}"), self._context.journal
         setting = RefSetting(key=journal.next_key(f"ref/{ref}"), ref=ref, object=composed.commit)
         async with effect(journal, setting) as happening:
@@ -71,7 +73,8 @@ class Landings:
             return
         context = self._context
         lander = Lander(context.journal, self._gate, context.branch, context.hooks)
-        landing = await lander.land(name, [UnitId(file.path) for file in files], self._composer(files))
+        units = [UnitId(file.path) for file in files]
+        landing = await lander.land(name, units, self._composer(files), self._targeting(units), atomic=is_atomic)
         await self._mark_landed(wave)
         for ejected in landing.ejected:
             await self._mark_ejected(ejected)
@@ -90,14 +93,31 @@ class Landings:
             )
         return answer.decision == "approve"
 
+    def _targeting(self, units: Sequence[UnitId]) -> Targeting:
+        """How a red union is searched: by what failures and tests point at, and with what stays together in groups."""
+        evidence = SourceEvidence(self._context.repository.git, self._context.journal)
+        rules = self._recipe.merge
+        if rules.bisect_unit == "shard" or rules.on_red == "reject-shard":
+            groups = [tuple(members) for _, members in self._parts(units)]
+        else:
+            together = blocks(units, self._recipe.shard.pair)
+            groups = [tuple(map(UnitId, block)) for block in together if len(block) > 1]
+        return Targeting(evidence, groups=groups, reruns=self._recipe.verify.flaky_reruns)
+
     def _composer(self, files: Sequence[FileRecord]) -> OverlayComposer:
         changes = {UnitId(file.path): (file.mode, file.blob) for file in files if file.blob is not None}
-        return OverlayComposer(self._context.repository.git, changes, self._message, self._when)
+        expected = {UnitId(file.path): file.stands for file in files}
+        git = self._context.repository.git
+        return OverlayComposer(git, changes, self._message, self._when, self._parts, expected)
 
-    def _message(self, units: Sequence[UnitId]) -> str:
-        return self._shard_message("all", units)
+    def _parts(self, units: Sequence[UnitId]) -> list[tuple[str, list[UnitId]]]:
+        """The units by the shards they are in, in the order of the shards."""
+        wanted = set(units)
+        shards = self._context.state.shards.values()
+        parts = [(one.name, [UnitId(path) for path in one.files if UnitId(path) in wanted]) for one in shards]
+        return [(name, members) for name, members in parts if members]
 
-    def _shard_message(self, shard: str, units: Sequence[UnitId]) -> str:
+    def _message(self, shard: str, units: Sequence[UnitId]) -> str:
         files = [self._context.state.files[unit] for unit in units]
         rungs = ", ".join(self._recipe.step[rung].id for rung in sorted({file.rung for file in files}))
         trailers = {
@@ -119,11 +139,10 @@ class Landings:
         git = self._context.repository.git
         standing = {entry.path: entry.oid for entry in await list_tree(git, tip, [file.path for file in files])}
         landed = [file for file in files if file.blob is not None and standing.get(file.path) == file.blob]
-        contents = await read_blobs(git, [file.blob for file in landed if file.blob]) if self._recipe.scope.site else {}
-        left = {oid: count_sites(self._recipe.scope, content) for oid, content in contents.items()}
+        left = await sites_now(self._context, self._recipe, landed) if self._recipe.work_scope.site and landed else {}
         await self._context.journal.append(
             *(
-                FileMoved(path=f.path, status=FileStatus.MERGED, rung=f.rung, blob=f.blob, left=left.get(f.blob or ""))
+                FileMoved(path=f.path, status=FileStatus.MERGED, rung=f.rung, blob=f.blob, left=left.get(f.path))
                 for f in landed
             )
         )
@@ -140,21 +159,20 @@ class Landings:
                 status=FileStatus.EJECTED,
                 rung=file.rung,
                 reason=_why(lost, ejected),
-                signature=signature(failure_excerpt(output, lost or ejected.difference.unsettled)),
+                signature=_sign(output, lost, ejected.difference),
             )
         )
 
 
-class DrainableGate:
-    """A gate that starts no further test run once the run drains."""
+def _made(_part: str, _units: Sequence[UnitId]) -> str:
+    return "What the ladder made\n"
 
-    def __init__(self, context: RunContext, gate: Gate) -> None:
-        self._context = context
-        self._gate = gate
 
-    async def judge(self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False) -> GateResult:
-        require_going(self._context)
-        return await self._gate.judge(commit, tree, purpose, fresh)
+def _sign(output: str, lost: Sequence[str], difference: Difference) -> str:
+    """What failed of it, without what varies: of tests what they printed, of anything else its own words."""
+    if not lost and not difference.unsettled and difference.problems:
+        return signature(difference.problems[0].partition(": ")[2] or difference.problems[0])
+    return signature(failure_excerpt(output, lost or difference.unsettled))
 
 
 def _why(lost: Sequence[str], ejected: UnitEjected) -> str:

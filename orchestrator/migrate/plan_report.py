@@ -56,7 +56,7 @@ class Inventory:
 
     def kinds(self) -> Iterator[tuple[str, int, int]]:
         """Each kind of site, in how many files it is, and how often."""
-        for site in self.recipe.counted.site:
+        for site in self.recipe.work_scope.site:
             counts = [sum(place.site == site.id for place in file.places) for file in self.files]
             yield site.id, sum(count > 0 for count in counts), sum(counts)
 
@@ -88,7 +88,7 @@ class Inventory:
     def lines(self, shows_all: bool = False) -> Iterator[str]:
         """For a person; long lists end with how many more there are, unless all are wanted."""
         limit = len(self.files) + len(self.shards) if shows_all else _SHOWN
-        counted = f", {self.sites} sites" if self.recipe.counted.site else ""
+        counted = f", {self.sites} sites" if self.recipe.work_scope.site else ""
         yield f"{self.recipe.title}: {len(self.files)} files in scope{counted} at {self.base[:12]}"
         yield from (f"  note: {notice}" for notice in self.notices)
         yield from _table("sites", self.kinds(), limit)
@@ -101,7 +101,8 @@ class Inventory:
         yield from (f"step {step.id} ({step.kind}, when {step.when}): {_step(step)}" for step in self.recipe.step)
         yield from (f"check {check.id} (level {check.level}): {check.run}" for check in self.recipe.verify.check)
         yield from (f"invariant {rule.kind} (level {rule.level}){_rule(rule)}" for rule in self.recipe.invariant)
-        yield from _list("files", [_counted(file) for file in self.files], limit)
+        most_first = sorted(self.files, key=lambda file: (-file.sites, file.path))
+        yield from _list("files", [_counted(file) for file in most_first], limit)
 
     def _shards(self, limit: int) -> Iterator[str]:
         if not self.shards:

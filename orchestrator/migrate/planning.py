@@ -30,7 +30,7 @@ _NO_LINES: Mapping[str, int] = MappingProxyType({})
 
 def needs_hands(recipe: Recipe) -> bool:
     """Whether the inventory or the division into shards takes a workspace to run commands in."""
-    return needs_workspace(recipe.counted) or "command" in recipe.shard.by
+    return needs_workspace(recipe.work_scope) or "command" in recipe.shard.by
 
 
 async def survey(
@@ -89,7 +89,7 @@ async def divide(
 
 def to_divide(recipe: Recipe, files: Sequence[FileRecord]) -> list[FileRecord]:
     """The files that a step may take: with sites, or all if none are counted or a step takes files without them."""
-    takes_all = not recipe.counted.site or any(step.when == "always" for step in recipe.step)
+    takes_all = not recipe.work_scope.site or any(step.when == "always" for step in recipe.step)
     return [file for file in files if (takes_all or file.sites) and file.status != FileStatus.SKIPPED]
 
 

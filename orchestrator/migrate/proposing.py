@@ -30,9 +30,11 @@ async def propose(context: RunContext, recipe: Recipe, *, waits: bool) -> None:
     Raises:
         PersonNeeded: it waits.
     """
-    found = proposal(context.state, recipe, known_signatures(), context.has_worker)
+    found = proposal(context.state, recipe, known_signatures(), has_model=False)
     if found is None:
         return
+    if found.recipe.step[-1].kind == "human" and await context.has_worker():
+        found = proposal(context.state, recipe, known_signatures(), has_model=True) or found
     approval = question(
         context,
         "recipe",

@@ -1,4 +1,4 @@
-"""Built-in rewrites: by regular expression in this process, by ast-grep as a command; and which content a step is given.
+"""Built-in rewrites, by regular expression or as a command of ast-grep; and which content a step is given of a file.
 
 A regular expression works on contents as git stores them, so line ends and encodings that a checkout has do not matter.
 """

@@ -126,6 +126,10 @@ class _Reverting:
             tip = CommitId(await commit_tree(self._git, tree, [tip], self._message(unit), self._context.when))
         return Composed(commit=tip, tree=tree)
 
+    async def for_landing(self, _head: CommitId, _units: Sequence[UnitId], tested: Composed) -> Composed:
+        """The very commits that were tested."""
+        return tested
+
     async def _clashes_with(self, head: CommitId, unit: UnitId) -> bool:
         return isinstance(await merge_trees(self._git, head, await self._undoing(unit)), Conflicted)
 

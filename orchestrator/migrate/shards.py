@@ -186,6 +186,8 @@ class _Division:
         owner = told.pop("owner", "").partition(" ")[0].rpartition("/")[2].lstrip("@")
         if "file" in told:
             return told["file"]
+        if len(told) > 1:
+            told.pop("import-cluster", None)  # its name is a file's, which may lie anywhere
         words = [owner if self._tells_owner else "", *told.values()]
         return "/".join(word for word in words if word)
 

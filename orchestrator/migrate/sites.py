@@ -91,7 +91,24 @@ async def _hits(site: Site, contents: Mapping[str, bytes], workspace: Workspace 
         return await to_thread.run_sync(_by_regex, site, contents)
     if workspace is None:
         raise EnvironmentProblem(f"sites of kind {site.id} are found by {site.engine}, which needs a workspace")
-    return await search(site, sorted(contents), workspace)
+    hits = await search(site, sorted(contents), workspace)
+    if site.engine == "ast-grep":
+        return Hits(hits.places, (*hits.notices, *await to_thread.run_sync(_unread, contents)))
+    return hits
+
+
+def _unread(contents: Mapping[str, bytes]) -> list[str]:
+    """What ast-grep passes over without a word."""
+    told = "ast-grep does not read it, as it is not UTF-8: its sites are not counted"
+    return [f"{path}: {told}" for path, content in sorted(contents.items()) if not _is_utf8(content)]
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _by_regex(site: Site, contents: Mapping[str, bytes]) -> Hits:

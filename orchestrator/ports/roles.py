@@ -54,13 +54,40 @@ class PlanningBrief(Frozen):
     met: tuple[str, ...] = ()
 
 
+class Piece(Frozen):
+    """One thing that a model is shown: what it is in words, and its text, which is data. `label` marks it."""
+
+    label: str
+    title: str
+    text: str
+
+
+class FileBrief(Frozen):
+    """What the worker of one file of a migration is told.
+
+    `recipe` and `description` say what is being changed everywhere, `instructions` are the step's own. `pieces` are
+    what it is shown, `left_out` names what there was no room for, `note` is what a person says.
+    """
+
+    path: str
+    recipe: str
+    description: str = ""
+    instructions: str = ""
+    attempt: int = 1
+    attempts: int = 1
+    pieces: tuple[Piece, ...] = ()
+    left_out: tuple[str, ...] = ()
+    note: str = ""
+
+
 class WorkBrief(Frozen):
-    """What a worker is told."""
+    """What a worker is told; `file` where its task is one file of a migration."""
 
     task: Task
     attempt: Attempt
     goal: str
     gate: str
+    file: FileBrief | None = None
 
 
 class CheckSummary(Frozen):

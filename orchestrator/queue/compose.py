@@ -4,18 +4,34 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from orchestrator.domain.base import Frozen
+from orchestrator.domain.event.landing import LandedPart
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
 from worktrees.git import Git
 from worktrees.merge import Conflicted, commit_tree, merge_trees
+from worktrees.objects import read_objects
 from worktrees.overlay import overlay
 from worktrees.trees import tree_of
 
+Change = tuple[str, str] | None
+"""A file's new mode and blob; None if it goes."""
+Parts = Sequence[tuple[str, Sequence[UnitId]]]
+"""Named parts of a union, in the order in which they are committed."""
+
+
+def one_part(units: Sequence[UnitId]) -> Parts:
+    """Everything together, under the name `all`."""
+    return [("all", units)]
+
 
 class Composed(Frozen):
-    """A commit that holds all units asked for, on top of the head it was asked for."""
+    """A commit that holds all units asked for, on top of the head it was asked for.
+
+    `parts` are the commits up to it, where a landing consists of several.
+    """
 
     commit: CommitId
     tree: TreeId
+    parts: tuple[LandedPart, ...] = ()
 
 
 class Clash(Frozen):
@@ -30,7 +46,11 @@ class Composer(Protocol):
     """One way to put units together. The same arguments always give the same commit."""
 
     async def compose(self, head: CommitId, units: Sequence[UnitId]) -> Composed | Clash:
-        """All units on top of `head`."""
+        """All units on top of `head`, for a test."""
+        ...
+
+    async def for_landing(self, head: CommitId, units: Sequence[UnitId], tested: Composed) -> Composed:
+        """The commit that lands if `tested`, composed of the same, is green. Its tree is the one that was tested."""
         ...
 
 
@@ -57,28 +77,77 @@ class MergeComposer:
             tip = CommitId(await commit_tree(self._git, tree, parents, self._message(unit), self._when))
         return Composed(commit=tip, tree=tree)
 
+    async def for_landing(self, _head: CommitId, _units: Sequence[UnitId], tested: Composed) -> Composed:
+        """The very commit that was tested."""
+        return tested
+
     async def _clashes_with(self, head: CommitId, unit: UnitId) -> bool:
         return isinstance(await merge_trees(self._git, head, self._candidates[unit]), Conflicted)
 
 
 class OverlayComposer:
-    """Units are files with new contents; all of them together make one commit."""
+    """Units are files with new contents. A landing has a commit for each part, in the order of the parts.
+
+    A file that somebody has changed on the branch meanwhile is not overwritten: it clashes.
+    """
 
     def __init__(
         self,
         git: Git,
-        changes: Mapping[UnitId, tuple[str, str] | None],
-        message: Callable[[Sequence[UnitId]], str],
+        changes: Mapping[UnitId, Change],
+        message: Callable[[str, Sequence[UnitId]], str],
         when: str,
+        parts: Callable[[Sequence[UnitId]], Parts] = one_part,
+        expected: Mapping[UnitId, str] | None = None,
     ) -> None:
+        """Set up.
+
+        Args:
+            git: of the repository.
+            changes: what becomes of each unit, a path: mode and blob, or None to delete it.
+            message: makes the message of the commit that holds these units of the part of this name.
+            when: the commits' date.
+            parts: divides units into named parts; each unit into one.
+            expected: the blob that must stand at a unit's path before it is replaced; "" for none. Units that are
+                not in it are replaced whatever stands there.
+        """
         self._git = git
         self._changes = changes
         self._message = message
         self._when = when
+        self._parts = parts
+        self._expected = expected or {}
 
-    async def compose(self, head: CommitId, units: Sequence[UnitId]) -> Composed:
-        """Replace the units' blobs in the head's tree."""
+    async def compose(self, head: CommitId, units: Sequence[UnitId]) -> Composed | Clash:
+        """Replace the units' blobs in the head's tree, in one commit that is good for testing."""
         base = await tree_of(self._git, head)
+        if not units:
+            return Composed(commit=head, tree=TreeId(base))
+        if clash := await self._clash(base, units):
+            return clash
+        name = ", ".join(name for name, _ in self._parts(units))
+        return await self._committed(base, head, name, units)
+
+    async def for_landing(self, head: CommitId, units: Sequence[UnitId], tested: Composed) -> Composed:
+        """The same tree by one commit a part; the units must be those that `tested` was composed of."""
+        tip, base, parts = head, await tree_of(self._git, head), []
+        for name, members in self._parts(units):
+            made = await self._committed(base, tip, name, members)
+            parts.append(LandedPart(name=name, commit=made.commit, units=tuple(members)))
+            tip, base = made.commit, made.tree
+        if base != tested.tree:
+            raise ValueError(f"the parts of a landing make the tree {base}, tested was {tested.tree}")
+        return Composed(commit=tip, tree=tested.tree, parts=tuple(parts))
+
+    async def _clash(self, tree: str, units: Sequence[UnitId]) -> Clash | None:
+        paths = [unit for unit in units if unit in self._expected]
+        objects = await read_objects(self._git, [f"{tree}:{path}".encode("utf-8", "surrogateescape") for path in paths])
+        for path, found in zip(paths, objects, strict=True):
+            if (found.oid if found else "") != self._expected[path]:
+                return Clash(unit=path, paths=(str(path),), with_head=True)
+        return None
+
+    async def _committed(self, base: str, parent: CommitId, name: str, units: Sequence[UnitId]) -> Composed:
         tree = await overlay(self._git, base, {str(unit): self._changes[unit] for unit in units})
-        commit = await commit_tree(self._git, tree, [head], self._message(units), self._when)
+        commit = await commit_tree(self._git, tree, [parent], self._message(name, units), self._when)
         return Composed(commit=CommitId(commit), tree=TreeId(tree))

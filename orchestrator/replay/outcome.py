@@ -1,5 +1,6 @@
 """Holding what came of a replay against what came of the recorded run: landings, verdicts, files, the end."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from orchestrator.domain.base import Frozen
@@ -41,22 +42,29 @@ def final_tree(state: RunState) -> str:
 
 def differing_facts(then: Sequence[Recorded], now: Sequence[Recorded]) -> Iterator[Divergence]:
     """Facts of the recording that the replay has otherwise, in recorded order; what it has not come to is left out."""
-    told = dict(fact for recorded in now for fact in _facts(recorded.event))
+    told = {(name, time): value for _, name, time, value in _timed(now)}
     seen: set[str] = set()
-    for recorded in then:
-        for name, value in _facts(recorded.event):
-            if name in told and told[name] != value and name not in seen:
-                seen.add(name)
-                yield Divergence(seq=recorded.seq, what=f"{name}: {value} recorded, {told[name]} replayed")
+    for recorded, name, time, value in _timed(then):
+        if name not in seen and (other := told.get((name, time), value)) != value:
+            seen.add(name)
+            yield Divergence(seq=recorded.seq, what=f"{name}: {value} recorded, {other} replayed")
 
 
 def missing_facts(then: Sequence[Recorded], now: Sequence[Recorded]) -> Iterator[Divergence]:
     """Facts of the recording that the replay, which has ended, never came to."""
     told = {name for recorded in now for name, _ in _facts(recorded.event)}
-    for recorded in then:
+    for recorded, name, _, value in _timed(then):
+        if name not in told:
+            yield Divergence(seq=recorded.seq, what=f"{name}: {value} recorded, nothing replayed")
+
+
+def _timed(events: Sequence[Recorded]) -> Iterator[tuple[Recorded, str, int, str]]:
+    """Every fact with which time it is that there is one of this name: a file may be ejected before it lands."""
+    times: Counter[str] = Counter()
+    for recorded in events:
         for name, value in _facts(recorded.event):
-            if name not in told:
-                yield Divergence(seq=recorded.seq, what=f"{name}: {value} recorded, nothing replayed")
+            times[name] += 1
+            yield recorded, name, times[name], value
 
 
 def _facts(event: Event) -> Iterator[tuple[str, str]]:
@@ -76,7 +84,7 @@ def _facts(event: Event) -> Iterator[tuple[str, str]]:
             yield f"queue's word on {event.unit}", "ejected"
         case LandingFinished():
             yield from ((f"queue's word on {unit}", "landed") for unit in event.units)
-        case FileMoved(status=FileStatus.MERGED | FileStatus.REJECTED | FileStatus.UNCHANGED):
+        case FileMoved(status=FileStatus.MERGED | FileStatus.REJECTED | FileStatus.UNCHANGED | FileStatus.NEEDS_HUMAN):
             yield f"end of {event.path}", f"{event.status} {event.blob or ''}".strip()
         case RunEnded():
             yield "outcome", event.outcome

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from orchestrator.domain.attempt import Attempt
 from orchestrator.domain.state import TaskState, unit_id
 from orchestrator.domain.task import TaskStatus
 
@@ -25,7 +26,7 @@ def fates(task: TaskState) -> dict[int, Fate]:
         number = task.attempts[place].number
         if later is None:
             later = _last(task, number)
-        elif task.attempts[place + 1].start is None:
+        elif not _goes_on(task, task.attempts[place + 1]):
             later = _given_up(task, number)
         found[number] = later
     return dict(sorted(found.items()))
@@ -34,6 +35,15 @@ def fates(task: TaskState) -> dict[int, Fate]:
 def ended(task: TaskState) -> Fate:
     """What became of a task as a whole."""
     return _ENDS.get(task.status, "landed" if task.status == TaskStatus.DONE else "open")
+
+
+def _goes_on(task: TaskState, attempt: Attempt) -> bool:
+    """Whether an attempt begins with the files of an earlier one. A model step of a migration begins each attempt with
+    what the ladder gives it.
+    """
+    if attempt.start is None or attempt.mode != "restart":
+        return attempt.start is not None
+    return attempt.start in {candidate.commit for candidate in task.candidates}
 
 
 def _last(task: TaskState, number: int) -> Fate:

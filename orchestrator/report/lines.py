@@ -190,7 +190,7 @@ def _(event: work.LensVoted) -> str:
 @say.register
 def _(event: work.TaskEnded) -> str:
     cause = f" ({event.cause})" if event.cause else ""
-    return f"{event.status}{cause}: {event.reason}"
+    return f"{event.status}{cause}" + (f": {event.reason}" if event.reason else "")
 
 
 @say.register

@@ -30,6 +30,13 @@ def _migrating(state: RunState) -> Phase:
     for intent in state.open_intents.values():
         if isinstance(intent, StepStarted):
             return Phase(f"step {intent.step}", state.rung_files[intent.rung], intent.files)
+    for step in state.tasks.values():
+        if step.status == TaskStatus.PLANNING:
+            leaves = list(state.children(step.spec.id))
+            working = sum(
+                leaf.status in {TaskStatus.RUNNING, TaskStatus.JUDGING} for leaf in leaves if leaf.verdict is None
+            )
+            return Phase(f"{step.spec.title}, {working} files at work", len(leaves) - working, len(leaves))
     search = state.trials[-1].round if state.trials else ""
     trials = [trial for trial in state.trials if trial.round == search]
     if not trials:

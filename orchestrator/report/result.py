@@ -138,9 +138,9 @@ def _gate(state: RunState) -> dict[str, Any]:
 
 
 def head_trial(state: RunState) -> TrialJudged | None:
-    """The newest judgement on the tree that landed last; None if nothing landed."""
+    """The newest judgement of the whole gate on the tree that landed last; None if nothing landed."""
     tree = state.landings[-1].tree if state.landings else ""
-    return next((trial for trial in reversed(state.trials) if trial.tree == tree), None)
+    return next((one for one in reversed(state.trials) if one.tree == tree and not one.symptoms), None)
 
 
 def _counts(receipts: Iterable[Receipt]) -> dict[str, int] | None:

@@ -29,7 +29,8 @@ def status_text(status: Mapping[str, Any], glyphs: Glyphs = USUAL) -> Iterator[s
         yield f"  {first}"
         yield from rest
     yield _disk(status["disk"])
-    not_landed = (*status["files"]["rejected"], *status["files"].get("unchanged", ()))
+    kinds = ("rejected", "unchanged", "needs_human")
+    not_landed = [file for kind in kinds for file in status["files"].get(kind, ())]
     for file in not_landed[:_SHOWN]:
         yield f"  {glyphs.cross} {_plain(file['path'])}: {reason_line(file['reason'])}"
     if len(not_landed) > _SHOWN:

@@ -14,11 +14,14 @@ from orchestrator.domain.effects import CRASH_POINTS
 from orchestrator.domain.event.base import Intent
 from orchestrator.domain.fold import fold
 from orchestrator.journal.store import read_all
+from orchestrator.migrate.leaves import leaf_id
+from orchestrator.migrate.recipe import load_recipe
 from tests.running.cli import environment, orchestrate
 from tests.running.killing import Start, as_json, landed_more_than_once, processes_about, terminal
 from tests.running.projects import GATE, calculator, git, refs, shop, tree_at
 from tests.running.remotes import bare
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
+from tests.running.words import SED, words
 
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(300)]
 
@@ -72,6 +75,43 @@ def migration(place: Path) -> Start:
     return Start(("migrate", "run", str(DEMO / "sample.toml")), where, place, environment(place))
 
 
+def tail(place: Path) -> Start:
+    """A migration whose codemod fails on two files, for which a model finds a word: for one at once, for one later."""
+    words(place / "repo", {"a": ["old", "new"], "b": ["old", "better"], "c": ["old", "best"]})
+    (place / "r.toml").write_text(TAIL)
+    step = load_recipe(place / "r.toml").step[1]
+    first, second = leaf_id(step, "b.txt"), leaf_id(step, "c.txt")
+    items = [
+        *(writes(first, "b.txt", "better\n"), worker_ends(first)),
+        *(writes(second, "c.txt", "worse\n"), worker_ends(second)),
+        *(writes(second, "c.txt", "best\n"), worker_ends(second)),
+    ]
+    model = write_script(place / "script.json", items)
+    where = ("--repo", str(place / "repo"), "--state", str(place / "state"))
+    return Start(
+        ("migrate", "run", str(place / "r.toml"), "--model", f"worker={model}"), where, place, environment(place)
+    )
+
+
+TAIL = f"""
+schema = 1
+[migration]
+id = "words"
+[scope]
+include = ["*.txt"]
+[[step]]
+id = "codemod"
+run = "{SED}"
+[[step]]
+id = "tail"
+kind = "llm"
+when = "failed"
+[[verify.check]]
+id = "t"
+run = "{GATE}"
+report = "unittest"
+"""
+
 Story = Callable[[Path], Start]
 OUTSIDE = {"hook", "notification", "push"}
 JUDGEMENTS = {"lens.voted", "verdict.given", "iteration.judged"}
@@ -81,6 +121,7 @@ SOME = {
         *("landing.before-done", "pr.before-done"),
     ),
     migration: ("step.before-done", "landing.after-intent"),
+    tail: ("snapshot.before-done", "candidate.before-done:2"),
 }
 
 

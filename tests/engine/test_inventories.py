@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.app.inventory import inventory
 from orchestrator.app.options import Options, grant, look_around
-from orchestrator.app.verbs import begin_migration
+from orchestrator.app.verbs import begin_migration, migrate
 from orchestrator.domain.ids import CommitId
 from orchestrator.errors import EnvironmentProblem, NothingToMigrate, UsageProblem
 from orchestrator.hands.local import local_hands
@@ -40,7 +40,13 @@ REWRITE = {"pattern": "same($A, $B)", "rewrite": "assert $A == $B"}
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    files = {"a.py": CALLS, ".odd dir/b.py": "same(1, 'é'); same(2, 3)\n", "c.py": "pass\n", "sub/no.py": "pass\n"}
+    files: dict[str, str | bytes] = {
+        "latin.py": b"# \xe9\nsame(1, 2)\n",
+        "a.py": CALLS,
+        ".odd dir/b.py": "same(1, 'é'); same(2, 3)\n",
+        "c.py": "pass\n",
+        "sub/no.py": "pass\n",
+    }
     return repository(tmp_path / "repo", files)
 
 
@@ -59,9 +65,11 @@ async def test_sites_are_found_as_code_and_by_command_and_what_a_command_says_be
         ".odd dir/b.py": [("same", 1, 1), ("same", 1, 15)],
         "a.py": [("same", 2, 5), ("same", 2, 17), ("same", 3, 11)],
         "c.py": [("listed", 1, 1), ("listed", 1, 3)],
+        "latin.py": [],
         "sub/no.py": [],
     }
-    assert [file.weight for file in found.files] == [4, 6, 2, 0]
+    assert [file.weight for file in found.files] == [4, 6, 2, 0, 0]
+    assert [text for text in found.notices if text.startswith("latin.py: ast-grep does not read it")]
     assert [text for text in found.notices if "elsewhere.py" in text and "not in scope" in text]
     assert {path for shard in found.shards for path in shard.files} == {"a.py", "c.py", ".odd dir/b.py"}
 
@@ -90,7 +98,7 @@ async def test_what_a_rewrite_leaves_is_counted_in_the_new_contents_and_the_work
     ("site", "kind", "said"),
     [
         ({"engine": "ast-grep", "language": "klingon", "pattern": "x"}, UsageProblem, "klingon is not supported"),
-        ({"engine": "ast-grep", "language": "python", "pattern": "nowhere()"}, NothingToMigrate, "in 4 files in scope"),
+        ({"engine": "ast-grep", "language": "python", "pattern": "nowhere()"}, NothingToMigrate, "in 5 files in scope"),
         ({"engine": "command", "run": "echo a.py:1; echo; echo nonsense"}, UsageProblem, "line 3 .*'nonsense'"),
         ({"engine": "command", "run": "echo broken >&2; exit 3"}, UsageProblem, "site s: its command exited 3: broken"),
         ({"engine": "command", "run": "no-such-tool"}, EnvironmentProblem, "no-such-tool"),
@@ -104,6 +112,19 @@ async def test_what_is_wrong_with_a_site_is_said(
         await inventory(options(root), recipe(scope={"include": ["*.py"], "site": [{"id": "s", **site}]}))
 
 
+async def test_a_step_for_what_is_left_takes_the_files_that_still_have_a_site_of_any_engine(root: Path) -> None:
+    steps = [
+        {"id": "first", "run": "case {files} in a.py) sed -i '4!s/same(/text(/g' {files};; esac"},
+        {"id": "second", "run": "sed -i 's/same(/other(/g' {files}", "when": "sites-left"},
+    ]
+    ended = await migrate(options(root), recipe(step=steps))
+    assert {path: (file.status.value, file.rung) for path, file in ended.state.files.items() if file.sites} == {
+        ".odd dir/b.py": ("merged", 1),
+        "a.py": ("merged", 0),
+    }
+    assert "'same(6, 7)'" in git(root, "show", f"{ended.state.run.branch}:a.py"), "a text is no site"
+
+
 async def test_a_command_divides_the_files_and_the_division_is_recorded_with_the_files(root: Path) -> None:
     run = 'while read -r path; do printf \'%s\\tpart of %s\\n\' "$path" "${path%%[./]*}"; done'
     rules = {"by": ["command"], "run": run, "min_files": 1}
@@ -115,6 +136,7 @@ async def test_a_command_divides_the_files_and_the_division_is_recorded_with_the
         "part-of": (".odd dir/b.py",),
         "part-of-a": ("a.py",),
         "part-of-c": ("c.py",),
+        "part-of-latin": ("latin.py",),
         "part-of-sub": ("sub/no.py",),
     }
 

@@ -1,7 +1,7 @@
 """The gate of a migration on real trees: what each rule says of a change that breaks it, and of one that does not."""
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ import pytest
 from orchestrator.app.options import Options
 from orchestrator.app.verbs import begin_migration
 from orchestrator.app.wiring import open_run
-from orchestrator.domain.check import Difference
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.migration import SitePlace
 from orchestrator.engine.context import RunContext
@@ -62,9 +61,6 @@ async def find(contents: Mapping[str, bytes], workspace: Workspace | None) -> Ma
         path: [SitePlace(site="old", line=1) for _ in re.finditer(rb"\bold\(", content)]
         for path, content in contents.items()
     }
-
-
-Judge = Callable[..., Awaitable[Difference]]
 
 
 @asynccontextmanager

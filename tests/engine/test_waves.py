@@ -102,7 +102,7 @@ async def test_files_that_fail_alike_pause_the_run_with_a_revised_recipe_and_onl
     (asked,) = ended.state.waiting
     assert asked.approval.matter == "recipe"
     assert "3 files" in asked.approval.title
-    assert any(line.startswith("+") and "on_signature" in line for line in asked.approval.detail)
+    assert '+kind = "human"' in asked.approval.detail
     before = len(eight.events(StepStarted))
     ended = await eight.say(Approve(item=asked.approval.item))
     (revised,) = eight.events(RecipeRevised)

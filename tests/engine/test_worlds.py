@@ -1,14 +1,23 @@
 """Migrations whose environment changes with them: what is set up, who sees it, and what is compared with what."""
 
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import Ended, migrate
+from orchestrator.app.verbs import Ended, begin_migration, migrate
+from orchestrator.app.wiring import open_run
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.migration import SitePlace
 from orchestrator.errors import EnvironmentProblem, UsageProblem
+from orchestrator.migrate.final import last_look
+from orchestrator.migrate.gate import MigrationGate
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.ports.hands import Workspace
+from tests.running.index import Loopback, loopback
 from tests.running.projects import GATE, git, repository
 
 pytestmark = pytest.mark.sandbox
@@ -108,3 +117,91 @@ async def test_a_recipe_cannot_give_itself_a_tier(
     with pytest.raises(UsageProblem) as problem:
         await run(api, recipe(env), **hands)
     assert mend in str(problem.value)
+
+
+USES = """import unittest
+
+import answer
+import uses
+
+
+class UsesTest(unittest.TestCase):
+    def test_it_gives_the_answer(self):
+        self.assertEqual(uses.give(), answer.VALUE)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+async def test_code_moves_together_with_the_version_of_what_it_uses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old version has no `fresh`, the new one no `old`: without two worlds nothing could ever land."""
+    files: dict[str, str | bytes] = {".gitignore": ".venv/\n__pycache__/\n", "test_uses.py": USES}
+    files["uses.py"] = "import answer\n\n\ndef give():\n    return answer.old()\n"
+    root = repository(tmp_path / "repo", files)
+    env = {
+        "setup": ["python3 -m venv .venv"],
+        "before": [".venv/bin/pip install -q --disable-pip-version-check 'answer<2'"],
+        "after": [".venv/bin/pip install -q --disable-pip-version-check 'answer>=2'"],
+    }
+    scope = {"include": ["uses.py"], "site": [{"id": "old", "pattern": r"answer\.old\("}]}
+    with loopback() as served:
+        served.add_wheel("answer", "1.0", "VALUE = 42\n\n\ndef old():\n    return VALUE\n")
+        served.add_wheel("answer", "2.0", "VALUE = 43\n\n\ndef fresh():\n    return VALUE\n")
+        for name, value in configured(served).items():
+            monkeypatch.setenv(name, value)
+        given = recipe(env, r"sed -i 's/answer\.old(/answer.fresh(/' {files}", scope=scope)
+        ended = await run(root, given, private_registries=[served.place])
+    assert (landed(ended), ended.error) == (["uses.py"], None)
+    assert ended.state.ended is not None
+    assert ended.state.ended.outcome == "done"
+
+
+def configured(served: Loopback) -> dict[str, str]:
+    """The environment of a user whose pip and npm know this index and registry, and nothing else."""
+    nothing = {"PIP_FIND_LINKS": "", "PIP_EXTRA_INDEX_URL": "", "PIP_CONFIG_FILE": os.devnull}
+    npm = {"NPM_CONFIG_USERCONFIG": os.devnull, "NPM_CONFIG_REGISTRY": f"http://{served.place}/npm/"}
+    return nothing | npm | {"PIP_INDEX_URL": served.index}
+
+
+async def test_what_lands_is_green_in_both_worlds_where_the_recipe_says_so(api: Path) -> None:
+    (api / "test_a.py").write_text(TEST.format(name="a").replace("assertEqual(pathlib", "assertTrue(1 or pathlib", 1))
+    git(api, "commit", "-qam", "a is content with any word")
+    given = recipe(OLD_AND_NEW | {"compat": "both"})
+    place = await begin_migration(Options(api, {"state": {"dir": str(api.parent / "state")}}), given)
+    async with open_run(place) as context:
+        gate = MigrationGate(context, given, no_sites)
+        await gate.record_baseline()
+        judged = {name: (await gate.judge(*changed(api, name, text), "q")).difference for name, text in TRIED.items()}
+    assert judged["a.txt"].is_green
+    assert judged["b.txt"].new_failures == ("test_b.ApiTest.test_b",)
+
+
+TRIED = {"a.txt": "new\n", "b.txt": "new\n"}
+
+
+async def no_sites(_: Mapping[str, bytes], __: Workspace | None) -> Mapping[str, Sequence[SitePlace]]:
+    return {}
+
+
+def changed(root: Path, name: str, text: str) -> tuple[CommitId, TreeId]:
+    """A commit with one changed file on top of main, where nobody sees it."""
+    (root / name).write_text(text)
+    git(root, "commit", "-qam", "change")
+    commit, tree = git(root, "rev-parse", "HEAD"), git(root, "rev-parse", "HEAD^{tree}")
+    git(root, "reset", "-q", "--hard", "HEAD~1")
+    return CommitId(commit), TreeId(tree)
+
+
+async def test_the_end_is_compared_with_the_old_world_and_names_what_nobody_mended(api: Path) -> None:
+    given = recipe(OLD_AND_NEW)
+    place = await begin_migration(Options(api, {"state": {"dir": str(api.parent / "state")}}), given)
+    async with open_run(place) as context:
+        gate = MigrationGate(context, given, no_sites)
+        await gate.record_baseline()
+        half = changed(api, "a.txt", "new\n")
+        assert (await gate.judge(*half, "q")).difference.is_green
+        final = await last_look(context, gate, half[0])
+    assert final.result.difference.new_failures == ("test_b.ApiTest.test_b",)
+    assert final.reason == "the final checks are red: test_b.ApiTest.test_b; no single shard brought it"

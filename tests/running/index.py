@@ -40,7 +40,8 @@ class Loopback:
         digest = hashlib.sha256(content).hexdigest()
         link = f'<a href="/files/{file}#sha256={digest}">{file}</a>'
         self.pages[f"/files/{file}"] = content
-        self.pages[f"/simple/{name}/"] = f"<!DOCTYPE html><html><body>{link}</body></html>".encode()
+        listed = self.pages.get(f"/simple/{name}/", b"<!DOCTYPE html>")
+        self.pages[f"/simple/{name}/"] = listed + link.encode()
 
 
 def wheel(name: str, version: str, source: str) -> bytes:

@@ -69,6 +69,8 @@ class Recipe(Frozen):
             if invariant.site and invariant.site not in sites:
                 known = ", ".join(sites) or "none"
                 raise ValueError(f"invariant: there is no scope.site {invariant.site!r}; there are: {known}")
+        if self.judge.diff_review == "llm" and not any(step.kind == "llm" for step in self.step):
+            raise ValueError("judge.diff_review = 'llm' reviews what models write, but no step has kind = 'llm'")
         if any(step.kind == "human" for step in self.step[:-1]):
             raise ValueError("a step of kind 'human' is the last rung of the ladder")
         return self
@@ -84,16 +86,23 @@ class Recipe(Frozen):
         return hashlib.sha256(json.dumps(self.dump(), sort_keys=True).encode()).hexdigest()[:8]
 
     @property
-    def counted(self) -> Scope:
+    def work_scope(self) -> Scope:
         """The scope with the sites that have to go: without those that an invariant only wants to be there."""
         wanted = {rule.site for rule in self.invariant if rule.kind == "sites-at-least"}
         wanted -= {rule.site for rule in self.invariant if rule.kind == "sites-at-most"}
         return self.scope.model_copy(update={"site": tuple(site for site in self.scope.site if site.id not in wanted)})
 
     @property
+    def asks(self) -> tuple[str, ...]:
+        """The roles whose models carrying it out takes."""
+        if not any(step.kind == "llm" for step in self.step):
+            return ()
+        return ("worker", "judge") if self.judge.diff_review == "llm" else ("worker",)
+
+    @property
     def asks_models(self) -> bool:
         """Whether carrying it out takes a model."""
-        return any(step.kind == "llm" for step in self.step) or self.judge.diff_review == "llm"
+        return bool(self.asks)
 
     def checks(self, level: Level = "queue") -> tuple[CheckSpec, ...]:
         """The checks of a level over all tests; those of `queue` are the gate."""

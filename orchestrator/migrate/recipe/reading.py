@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from orchestrator.config.toml import describe, read_toml
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe.model import Recipe
+from orchestrator.migrate.recipe.prompts import with_prompts
 
 
 def load_recipe(path: Path) -> Recipe:
@@ -17,7 +18,7 @@ def load_recipe(path: Path) -> Recipe:
     Raises:
         UsageProblem: names file, line and key of everything that is wrong.
     """
-    return parse_recipe(_inlined(read_toml(path), path), path)
+    return parse_recipe(_inlined(with_prompts(read_toml(path), path), path), path)
 
 
 def _inlined(values: Mapping[str, Any], path: Path) -> Mapping[str, Any]:

@@ -26,8 +26,8 @@ class Step(Frozen):
     (files that still have one); failed (files that an earlier rung could not bring through), of these only the ones
     whose failure has a signature that `on_signature` finds. `start` is what the step is given of a file that failed:
     the content that failed (`tried`), or the `original`; `auto` takes what failed if it was the checks that said no,
-    and the original if a step itself left the file broken. With `idempotent` a step that changes its own result once more
-    has failed; that is tried on the sample, or on the first files without one.
+    and the original if a step itself left the file broken. With `idempotent` a step that changes its own result once
+    more has failed; that is tried on the sample, or on the first files without one.
 
     command: `run` holds `{files}`, which becomes the file (per = file) or all files (per = shard); `reads` are globs of
     further files on whose content the result rests. rewrite: `pattern` becomes `rewrite`, by regular expression or by

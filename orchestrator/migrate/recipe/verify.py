@@ -112,7 +112,7 @@ class Invariant(Frozen):
 
 
 class JudgeRules(Frozen):
-    """`[judge]`: review of the diffs: none, rules only, or rules and then the judge's model.
+    """`[judge]`: review of the diffs: none, rules only, or rules and then the judge's model where a model wrote them.
 
     `max_unrelated_lines` is how many changed lines of a file may lie further than `near` lines from any site.
     """

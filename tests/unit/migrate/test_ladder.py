@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.lifecycle import FILE_MOVES
 from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.migrate.ladder import is_changed, leftover, passes, takes, to_queue
+from orchestrator.migrate.ladder import Pass, is_changed, leftover, passes, takes, to_queue
 from orchestrator.migrate.recipe import Recipe, Step
 
 WHEN = ("always", "sites", "sites-left", "failed")
@@ -29,8 +29,44 @@ def file(status: FileStatus = FileStatus.DISCOVERED, **changes: object) -> FileR
 
 
 def test_steps_for_failed_files_come_after_the_queue_has_said_which_failed() -> None:
-    assert passes(recipe("sites", "sites-left", "failed", "failed", "always")) == [[0, 1], [2], [3], [4]]
-    assert passes(recipe("always")) == [[0]]
+    assert passes(recipe("sites", "sites-left", "failed", "failed", "always")) == [
+        *(Pass((0, 1)), Pass((2,)), Pass((3,)), Pass((4,)))
+    ]
+    assert passes(recipe("always")) == [Pass((0,))]
+
+
+def model_recipe(when: str = "failed") -> Recipe:
+    """A codemod, a model with three attempts, a person."""
+    values = recipe("sites").dump()
+    tail = {"id": "tail", "kind": "llm", "when": when, "attempts": 3}
+    return Recipe.model_validate(values | {"step": [*values["step"], tail, {"id": "hand", "kind": "human"}]})
+
+
+def test_a_step_that_asks_a_model_has_a_pass_for_each_attempt_and_a_person_comes_after_all() -> None:
+    assert passes(model_recipe()) == [Pass((0,)), Pass((1,), 1), Pass((1,), 2), Pass((1,), 3), Pass((2,))]
+    assert passes(model_recipe("sites-left")) == [Pass((0, 1)), Pass((1,), 2), Pass((1,), 3), Pass((2,))]
+
+
+def test_a_further_attempt_takes_what_failed_in_the_one_before_whatever_it_failed_with() -> None:
+    tail = model_recipe().step[1].model_copy(update={"on_signature": "boom"})
+    failed = file(FileStatus.EJECTED, rung=0, signature="a boom")
+    assert takes(tail, 1, failed, 0, counts_sites=True)
+    assert not takes(tail, 1, failed.model_copy(update={"signature": "a bang"}), 0, counts_sites=True)
+    again = file(FileStatus.RESTORED, rung=1, attempt=1, signature="a bang")
+    assert takes(tail, 1, again, 0, counts_sites=True, attempt=2)
+    assert not takes(tail, 1, again.model_copy(update={"attempt": 2}), 0, counts_sites=True, attempt=2)
+    assert not takes(tail, 1, file(FileStatus.TRANSFORMED, rung=1, attempt=1), 0, counts_sites=True, attempt=2)
+    assert not takes(tail, 1, file(FileStatus.EJECTED, rung=0), 0, counts_sites=True, attempt=2)
+
+
+def test_a_person_gets_what_failed_and_what_no_step_changed_but_nothing_that_is_fine() -> None:
+    hand = model_recipe().step[2]
+    assert takes(hand, 2, file(FileStatus.EJECTED, rung=1), 0, counts_sites=True)
+    assert takes(hand, 2, file(sites=1), 1, counts_sites=True)
+    assert not takes(hand, 2, file(sites=0), 0, counts_sites=True)
+    assert not takes(hand, 2, file(FileStatus.MERGED, rung=1), 0, counts_sites=True)
+    only_failed = hand.model_copy(update={"when": "failed"})
+    assert not takes(only_failed, 2, file(sites=1), 1, counts_sites=True)
 
 
 def test_files_without_a_site_are_left_alone_only_if_the_recipe_counts_sites() -> None:

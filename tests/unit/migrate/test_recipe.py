@@ -119,3 +119,40 @@ def test_a_recipe_survives_being_kept_in_the_journal(name: str, step: list[Any],
     assert again == recipe
     assert again.revision == recipe.revision
     assert dict(leaves(again.dump())) == dict(leaves(recipe.dump()))
+
+
+def test_instructions_in_a_file_beside_the_recipe_become_part_of_it(tmp_path: Path) -> None:
+    (tmp_path / "tail.md").write_text("Do it well.\n")
+    path = tmp_path / "r.toml"
+    path.write_text(
+        'schema = 1\n[migration]\nid = "x"\n[scope]\ninclude = ["*"]\n[[step]]\nid = "t"\nkind = "llm"\n'
+        'prompt = "tail.md"\n[[verify.check]]\nid = "t"\nrun = "t"\n'
+    )
+    recipe = load_recipe(path)
+    assert recipe.step[0].prompt == "Do it well.\n"
+    assert Recipe.model_validate(recipe.dump()) == recipe
+    before = recipe.revision
+    (tmp_path / "tail.md").write_text("Do it better.\n")
+    assert load_recipe(path).revision != before
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("no.md", "No such file"), ("../out.md", "does not lie beside or below the recipe")]
+)
+def test_instructions_that_cannot_be_read_are_named_with_file_and_line(tmp_path: Path, name: str, said: str) -> None:
+    path = tmp_path / "recipes" / "r.toml"
+    path.parent.mkdir()
+    (tmp_path / "out.md").write_text("x")
+    path.write_text(f'schema = 1\n[[step]]\nid = "t"\nkind = "llm"\nprompt = "{name}"\n')
+    with pytest.raises(UsageProblem) as raised:
+        load_recipe(path)
+    assert f"{path}:5: step[0].prompt: {name} cannot be used: " in str(raised.value)
+    assert said in str(raised.value)
+
+
+def test_a_review_by_a_model_needs_a_step_whose_changes_it_looks_at(tmp_path: Path) -> None:
+    assert "no step has kind = 'llm'" in problem(tmp_path, changed(judge={"diff_review": "llm"}))
+    tail = {"id": "t", "kind": "llm"}
+    assert Recipe.model_validate(changed(step=[tail], judge={"diff_review": "llm"})).asks == ("worker", "judge")
+    assert Recipe.model_validate(changed(step=[tail])).asks == ("worker",)
+    assert not Recipe.model_validate(MINIMAL).asks_models

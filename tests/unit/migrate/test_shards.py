@@ -77,6 +77,8 @@ def test_clusters_and_a_commands_answer_divide() -> None:
     clusters = Grounds(clusters={"a.py": "x", "c.py": "x", "b.py": "y"})
     divided = names(plan_shards(files, rules(by=["import-cluster"], min_files=1), clusters))
     assert divided == {"x": ("a.py", "c.py"), "y": ("b.py",), "d.py": ("d.py",)}
+    nested = plan_shards(files, rules(by=["directory", "import-cluster"], min_files=1), clusters)
+    assert [shard.name for shard in nested] == ["root", "root-2", "root-3"]
     commanded = Grounds(commanded={"a.py": "Team One!", "b.py": "../x", "c.py": "sample"})
     divided = names(plan_shards(files, rules(by=["command"], run="x", min_files=1), commanded))
     assert divided == {"Team-One": ("a.py",), "x": ("b.py",), "sample-2": ("c.py",), "root": ("d.py",)}

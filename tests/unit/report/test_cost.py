@@ -135,6 +135,7 @@ def test_every_side_adds_up_to_the_whole() -> None:
     [
         ([verdict("a", 1, VerdictKind.RESTART)], {"mode": "restart"}, {"restarted attempts": 10}),
         ([verdict("a", 1, VerdictKind.REVISE)], {"mode": "revise", "start": BASE}, {}),
+        ([verdict("a", 1, VerdictKind.MERGE)], {"mode": "restart", "start": BASE}, {"restarted attempts": 10}),
         ([], {"mode": "fresh"}, {"superseded attempts": 10}),
         (
             [

@@ -1,0 +1,21 @@
+"""What a worker is told of one file of a migration. Everything that is shown to it is fenced as data."""
+
+from orchestrator.domain.ids import TaskId
+from orchestrator.ports.roles import FileBrief
+from prompts import PromptSource, fence
+
+
+def file_text(prompts: PromptSource, task: TaskId, brief: FileBrief) -> str:
+    """The first words of a conversation about a file."""
+    return prompts.load("migrate-tail-brief").render(
+        task=task,
+        path=brief.path,
+        recipe=brief.recipe,
+        description=brief.description or "(the title says it all)",
+        instructions=brief.instructions or "(none beyond the above)",
+        attempt=str(brief.attempt),
+        attempts=str(brief.attempts),
+        note=f"A person who follows the run says: {brief.note}" if brief.note else "",
+        shown="\n\n".join(f"{piece.title}\n{fence(piece.label, piece.text)}" for piece in brief.pieces),
+        left_out=f"There was no room to show: {', '.join(brief.left_out)}." if brief.left_out else "",
+    )

@@ -1,0 +1,53 @@
+"""Six hundred files of which seven cannot land, for six reasons: who is found, in how many runs, and what is told."""
+
+from math import log2
+from pathlib import Path
+
+import pytest
+
+from orchestrator.app.options import Options
+from orchestrator.app.verbs import migrate
+from orchestrator.domain.event.landing import UnitEjected
+from orchestrator.domain.event.run import CheckStarted
+from orchestrator.domain.migration import FileStatus
+from orchestrator.journal.store import read_all
+from orchestrator.migrate.recipe import Recipe
+from tests.running.package import CODEMOD, GUILTY, LEFT, MODULES, RIGHT, package
+from tests.running.projects import git
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
+
+RECIPE = Recipe.model_validate(
+    {
+        "schema": 1,
+        "migration": {"id": "words"},
+        "scope": {"include": ["pkg/m*.py"]},
+        "sample": {"first": 1_000},
+        "step": [{"id": "codemod", "run": CODEMOD, "per": "shard", "must_parse": False}],
+        "verify": {
+            "report": "unittest",
+            "check": [
+                {
+                    "id": "tests",
+                    "run": "python3 -m unittest {tests} -v",
+                    "all": "discover -s tests -t .",
+                    "timeout_s": 6,
+                }
+            ],
+        },
+    }
+)
+
+
+async def test_exactly_the_guilty_do_not_land_within_three_times_log2_runs_and_a_pair_is_named(tmp_path: Path) -> None:
+    root = package(tmp_path / "repo")
+    ended = await migrate(Options(root, {"state": {"dir": str(tmp_path / "state")}}), RECIPE)
+    files = ended.state.files
+    assert {path for path, file in files.items() if file.status != FileStatus.MERGED} == GUILTY
+    changed = git(root, "diff", "--name-only", f"main..{ended.state.run.branch}").splitlines()
+    assert set(changed) == set(files) - GUILTY
+    events = [recorded.event for recorded in read_all(ended.directory.journal)]
+    runs = [event for event in events if isinstance(event, CheckStarted) and event.purpose.startswith("queue")]
+    assert len(runs) <= 3 * log2(MODULES)
+    partners = {event.unit: event.partners for event in events if isinstance(event, UnitEjected)}
+    assert partners == dict.fromkeys(GUILTY, ()) | {LEFT: (RIGHT,), RIGHT: (LEFT,)}
