@@ -18,6 +18,7 @@ from orchestrator.app.outlets import notifying
 from orchestrator.app.secrets import redactor_for
 from orchestrator.app.setup import with_setup
 from orchestrator.config.effective import LiveConfig
+from orchestrator.config.layers import load
 from orchestrator.config.model import BudgetSettings, Config
 from orchestrator.crash import crash_point
 from orchestrator.domain.chat import Role
@@ -153,7 +154,7 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
 
 async def _has_worker(config: Config) -> bool:
     """Whether the user has named a model for workers, and it exists as far as can be told without a call."""
-    if config.roles.worker.model == Config().roles.worker.model:
+    if config.roles.worker.model == load(None, {}).config.roles.worker.model:
         return False
     async with ModelRouter(Path()) as router:
         return not await model_problems(config.roles, router, ("worker",))

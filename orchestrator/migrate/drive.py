@@ -82,9 +82,10 @@ class MigrationRun:
             self._paths = frozenset(entry.path for entry in await list_tree(context.repository.git, run.base))
             await self._gate.record_baseline()
             await self._divide()
-            while (wave := await self._wave()) is not None:
-                await self._carry(wave)
-            await self._finish()
+            while context.state.ended is None:
+                while (wave := await self._wave()) is not None:
+                    await self._carry(wave)
+                await self._finish()
 
     async def _divide(self) -> None:
         """The shards of a run that began without them, before there were any."""
@@ -218,7 +219,8 @@ class MigrationRun:
             outcome, reason = "partial", f"{reason}; nothing is published: {red}"
         else:
             await publish(context, self._recipe, self._gate, reason)
-        await end_run(context, outcome, reason)
+        if not context.state.rollbacks and context.state.revised is None:  # somebody may have asked for it meanwhile
+            await end_run(context, outcome, reason)
 
     async def _last_look(self) -> str:
         """Why nothing of what landed may be published, in words; empty if it may. Flags what no test reaches."""

@@ -275,6 +275,27 @@ class MigrationGate:
         return {path: change for path, change in known.items() if change[1] != files[path].base}
 
 
+class ShardGate:
+    """A `ports.Gate` that asks of unions of one shard's files what is asked at level shard."""
+
+    def __init__(self, gate: MigrationGate, shard: str, importers: Importers) -> None:
+        self._gate = gate
+        self._shard = shard
+        self._importers = importers
+
+    async def judge(
+        self, commit: CommitId, tree: TreeId, _purpose: str, _fresh: bool = False, _reruns: int = 0
+    ) -> GateResult:
+        """The word of the checks of level shard."""
+        return await self._gate.judge_shard(commit, tree, self._shard, self._importers)
+
+    async def probe(
+        self, commit: CommitId, tree: TreeId, purpose: str, _symptoms: Sequence[str], _look: int = 0
+    ) -> GateResult:
+        """The same: these checks are narrow already."""
+        return await self.judge(commit, tree, purpose)
+
+
 def problem_of(path: str, broken: Broken) -> str:
     """How a file that breaks a rule is named in a difference."""
     return f"{path}: {broken.reason}"

@@ -13,13 +13,14 @@ from orchestrator.engine.context import RunContext
 from orchestrator.judge.flakes import UNSETTLED
 from orchestrator.judge.signature import failure_excerpt, signature
 from orchestrator.migrate.counting import sites_now
+from orchestrator.migrate.gate import MigrationGate, ShardGate
 from orchestrator.migrate.ladder import is_changed, to_queue
 from orchestrator.migrate.pairs import blocks
+from orchestrator.migrate.planning import read_imports
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.suspects import SourceEvidence
 from orchestrator.migrate.wave import wave_files
 from orchestrator.ports.effect import effect
-from orchestrator.ports.gate import Gate
 from orchestrator.queue.compose import Clash, OverlayComposer
 from orchestrator.queue.lander import Lander, Targeting
 from worktrees.refs import set_ref
@@ -29,7 +30,7 @@ from worktrees.trees import list_tree
 class Landings:
     """The landings of one run. A unit of the queue is a file, named by its path."""
 
-    def __init__(self, context: RunContext, gate: Gate) -> None:
+    def __init__(self, context: RunContext, gate: MigrationGate) -> None:
         self._context = context
         self._gate = gate
 
@@ -68,16 +69,32 @@ class Landings:
             PersonNeeded: a person is to be asked first, or the branch is not as it should be.
         """
         await self._mark_landed(wave)
-        files = to_queue(wave_files(self._context.state, wave))
+        files: Sequence[FileRecord] = to_queue(wave_files(self._context.state, wave))
         if not files or not await self._may_land(name, files):
             return
+        files = await self._hold_alone(name, files)
         context = self._context
         lander = Lander(context.journal, self._gate, context.branch, context.hooks)
         units = [UnitId(file.path) for file in files]
+        if not units:
+            return
         landing = await lander.land(name, units, self._composer(files), self._targeting(units), atomic=is_atomic)
         await self._mark_landed(wave)
         for ejected in landing.ejected:
             await self._mark_ejected(ejected)
+
+    async def _hold_alone(self, name: str, files: Sequence[FileRecord]) -> Sequence[FileRecord]:
+        """The files whose shards are green by the checks of level shard; of a red shard the guilty are sent back."""
+        if not any(check.level == "shard" for check in self._recipe.verify.check):
+            return files
+        context, composer = self._context, self._composer(files)
+        graph = await read_imports(context.repository.git, context.state.run.base)
+        for shard, units in self._parts([UnitId(file.path) for file in files]):
+            lander = Lander(context.journal, ShardGate(self._gate, shard, graph.reached), context.branch)
+            found = await lander.land(f"{name} shard {shard}", units, composer, self._targeting(units), moves=False)
+            for ejected in found.ejected:
+                await self._mark_ejected(ejected)
+        return [file for file in files if is_changed(context.state.files[file.path])]
 
     async def _may_land(self, name: str, files: Sequence[FileRecord]) -> bool:
         """Ask a person before a large or delicate pass lands, if that is configured; a no rejects its files."""

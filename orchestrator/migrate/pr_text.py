@@ -28,7 +28,9 @@ def migration_body(state: RunState, recipe: Recipe, reason: str, shards: Collect
 
     With `shards` it is that of a pull request that holds only these, and lists their files only.
     """
-    files = [file for file in state.files.values() if shards is None or _is_in(state, file, shards)]
+    files = list(state.files.values())
+    if shards is not None:
+        files = [state.files[path] for shard in state.shards.values() if shard.name in shards for path in shard.files]
     steps = "\n".join(_step(step) for step in recipe.step)
     burndown = burndown_object(state)
     parts = [
@@ -54,11 +56,6 @@ def _step(step: Step) -> str:
         return f"- `{step.id}`: {code_span(step.run)} (per {step.per})"
     what = {"rewrite": f"rewrites by {step.engine}", "llm": f"a model as {step.role}", "human": "a person"}[step.kind]
     return f"- `{step.id}`: {what}{', for what had failed' if step.when == 'failed' else ''}"
-
-
-def _is_in(state: RunState, file: FileRecord, shards: Collection[str]) -> bool:
-    shard = state.shard_of(file.path)
-    return shard is not None and shard.name in shards
 
 
 def _with(files: Iterable[FileRecord], status: FileStatus) -> list[FileRecord]:

@@ -38,7 +38,7 @@ class Scales:
         Args:
             paths: of files whose steps are done.
             start: the commit from which they started.
-            level: `step` right after one, `shard` at the end of a pass.
+            level: `step` right after one, `queue` at the end of a pass.
         """
         files = [file for path in paths if is_changed(file := self._context.state.files[path])]
         if not files:
@@ -83,7 +83,8 @@ class Scales:
             await workspace.write(file.path, before)
 
     async def _by_repeating(self, files: Sequence[FileRecord], start: CommitId, level: Level) -> dict[str, Broken]:
-        if not any(rule.kind == "idempotent" and rule.level == level for rule in self._recipe.invariant):
+        levels = {"step"} if level == "step" else {"shard", "queue"}
+        if not any(rule.kind == "idempotent" and rule.level in levels for rule in self._recipe.invariant):
             return {}
         found: dict[str, Broken] = {}
         for rung in sorted({file.rung for file in files}):

@@ -29,6 +29,7 @@ class Lander:
         targeting: Targeting | None = None,
         *,
         atomic: bool = False,
+        moves: bool = True,
     ) -> Landing:
         """Find the units that are green together on top of the branch, land them, eject the guilty.
 
@@ -38,6 +39,7 @@ class Lander:
             composer: how units become a commit.
             targeting: how to search a red union for the causes of each symptom; without it, by greedy halving.
             atomic: land all units or none; the guilty are found and ejected all the same.
+            moves: without it nothing lands, and `landed` of the result is what could have.
 
         Raises:
             PersonNeeded: the branch is checked out somewhere, or somebody has made it red.
@@ -48,6 +50,6 @@ class Lander:
                 TargetedRound(self.bench, composer, name, targeting) if targeting else Round(self.bench, composer, name)
             )
             try:
-                return await one.run(tuple(units), atomic=atomic)
+                return await one.run(tuple(units), atomic=atomic, moves=moves)
             except RefMoved:
                 continue  # somebody else moved the branch: judge again on top of what it is now

@@ -60,8 +60,10 @@ class Round:
         self._clashes: list[Clash] = []
         self._vetoed: set[Units] = set()
 
-    async def run(self, units: Units, *, atomic: bool) -> Landing:
+    async def run(self, units: Units, *, atomic: bool, moves: bool = True) -> Landing:
         """Search, move the branch, tell of the ejected; with `atomic` move it only if all units are green together.
+
+        Without `moves` the branch stays where it is, and `landed` is what could have landed.
 
         Raises:
             worktrees.errors.RefMoved: somebody else moved the branch; nothing was landed or told.
@@ -72,7 +74,7 @@ class Round:
             await require_green(self._gate, self._branch, old)
         found = await self._search(old or self._branch.base, units)
         lands = self._green is not None and bool(found.accepted) and not (atomic and set(found.accepted) != set(units))
-        if self._green and lands:
+        if self._green and lands and moves:
             await self._move(old, self._green, found.accepted)
         ejected = self._ejected(found.guilty)
         await self._ledger.append(*ejected)

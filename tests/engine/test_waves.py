@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.domain.command import Approve, Deny
 from orchestrator.domain.event.migration import FileMoved, RecipeRevised, StepStarted, WaveStarted
-from tests.running.migrating import SED, Migrated, recipe, words
+from tests.running.migrating import GATE, SED, Migrated, recipe, words
 from tests.running.projects import git
 
 pytestmark = pytest.mark.sandbox
@@ -112,3 +112,24 @@ async def test_files_that_fail_alike_pause_the_run_with_a_revised_recipe_and_onl
     assert len(eight.events(StepStarted)) > before
     assert {eight.statuses()[path] for path in revised.redo} == {"needs-human"}
     assert len(ended.state.landed_units) == 13
+
+
+async def test_checks_of_a_shard_send_the_guilty_back_before_anything_is_queued(eight: Migrated) -> None:
+    checks = [
+        {"id": "own", "run": f"{GATE} {{tests}}", "level": "shard", "tests": "changed", "report": "unittest"},
+        {"id": "all", "run": "true", "report": "exit-code"},
+    ]
+    verify = {"coverage": False, "check": checks}
+    ended = await eight.run(recipe({"run": spoils("b/1.txt")}, verify=verify))
+    assert (ended.exit_code, eight.statuses()["b/1.txt"], eight.statuses()["b/2.txt"]) == (3, "rejected", "merged")
+    assert "test_b_1_txt" in ended.state.files["b/1.txt"].reason
+    assert sum(status == "merged" for status in eight.statuses().values()) == 15
+
+
+async def test_a_step_that_would_change_its_own_result_breaks_the_invariant_and_nothing_of_it_lands(
+    eight: Migrated,
+) -> None:
+    twice = f"case {{files}} in a/1.txt) sed -i s/old/colder/ {{files}};; *) {SED};; esac"
+    ended = await eight.run(recipe({"run": twice}, invariant=[{"kind": "idempotent"}]))
+    assert (ended.exit_code, eight.statuses()["a/1.txt"]) == (3, "rejected")
+    assert "once more" in ended.state.files["a/1.txt"].reason
