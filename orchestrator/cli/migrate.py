@@ -15,6 +15,7 @@ class _Verb(NamedTuple):
 
 
 VERBS = {
+    "init": _Verb("migrate_init", "command", "Write a recipe for this repository."),
     "plan": _Verb("migrate_run", "plan", "Show what RECIPE has in scope. Changes nothing."),
     "run": _Verb("migrate_run", "run", "Carry out RECIPE and land every file that is green with the others."),
     "status": _Verb("migrate_status", "command", "Show how far a migration is, or one file or shard of it."),
@@ -29,6 +30,7 @@ VERBS = {
     "rollback": _Verb(
         "migrate_shards", "rollback", "Take back what shards have landed, as far as the rest stays green."
     ),
+    "schema": _Verb("migrate_schema", "command", "Print the JSON Schema of recipes, for editors."),
 }
 
 
@@ -58,6 +60,7 @@ def command() -> None:
     """Change a whole codebase by recipe: every file through the steps, the union through your tests, the guilty out.
 
     \b
+    orchestrate migrate init --from flynt         a recipe for this repository
     orchestrate migrate plan RECIPE.toml          what is in scope; changes nothing
     orchestrate migrate run RECIPE.toml --json    to a PR branch
     orchestrate migrate status                    how far it is

@@ -150,7 +150,7 @@ def _validate(values: Mapping[str, Any], layer: Layer) -> None:
     try:
         Config.model_validate(own)
     except ValidationError as error:
-        raise UsageProblem(describe(error, layer.path or Path(f"<{layer.name}>"), layer.source)) from error
+        raise UsageProblem(describe(error, layer.path or Path(f"<{layer.name}>"), layer.source, Config)) from error
 
 
 def _origin(layer: Layer, key: tuple[str, ...]) -> str:

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from orchestrator.config.allowed import Schema, advice, expected, node_at
 from orchestrator.errors import UsageProblem
 
 Key = tuple[str | int, ...]
 
 _HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
 _ASSIGNMENT = re.compile(r"\s*((?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|\"[^\"]*\"))*)\s*=")
+_OF_PYTHON = {"bool_parsing", "int_parsing", "int_from_float", "float_parsing", "string_pattern_mismatch", "too_short"}
+"""Problems of which pydantic speaks in the words of Python or of regular expressions."""
 _PART = re.compile(r"[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*'")
 
 
@@ -72,22 +75,36 @@ def _open_table(is_array: bool, name: Key, counts: dict[Key, int]) -> Key:
     return path
 
 
-def describe(error: ValidationError, path: Path, source: str) -> str:
-    """The problems pydantic found, one a line: file, line, key, what is wrong, what is allowed."""
-    return "\n".join(_describe_one(problem["loc"], problem, path, source) for problem in error.errors())
+def describe(error: ValidationError, path: Path, source: str, model: type[BaseModel]) -> str:
+    """The problems pydantic found in a `model`, one a line: file, line, key, what is wrong, what is allowed."""
+    schema, problems = model.model_json_schema(by_alias=True), error.errors()
+    told = [problem for problem in problems if not _only_follows(problem, problems)]
+    told.sort(key=lambda problem: line_of(source, problem["loc"]) or 0)
+    return "\n".join(_describe_one(problem["loc"], problem, f"{path}", source, schema) for problem in told)
 
 
-def _describe_one(key: Key, problem: ErrorDetails, path: Path, source: str) -> str:
+def _only_follows(problem: ErrorDetails, problems: Sequence[ErrorDetails]) -> bool:
+    """Whether a list is too short only because of what is wrong with its entries."""
+    key = problem["loc"]
+    inside = (other["loc"] for other in problems if len(other["loc"]) > len(key))
+    return problem["type"] == "too_short" and any(other[: len(key)] == key for other in inside)
+
+
+def _describe_one(key: Key, problem: ErrorDetails, path: str, source: str, schema: Schema) -> str:
     line = line_of(source, key)
-    where = f"{path}:{line}" if line else str(path)
+    where = f"{path}:{line}" if line else path
     name = dotted(key)
+    node = node_at(schema, key) or {}
+    allowed = expected(schema, node)
     match problem["type"]:
         case "extra_forbidden":
-            return f"{where}: unknown key {name}"
+            return f"{where}: unknown key {name}{advice(schema, key)}"
         case "missing":
-            return f"{where}: {name} is missing"
+            return f"{where}: {name} is missing{f'; it is {allowed}' if allowed else ''}"
+        case kind if allowed and (kind in _OF_PYTHON or kind.endswith("_type")):
+            return f"{where}: {name}: Input should be {allowed}"
         case _:
-            return f"{where}: {name}: {problem['msg'].removeprefix('Value error, ')}"
+            return ": ".join(filter(None, (where, name, problem["msg"].removeprefix("Value error, "))))
 
 
 def dotted(key: Sequence[str | int]) -> str:

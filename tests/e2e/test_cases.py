@@ -10,6 +10,7 @@ import pytest
 from examples.prepare import CASES, prepare
 from orchestrator.demo.package import IndexUnreachable
 from orchestrator.demo.story import fingerprint
+from orchestrator.journal.states import read_state
 from tests.running.cli import environment
 from tests.running.killing import (
     Start,
@@ -58,6 +59,21 @@ def migration(case: dict[str, str], place: Path) -> Start:
     return Start(("migrate", "run", case["recipe"]), where, place, environment(place))
 
 
+def assert_told(name: str, result: dict[str, Any]) -> None:
+    """What a case shows beside what lands: sites that went, the rung that saved a file, a proposed revision."""
+    state = read_state(Path(result["journal"]))
+    assert sum(file.sites for file in state.files.values()) > sum(file.remaining for file in state.files.values())
+    assert all(file["reason"] and file["signature"] for file in result["files"]["rejected"])
+    revisions = [answered.approval for answered in state.approvals.values() if answered.approval.matter == "recipe"]
+    if name == "waitress":
+        assert state.files["tests/test_adjustments.py"].rung == 1, "brought through by the second rung"
+        assert sum(file.remaining for file in state.files.values()) == 65
+    if name == "simplejson":
+        assert any("deftest" in line for one in revisions for line in one.detail), "a rung for what failed alike"
+    else:
+        assert revisions == []
+
+
 @pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.extended) for name in LONG)])
 def test_a_real_project_is_migrated_as_far_as_its_tests_allow(name: str, prepared: Prepared, tmp_path: Path) -> None:
     case = prepared(name)
@@ -73,6 +89,7 @@ def test_a_real_project_is_migrated_as_far_as_its_tests_allow(name: str, prepare
     for path in landed:
         if path.endswith(".py"):
             compile(git(root, "show", f"{result['pr_branch']}:{path}"), path, "exec", dont_inherit=True)
+    assert_told(name, result)
     assert fingerprint(root) == checkout
     new = refs(root).keys() - refs_before.keys()
     assert {ref for ref in new if not ref.startswith("refs/orchestrate/")} == {f"refs/heads/{result['pr_branch']}"}

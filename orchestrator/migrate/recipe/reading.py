@@ -53,4 +53,4 @@ def parse_recipe(values: Mapping[str, Any], path: Path) -> Recipe:
     try:
         return Recipe.model_validate(values)
     except ValidationError as error:
-        raise UsageProblem(describe(error, path, path.read_text(encoding="utf-8"))) from error
+        raise UsageProblem(describe(error, path, path.read_text(encoding="utf-8"), Recipe)) from error

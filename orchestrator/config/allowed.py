@@ -1,0 +1,90 @@
+"""What may stand at a place of a TOML file, read from the JSON Schema of its model: for errors that say so."""
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+Schema = Mapping[str, Any]
+
+_PATTERNS = {
+    r"\S": "a text that is not blank",
+    "^[a-z0-9][a-z0-9-]*$": "lower-case letters, digits and hyphens",
+}
+_KINDS = {
+    "string": "a text in quotes",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "object": "a table",
+}
+_BOUNDS = (
+    ("minimum", "greater than or equal to"),
+    ("exclusiveMinimum", "greater than"),
+    ("maximum", "less than or equal to"),
+    ("exclusiveMaximum", "less than"),
+)
+
+
+def node_at(schema: Schema, key: Sequence[str | int]) -> Schema | None:
+    """The part of the schema that describes the value at `key`; None where the schema has nothing of the kind."""
+    node: Schema | None = _whole(schema, schema)
+    for part in key:
+        node = node and _below(schema, node, part)
+    return node
+
+
+def _below(schema: Schema, node: Schema, part: str | int) -> Schema | None:
+    for one in node.get("anyOf", (node,)):
+        whole = _whole(schema, one)
+        below = whole.get("items") if isinstance(part, int) else whole.get("properties", {}).get(part)
+        if below is None and isinstance(part, str) and isinstance(whole.get("additionalProperties"), dict):
+            below = whole["additionalProperties"]
+        if below is not None:
+            return _whole(schema, below)
+    return None
+
+
+def _whole(schema: Schema, node: Schema) -> Schema:
+    """The node, or what it refers to."""
+    if "$ref" not in node:
+        return node
+    found: Schema = schema["$defs"][node["$ref"].rpartition("/")[2]]
+    return found
+
+
+def keys_of(schema: Schema, table: Sequence[str | int]) -> tuple[str, ...]:
+    """The keys that a table may have, in the order of the model."""
+    return tuple((node_at(schema, table) or {}).get("properties", {}))
+
+
+def advice(schema: Schema, key: Sequence[str | int]) -> str:
+    """What to write instead of an unknown key: the nearest known one and all that there are."""
+    keys = keys_of(schema, key[:-1])
+    if not keys:
+        return ""
+    near = get_close_matches(str(key[-1]), keys, n=1)
+    asked = f"did you mean {near[0]}? " if near else ""
+    return f"; {asked}Known here: {', '.join(keys)}"
+
+
+def expected(schema: Schema, node: Schema) -> str:
+    """In words, which values are allowed; empty where the schema does not say."""
+    whole = _whole(schema, node)
+    if "anyOf" in whole:
+        some = [expected(schema, one) for one in whole["anyOf"] if one.get("type") != "null"]
+        return " or ".join(filter(None, some))
+    if "const" in whole or "enum" in whole:
+        return _either([f"{value!r}" for value in whole.get("enum", [whole.get("const")])])
+    if whole.get("type") == "array":
+        inner = expected(schema, whole.get("items", {}))
+        least = f" of {whole['minItems']} or more" if whole.get("minItems") else ""
+        return f"a list […]{least}{f', each {inner}' if inner else ''}"
+    if whole.get("pattern") in _PATTERNS:
+        return _PATTERNS[whole["pattern"]]
+    words = _KINDS.get(whole.get("type", ""), "")
+    bounds = [f"{relation} {whole[name]}" for name, relation in _BOUNDS if name in whole]
+    return " ".join(part for part in (words, " and ".join(bounds)) if part)
+
+
+def _either(values: Sequence[str]) -> str:
+    return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} or {values[-1]}"

@@ -1,0 +1,75 @@
+"""Recipes to begin with. What depends on the repository stands in them as `@word@` and is filled in by `migrate init`.
+
+The comment at the top of each says what it does, for which language it is, and what it needs: `pip` or `npm` packages,
+with the versions it was tried with, or a model.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+
+from orchestrator.errors import UsageProblem
+
+WORDS = "natural-language"
+"""The recipe for a change that is said in words."""
+OWN = "command"
+"""The recipe for a codemod of the user's own."""
+_TOLD = re.compile(r"^# (language|needs): (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Template:
+    """A recipe with `@word@` where a repository's own goes."""
+
+    name: str
+    text: str
+
+    @property
+    def summary(self) -> str:
+        """Its first line."""
+        return self.text.partition("\n")[0].removeprefix("# ")
+
+    @cached_property
+    def _told(self) -> Mapping[str, tuple[str, ...]]:
+        head = self.text.partition("\nschema = ")[0]
+        found: dict[str, tuple[str, ...]] = {}
+        for name, value in _TOLD.findall(head):
+            found[name] = (*found.get(name, ()), value)
+        return found
+
+    @property
+    def language(self) -> str:
+        """The language of the files it changes; empty for any."""
+        return next(iter(self._told.get("language", ())), "")
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """`pip NAME==VERSION …`, `npm NAME@VERSION …` or `model`."""
+        return self._told.get("needs", ())
+
+    def takes(self, word: str) -> bool:
+        """Whether the word stands in it."""
+        return f"@{word}@" in self.text
+
+
+def templates() -> dict[str, Template]:
+    """All of them by name, in alphabetical order."""
+    found = sorted(
+        (file for file in files(__name__).iterdir() if file.name.endswith(".toml")), key=lambda file: file.name
+    )
+    names = (file.name.removesuffix(".toml") for file in found)
+    return {name: Template(name, file.read_text(encoding="utf-8")) for name, file in zip(names, found, strict=True)}
+
+
+def template(name: str) -> Template:
+    """One of them.
+
+    Raises:
+        UsageProblem: there is none of this name; names those that there are.
+    """
+    known = templates()
+    if name not in known:
+        raise UsageProblem(f"there is no recipe {name!r}; there are: {', '.join(known)} (see migrate init --list)")
+    return known[name]

@@ -1,0 +1,81 @@
+"""What was found, and what was not."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TestCommand:
+    """How a project is tested: `run` with `{report}` where its report goes and `{tests}` where single files go.
+
+    `all` stands for `{tests}` where all are meant. `said` names the file that told so. `notes` are what a person should
+    know of it.
+    """
+
+    __test__ = False  # pytest would take it for a test class
+
+    run: str
+    report: str
+    said: str
+    all: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Everything that `migrate init` writes into a recipe.
+
+    `all_files`, `sources` and `tests` are globs for the include key; `pairs` say which test belongs to which source.
+    `environments` lie in the checkout; `manifests` say what one would be made of.
+    """
+
+    language: str = ""
+    all_files: tuple[str, ...] = ("*",)
+    sources: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    pairs: tuple[str, ...] = ()
+    command: TestCommand | None = None
+    codeowners: str = ""
+    environments: tuple[str, ...] = ()
+    manifests: tuple[str, ...] = ()
+    branch: str = ""
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know."""
+        return self.command.notes if self.command else ()
+
+    def as_object(self) -> dict[str, object]:
+        """For --json."""
+        command = self.command
+        return {
+            "language": self.language,
+            "sources": list(self.sources),
+            "tests": list(self.tests),
+            "exclude": list(self.exclude),
+            "pairs": list(self.pairs),
+            "test_command": command and {"run": command.run, "report": command.report, "said_by": command.said},
+            "codeowners": self.codeowners or None,
+            "environments": list(self.environments),
+            "manifests": list(self.manifests),
+            "branch": self.branch or None,
+            "unknown": list(self.unknown),
+            "notes": list(self.notes),
+        }
+
+    def lines(self) -> list[str]:
+        """For a person."""
+        command = self.command
+        told = [
+            ("language", self.language),
+            ("sources", ", ".join(self.sources)),
+            ("tests", ", ".join(self.tests)),
+            ("test command", f"{command.run}  (from {command.said}; report: {command.report})" if command else ""),
+            ("owners", self.codeowners),
+            ("environment", ", ".join(self.environments)),
+            ("manifests", ", ".join(self.manifests)),
+            ("branch", self.branch),
+        ]
+        found = [f"  {name:13} {value}" for name, value in told if value]
+        return [*found, *(f"  not found: {one}" for one in self.unknown), *(f"  note: {one}" for one in self.notes)]

@@ -1,0 +1,83 @@
+"""How a JavaScript or TypeScript project is tested: its own script, with a report that tells of each test."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from orchestrator.migrate.survey.findings import TestCommand
+from orchestrator.migrate.survey.project import Project
+
+_REPORTERS: Mapping[str, tuple[str, str]] = {
+    "tape": ("", "tap"),
+    "mocha": ("--reporter tap", "tap"),
+    "vitest": ("--reporter=junit --outputFile={report}", "junit"),
+    "ava": ("--tap", "tap"),
+    "tap": ("--reporter=tap", "tap"),
+    "node": ("", "tap"),
+    "jest": ("", "exit-code"),
+}
+"""Runner → what makes it report each test, and the format of that."""
+_WRAPPERS = re.compile(r"^(?:(?:npx|nyc|c8|cross-env(?:\s+\w+=\S+)*|istanbul cover|--\S+)\s+)+")
+_NESTED = re.compile(r"^(?:npm|yarn|pnpm)\s+(?:run(?:-script)?\s+)?(?:-s\s+|--silent\s+)?([\w:.-]+)$")
+_JEST_JUNIT = "jest-junit"
+_DEPTH = 5
+
+
+def node_command(project: Project) -> TestCommand | None:
+    """The command of the project's own tests; None if package.json names none."""
+    package = project.json("package.json")
+    scripts = package.get("scripts")
+    script = scripts.get("test") if isinstance(scripts, dict) else None
+    if not isinstance(scripts, dict) or not isinstance(script, str) or "no test specified" in script:
+        return None
+    for line in _lines(scripts, "test", _DEPTH):
+        if found := _reporting(line, package):
+            return found
+    note = "none of its runners is known: only the exit code counts, which tells nothing of single tests"
+    return TestCommand("npm test --silent", "exit-code", "package.json", notes=(note,))
+
+
+def _lines(scripts: Mapping[str, Any], name: str, depth: int) -> list[str]:
+    """The commands of a script, with those of scripts that it runs in their places."""
+    lines = []
+    for part in re.split(r"\s*&&\s*|\s*;\s*", str(scripts.get(name, "")).strip()):
+        nested = _NESTED.match(part)
+        if nested and nested[1] in scripts and nested[1] != name and depth:
+            lines += _lines(scripts, nested[1], depth - 1)
+        elif part:
+            lines.append(part)
+    return lines
+
+
+def _reporting(line: str, package: Mapping[str, Any]) -> TestCommand | None:
+    """The line with a reporter, if a known runner is what it starts."""
+    bare = _WRAPPERS.sub("", line)
+    runner = re.split(r"\s", bare, maxsplit=1)[0].rpartition("/")[2]
+    if runner not in _REPORTERS or (runner == "node" and "--test" not in bare.split()):
+        return _plain_node(bare)
+    bare = re.sub(r"\s*\|.*$", "", bare)  # what it is piped into only makes it pretty
+    if runner == "node":
+        return TestCommand(bare.replace("--test", "--test --test-reporter=tap", 1), "tap", "package.json")
+    if runner == "jest":
+        return _jest(bare, package)
+    options, report = _REPORTERS[runner]
+    if runner == "tap" and re.match(r"\D*0\.", str((package.get("devDependencies") or {}).get("tap", ""))):
+        options = "--tap"  # before its first version it had no reporters
+    run = bare.replace("vitest", "vitest run", 1) if runner == "vitest" and " run" not in bare else bare
+    return TestCommand(f"{run} {options}".strip(), report, "package.json")
+
+
+def _plain_node(line: str) -> TestCommand | None:
+    """`node test.js`: of a file that tells in TAP, or with its exit code alone."""
+    if not re.fullmatch(r"node\s+\S+", line):
+        return None
+    return TestCommand(line, "auto", "package.json")
+
+
+def _jest(line: str, package: Mapping[str, Any]) -> TestCommand:
+    has_reporter = any(_JEST_JUNIT in (package.get(kind) or {}) for kind in ("devDependencies", "dependencies"))
+    if has_reporter:
+        run = f"JEST_JUNIT_OUTPUT_FILE={{report}} {line} --ci --reporters={_JEST_JUNIT}"
+        return TestCommand(run, "junit", "package.json")
+    note = f"jest tells of single tests with {_JEST_JUNIT} installed; without it only its exit code counts"
+    return TestCommand(f"{line} --ci", "exit-code", "package.json", notes=(note,))

@@ -1,0 +1,63 @@
+"""The files that are asked."""
+
+import tomllib
+from collections.abc import Mapping
+from configparser import ConfigParser, Error
+from dataclasses import dataclass, field
+from json import JSONDecodeError, loads
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+SPEAKING = frozenset(
+    {
+        *("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "noxfile.py", "Makefile"),
+        *("package.json", "setup.py", "manage.py", "requirements.txt"),
+    }
+)
+"""Names of files at the top of a repository that say how it is tested."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """The committed files of a repository: all paths, and the texts of those that speak. `root` is its checkout."""
+
+    paths: tuple[str, ...]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    root: Path | None = None
+    branch: str = ""
+
+    def text(self, path: str) -> str:
+        """The text of a file; empty where there is none."""
+        return self.texts.get(path, "")
+
+    def toml(self, path: str) -> dict[str, Any]:
+        """A TOML file; empty where there is none or it cannot be read."""
+        try:
+            return tomllib.loads(self.text(path))
+        except tomllib.TOMLDecodeError:
+            return {}
+
+    def json(self, path: str) -> dict[str, Any]:
+        """A JSON file that holds an object; empty where there is none or it cannot be read."""
+        try:
+            found = loads(self.text(path) or "{}")
+        except (JSONDecodeError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def ini(self, path: str) -> ConfigParser:
+        """An INI file; without sections where there is none or it cannot be read."""
+        parser = ConfigParser(interpolation=None, strict=False)
+        try:
+            parser.read_string(self.text(path))
+        except Error:
+            return ConfigParser(interpolation=None)
+        return parser
+
+    def with_suffix(self, *suffixes: str) -> list[str]:
+        """The paths that end so."""
+        return [path for path in self.paths if PurePosixPath(path).suffix in suffixes]
+
+    def in_checkout(self, *names: str) -> bool:
+        """Whether the checkout, committed or not, has something at this place."""
+        return self.root is not None and self.root.joinpath(*names).exists()

@@ -1,0 +1,124 @@
+"""How a Python project is tested."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from orchestrator.migrate.survey.findings import TestCommand
+from orchestrator.migrate.survey.layout import is_test
+from orchestrator.migrate.survey.project import Project
+
+_PYTEST = re.compile(r"(?:^|[\s\"'=,(/])(?:py\.test|pytest)(?![\w-])", re.MULTILINE)
+_UNITTEST = re.compile(r"(?:-m\s+unittest|unittest[\"',\s]+discover)\b[^\n\"'#]*")
+_RUNNER = re.compile(r"\b(?:python3?|\{envpython\})\s+(?:-\S+\s+)*((?:run_?tests|manage)\.py)\b")
+_UNWANTED = re.compile(r"--maxfail(?:=\d+)?|--exitfirst|-x|--(?:no-)?cov(?:-[\w-]+)?(?:=\S*)?")
+"""Options that hide tests after the first failure, or measure coverage, which costs time and needs a plugin."""
+_SAYING = ("tox.ini", "noxfile.py", "Makefile", "setup.cfg", "pyproject.toml", "setup.py", "requirements.txt")
+
+
+def python_command(project: Project) -> TestCommand | None:
+    """The command of the project's own tests; None if nothing tells."""
+    tests = [path for path in project.with_suffix(".py") if is_test(path)]
+    for saying, addopts, testpaths in _pytest_settings(project):
+        return _pytest(project, saying, addopts, testpaths)
+    if any(PurePosixPath(path).name == "conftest.py" for path in project.paths):
+        return _pytest(project, "conftest.py", "", "")
+    for name in _SAYING:
+        if found := _said(project, name):
+            return found
+    for script in ("manage.py", "runtests.py", "run_tests.py"):
+        if script in project.paths:
+            return _script(script, script)
+    if any(project.in_checkout(name, "bin", "pytest") for name in (".venv", "venv", "env")):
+        return _pytest(project, "the environment, which has pytest", "", "")
+    return _unittest("python -m unittest -v", "the names of test files") if tests else None
+
+
+def _pytest_settings(project: Project) -> Iterator[tuple[str, str, str]]:
+    """File, addopts and testpaths, in the order in which pytest looks."""
+    for name, section in (("pytest.ini", "pytest"), (".pytest.ini", "pytest")):
+        if name in project.paths:
+            yield name, *_ini(project, name, section)
+    tool = project.toml("pyproject.toml").get("tool", {})
+    if isinstance(tool, dict) and "pytest" in tool:
+        options = tool["pytest"].get("ini_options", {}) if isinstance(tool["pytest"], dict) else {}
+        yield "pyproject.toml", _joined(options.get("addopts", "")), _joined(options.get("testpaths", ""))
+    for name, section in (("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):
+        if project.ini(name).has_section(section):
+            yield name, *_ini(project, name, section)
+
+
+def _ini(project: Project, name: str, section: str) -> tuple[str, str]:
+    parser = project.ini(name)
+    return tuple(parser.get(section, key, fallback="").replace("\n", " ") for key in ("addopts", "testpaths"))  # type: ignore[return-value]
+
+
+def _joined(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _said(project: Project, name: str) -> TestCommand | None:
+    """What one file says, which may only mention a runner."""
+    text = project.text(name)
+    if _PYTEST.search(text):
+        return _pytest(project, name, "", "")
+    if (runner := _RUNNER.search(text)) and runner[1] in project.paths:
+        return _script(runner[1], name)
+    if found := _UNITTEST.search(text):
+        words = found[0].replace("-m", "", 1).split()
+        rest = " ".join(word for word in words[1:] if re.fullmatch(r"[\w./-]+", word) and word not in {"-v", "-q"})
+        return _unittest(f"python -m unittest {rest} -v".replace("  ", " "), name)
+    return None
+
+
+def _script(script: str, said: str) -> TestCommand:
+    """A script of the project's own that runs its tests."""
+    if script == "manage.py":
+        return TestCommand(f"python {script} test -v 2", "unittest", said)
+    note = f"that {script} takes -v 2, for one line a test, is a guess: the report needs such lines"
+    return TestCommand(f"python {script} -v 2", "unittest", said, notes=(note,))
+
+
+def _unittest(run: str, said: str) -> TestCommand:
+    return TestCommand(run, "unittest", said)
+
+
+def _pytest(project: Project, said: str, addopts: str, testpaths: str) -> TestCommand:
+    kept, notes = _without_unwanted(addopts), []
+    if kept != addopts.split():
+        notes.append(f"of addopts in {said}, what stops at a failure or measures coverage is left out")
+    options = f" -o addopts={shlex.quote(' '.join(kept))}" if notes else ""
+    return TestCommand(
+        run=f"python -m pytest -q{options} --junitxml={{report}} {{tests}}",
+        report="junit",
+        said=said,
+        all=_quoted(testpaths) or " ".join(map(shlex.quote, _test_places(project))),
+        notes=tuple(notes),
+    )
+
+
+def _without_unwanted(addopts: str) -> list[str]:
+    """The words of addopts that can stay."""
+    kept: list[str] = []
+    words = iter(addopts.split())
+    for word in words:
+        if word in {"--maxfail", "--cov-report", "--cov-config", "--cov-fail-under"}:
+            next(words, None)
+        elif not _UNWANTED.fullmatch(word):
+            kept.append(word)
+    return kept
+
+
+def _quoted(testpaths: str) -> str:
+    try:
+        return " ".join(map(shlex.quote, shlex.split(testpaths)))
+    except ValueError:
+        return ""
+
+
+def _test_places(project: Project) -> list[str]:
+    """The topmost directories with tests; none if some lie at the top or beside the sources."""
+    tests = [PurePosixPath(path) for path in project.with_suffix(".py") if is_test(path)]
+    tops = {path.parts[0] for path in tests if len(path.parts) > 1 and path.name.startswith("test_")}
+    return sorted(tops) if tops <= {"test", "tests"} else []

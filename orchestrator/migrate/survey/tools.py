@@ -1,0 +1,80 @@
+"""Where the programs are that a recipe runs."""
+
+import shutil
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+_IN_CHECKOUT = (".venv/bin", "venv/bin", "env/bin", "node_modules/.bin")
+_OF_THE_SYSTEM = (Path("/"), Path("/usr"), Path("/usr/local"))
+_ANYWHERE = frozenset({"sed", "perl", "sh", "bash", "python", "python3", "node", "npx"})
+
+
+@dataclass(frozen=True)
+class Tools:
+    """`elsewhere` are directories outside the checkout to bind, in which `found_there` are; `missing` are nowhere.
+
+    `needs` says what to install: see `Template.needs`.
+    """
+
+    elsewhere: tuple[str, ...] = ()
+    found_there: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+
+    def advice(self) -> Iterator[str]:
+        """How to get what is missing."""
+        yield f"{', '.join(self.missing)}: not found. Where the sandbox finds it:"
+        pip = [word for need in self.needs if need.startswith("pip ") for word in need.split()[1:]]
+        npm = [word for need in self.needs if need.startswith("npm ") for word in need.split()[1:]]
+        if pip:
+            yield f"  python3 -m venv ../codemods && ../codemods/bin/pip install {' '.join(pip)}"
+            yield 'and below: read_only = ["../codemods"]'
+        if npm:
+            yield f"  npm install --no-save {' '.join(npm)}"
+        if not pip and not npm:
+            yield "  in an environment of the checkout, or in a directory that read_only names"
+
+
+@dataclass
+class _Found:
+    elsewhere: dict[str, list[str]] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+
+
+def find_tools(recipe: str, needs: Sequence[str], root: Path, path: str | None = None) -> Tools:
+    """Look for the programs of a recipe's steps and sites, in the checkout and on PATH.
+
+    Args:
+        recipe: its text, filled or not.
+        needs: what its template says it needs.
+        root: the checkout.
+        path: in place of the environment's PATH.
+    """
+    found = _Found()
+    for program in dict.fromkeys(_programs(tomllib.loads(recipe))):
+        if program in _ANYWHERE or any((root / place / program).exists() for place in _IN_CHECKOUT):
+            continue
+        where = shutil.which(program, path=path)
+        if where is None:
+            found.missing.append(program)
+        elif prefix := _prefix(Path(where)):
+            found.elsewhere.setdefault(prefix, []).append(program)
+    there = tuple(program for programs in found.elsewhere.values() for program in programs)
+    return Tools(tuple(found.elsewhere), there, tuple(found.missing), tuple(needs))
+
+
+def _programs(recipe: dict[str, Any]) -> Iterator[str]:
+    """The first words of command lines; ast-grep comes with Orchestrate."""
+    for table in (*recipe.get("step", ()), *recipe.get("scope", {}).get("site", ())):
+        if "run" in table:
+            yield table["run"].split()[0]
+
+
+def _prefix(program: Path) -> str:
+    """The directory to bind so that a program outside the system's own directories can be run; empty for none."""
+    place = program.resolve().parent if program.parent.name == "bin" else program.parent
+    prefix = place.parent if place.name == "bin" else place
+    return "" if prefix in _OF_THE_SYSTEM else str(prefix)

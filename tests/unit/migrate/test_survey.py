@@ -1,0 +1,149 @@
+"""What a repository tells of itself: its test command, where things lie, who owns them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from orchestrator.migrate.survey.look import survey
+from orchestrator.migrate.survey.project import Project
+
+PY = ("src/shop/__init__.py", "src/shop/cart.py", "src/shop/mail.py", "tests/test_cart.py", "tests/test_mail.py")
+
+
+def project(*paths: str, root: Path | None = None, **texts: str) -> Project:
+    named = {name.replace("__", "."): text for name, text in texts.items()}
+    return Project((*paths, *named), named, root, "main")
+
+
+def command(*paths: str, **texts: str) -> tuple[str, str, str] | None:
+    found = survey(project(*paths, **texts)).command
+    return found and (found.run, found.report, found.said)
+
+
+PYTEST = "python -m pytest -q --junitxml={report} {tests}"
+
+
+@pytest.mark.parametrize(
+    ("texts", "run", "report", "said"),
+    [
+        ({"pytest__ini": "[pytest]\n"}, PYTEST, "junit", "pytest.ini"),
+        ({"pyproject__toml": "[tool.pytest.ini_options]\n"}, PYTEST, "junit", "pyproject.toml"),
+        ({"setup__cfg": "[tool:pytest]\n"}, PYTEST, "junit", "setup.cfg"),
+        ({"tox__ini": "[testenv]\ncommands =\n    pytest {posargs}\n"}, PYTEST, "junit", "tox.ini"),
+        ({"noxfile__py": 'def tests(session):\n    session.run("pytest")\n'}, PYTEST, "junit", "noxfile.py"),
+        ({"Makefile": "test:\n\tpython -m pytest -x\n"}, PYTEST, "junit", "Makefile"),
+        ({"setup__cfg": "[options.extras_require]\ntest =\n    pytest>=7\n"}, PYTEST, "junit", "setup.cfg"),
+        (
+            {"tox__ini": "[testenv]\ncommands = python -m unittest discover -s tests\n"},
+            "python -m unittest discover -s tests -v",
+            "unittest",
+            "tox.ini",
+        ),
+        ({"manage__py": ""}, "python manage.py test -v 2", "unittest", "manage.py"),
+        ({}, "python -m unittest -v", "unittest", "the names of test files"),
+        ({"setup__cfg": "not an [ini file", "pyproject__toml": "= 1"}, "python -m unittest -v", "unittest", None),
+        (
+            {"tox__ini": "[testenv]\ncommands = python runtests.py\n", "runtests__py": ""},
+            "python runtests.py -v 2",
+            "unittest",
+            "tox.ini",
+        ),
+    ],
+    ids=str,
+)
+def test_the_command_of_a_python_project_is_what_its_files_say(
+    texts: dict[str, str], run: str, report: str, said: str | None
+) -> None:
+    found = command(*PY, **texts)
+    assert found is not None
+    assert found[:2] == (run, report)
+    assert said in {None, found[2]}
+
+
+@pytest.mark.parametrize(
+    ("script", "run", "report"),
+    [
+        ("tape test/*.js", "tape test/*.js", "tap"),
+        ("eslint . && nyc tape 'test/*.js' | tap-spec", "tape 'test/*.js'", "tap"),
+        ("npm run tests-only", "mocha --reporter tap", "tap"),
+        ("vitest", "vitest run --reporter=junit --outputFile={report}", "junit"),
+        ("node --test", "node --test --test-reporter=tap", "tap"),
+        ("ava", "ava --tap", "tap"),
+        ("tap test/*.js", "tap test/*.js --reporter=tap", "tap"),
+        ("jest", "JEST_JUNIT_OUTPUT_FILE={report} jest --ci --reporters=jest-junit", "junit"),
+        ("node test.js", "node test.js", "auto"),
+        ("make check", "npm test --silent", "exit-code"),
+    ],
+)
+def test_the_command_of_a_javascript_project_is_its_own_script_with_a_report(
+    script: str, run: str, report: str
+) -> None:
+    package = {"scripts": {"test": script, "tests-only": "mocha"}, "devDependencies": {"jest-junit": "1"}}
+    found = command("index.js", package__json=json.dumps(package))
+    assert found == (run, report, "package.json")
+
+
+def test_tap_of_old_is_asked_for_tap_in_its_own_way() -> None:
+    package = {"scripts": {"test": "tap test/*.js"}, "devDependencies": {"tap": "~0.4.0"}}
+    assert command("index.js", package__json=json.dumps(package)) == ("tap test/*.js --tap", "tap", "package.json")
+
+
+def test_jest_without_a_reporter_for_tests_says_what_is_missing() -> None:
+    found = survey(project("index.js", package__json='{"scripts": {"test": "jest"}}'))
+    assert found.command is not None
+    assert (found.command.report, "jest-junit" in found.notes[0]) == ("exit-code", True)
+
+
+@pytest.mark.parametrize("script", ['echo "Error: no test specified" && exit 1', None, 3])
+def test_a_package_without_tests_has_no_command(script: object) -> None:
+    found = survey(project("index.js", package__json=json.dumps({"scripts": {"test": script}})))
+    assert found.command is None
+    assert any("test command" in one for one in found.unknown)
+
+
+def test_options_that_hide_tests_or_measure_coverage_are_left_out_and_said() -> None:
+    text = "[pytest]\naddopts = -ra -x --maxfail=3 --cov=shop --cov-report term\ntestpaths = tests more\n"
+    found = survey(project(*PY, pytest__ini=text))
+    assert found.command is not None
+    assert found.command.run == "python -m pytest -q -o addopts=-ra --junitxml={report} {tests}"
+    assert found.command.all == "tests more"
+    assert "pytest.ini" in found.notes[0]
+
+
+def test_sources_tests_and_what_others_wrote_are_told_apart() -> None:
+    vendored = "src/shop/_vendor/six.py"
+    found = survey(project(*PY, vendored, "docs/conf.py", "setup.py", "src/shop/api_pb2.py", "app.py"))
+    assert found.sources == ("/app.py", "src/**/*.py")
+    assert found.tests == ("tests/**/*.py",)
+    assert found.exclude == ("src/shop/_vendor/**", "*_pb2.py")
+
+
+def test_a_source_and_its_test_are_a_pair_where_at_least_two_are() -> None:
+    assert survey(project(*PY)).pairs == (r"src/shop/([^/]+)\.py -> tests/test_\1.py",)
+    assert survey(project(*PY[:-1])).pairs == ()
+
+
+def test_tests_beside_the_sources_are_found_by_their_names() -> None:
+    assert survey(project("a/cart.py", "a/cart_test.py", "a/tests.py")).tests == ("*_test.py", "tests.py")
+    assert survey(project("a/cart.ts", "a/cart.spec.ts")).tests == ("*.spec.ts",)
+
+
+def test_owners_environments_and_manifests_are_found(tmp_path: Path) -> None:
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / "pyvenv.cfg").touch()
+    found = survey(project(*PY, ".github/CODEOWNERS", "uv.lock", root=tmp_path))
+    assert (found.codeowners, found.environments, found.manifests) == (
+        ".github/CODEOWNERS",
+        (".venv",),
+        ("uv.lock",),
+    )
+    assert found.unknown == ()
+    assert found.command is not None
+    assert found.command.run == ".venv/bin/python -m unittest -v", "whatever other Python a tool chain brings"
+
+
+def test_a_repository_that_tells_nothing_gets_nothing_made_up() -> None:
+    found = survey(project("README.md"))
+    assert (found.language, found.command, found.sources, found.all_files) == ("", None, (), ("*",))
+    assert len(found.unknown) == 3
