@@ -125,8 +125,7 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
         recovered = await stack.enter_async_context(
             notifying(live.now, journal, place.directory.journal, place.repository.root)
         )
-        stands = journal.state.revised or journal.state.recipe
-        recipe = Recipe.model_validate(stands) if stands else None
+        recipe = _recipe(journal.state)
         allowed, hands, before = await _worlds(place, live.now, recipe, journal, stack, means.deps)
         hooks = _hooks(place, live.now, journal, hands)
         yield RunContext(
@@ -142,14 +141,23 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
             lending=partial(_lending, place, live.now, allowed, journal),
             canaries=None if recipe else _canaries(live.now, hands, journal),
             forge=_forge(place, journal.state),
-            roles=await _roles(place, live, journal, hooks, means, stack)
-            if recipe is None or recipe.asks_models
-            else None,
+            roles=await _roles(place, live, journal, hooks, means, stack) if _asks(recipe) else None,
             hooks=hooks,
             recovered=recovered,
             pace=means.pace,
             has_worker=partial(_has_worker, live.now),
         )
+
+
+def _recipe(state: RunState) -> Recipe | None:
+    """The recipe that the run goes on by; None for a goal."""
+    stands = state.revised or state.recipe
+    return Recipe.model_validate(stands) if stands else None
+
+
+def _asks(recipe: Recipe | None) -> bool:
+    """Whether the run asks models: a goal does."""
+    return recipe is None or recipe.asks_models
 
 
 async def _has_worker(config: Config) -> bool:

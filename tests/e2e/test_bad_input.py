@@ -94,7 +94,7 @@ def test_a_pattern_that_matches_nothing_is_never_green(repo: Path) -> None:
     assert_refused(done, 2, "include = ['*.rb']", "match none of the 3 files")
     assert done.json["outcome"] == "not-started"
     sites = '[[scope.site]]\nid = "x"\npattern = "no such words"\n[[step]]'
-    assert_refused(migrate(repo, RECIPE.replace("[[step]]", sites, 1)), 2, "no site was found in 2 files")
+    assert_refused(migrate(repo, RECIPE.replace("[[step]]", sites, 1)), 5, "no site was found in 2 files")
     assert "refs/heads/main" in refs(repo)
     assert not [ref for ref in refs(repo) if ref.startswith("refs/heads/migrate")]
 
