@@ -98,9 +98,12 @@ class FileRecord(Frozen):
     is_overtaken: bool = False
 
     @property
-    def stands_to_land(self) -> bool:
-        """Whether something of the file is still to come, or failed to: it is not done with what stands."""
-        return self.status not in {FileStatus.MERGED, FileStatus.NOTHING_TO_DO, FileStatus.SKIPPED, FileStatus.REVERTED}
+    def is_to_come(self) -> bool:
+        """Whether the file has not come to rest with what stands of it: it failed, has a change, or begins anew."""
+        if self.status.is_failed or (self.status.is_left_over and self.status != FileStatus.REVERTED):
+            return True
+        is_changed = self.status == FileStatus.TRANSFORMED and self.blob not in {None, self.stands}
+        return is_changed or (self.status == FileStatus.DISCOVERED and self.rung < 0)
 
     @property
     def stands(self) -> str:

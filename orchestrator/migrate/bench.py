@@ -33,6 +33,9 @@ _SAID_BYTES = 64 * 1024
 _KILLED = (124, 137, 143)
 """What `timeout` and a shell may exit with for a command that was ended."""
 
+_MOST_LEFT = 1_000
+"""More than this beside the tracked files is never only what is shared."""
+
 
 @dataclass(frozen=True)
 class StepRun:
@@ -71,6 +74,7 @@ class Bench:
     tracked: frozenset[str]
     tree: TreeId
     _beside: set[str] = field(default_factory=set)
+    _mounted: frozenset[str] | None = None
 
     @classmethod
     @asynccontextmanager
@@ -144,7 +148,22 @@ class Bench:
         snapshot = await self._snapshot()
         if isinstance(snapshot, str) or snapshot.dropped or snapshot.tree != self.tree:
             return False
-        return not await to_thread.run_sync(leftovers, self.workspace.root, self.tracked)
+        beside = await self._beside_tracked()
+        return not beside or beside <= await self._mount_points()
+
+    async def _beside_tracked(self) -> frozenset[str]:
+        return frozenset(await to_thread.run_sync(leftovers, self.workspace.root, self.tracked, _MOST_LEFT))
+
+    async def _mount_points(self) -> frozenset[str]:
+        """What any command leaves beside the tracked files: the places where directories are shared with it."""
+        if self._mounted is None:
+            found = await self._beside_tracked()
+            if found:
+                await self.reset()
+                await run_command(self.workspace, Command(line="true"))
+                found = await self._beside_tracked()
+            self._mounted = found
+        return self._mounted
 
     async def _put_back(self, originals: Mapping[str, bytes]) -> None:
         """Undo everything the step did, so that its next call finds what this one found."""

@@ -159,12 +159,13 @@ class MigrationRun:
         is_atomic = self._recipe.migration.atomic
         if is_atomic and any(file.status.is_failed for file in wave_files(self._context.state, wave)):
             return  # nothing lands while something fails: a later rung may mend it
+        await self._regroup()
         await self._landings.land(name, wave, is_atomic=is_atomic)
         await self._context.journal.append(*settled_leaves(self._context.state, self._recipe))
         await self._regroup()
 
     async def _regroup(self) -> None:
-        """What did not land with its shard goes on as a shard of its own."""
+        """What is to come of files whose shard has landed goes on as a shard of its own."""
         rest = rest_of_landed(self._context.state)
         if rest is not None:
             await self._context.journal.append(rest)

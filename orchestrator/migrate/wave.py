@@ -62,12 +62,12 @@ def _is_open(state: RunState, shard: Shard) -> bool:
 
 
 def rest_of_landed(state: RunState) -> ShardsPlanned | None:
-    """What did not land with its shard, as the next revision of that; None when there is nothing of the kind."""
+    """What is to come of files whose shard has landed, as its next revision; None when there is nothing of the kind."""
     rest = []
     for shard in state.shards.values():
         if shard.commit is None:
             continue
-        left = tuple(path for path in shard.files if state.files[path].stands_to_land)
+        left = tuple(path for path in shard.files if state.files[path].is_to_come)
         if left:
             rest.append(Shard(name=_free(state, shard.name), files=left, owner=shard.owner))
     return ShardsPlanned(shards=tuple(rest)) if rest else None
