@@ -71,7 +71,7 @@ def _shard(findings: Findings) -> str:
     said = f"owners: {findings.codeowners}" if findings.codeowners else "with a CODEOWNERS file: owner, directory"
     lines = ["[shard]", f"by = {toml_list(by)}  # {said}", "max_files = 20"]
     if findings.pairs:
-        lines.append(f"pair = {toml_list(findings.pairs)}  # a file and its test are never divided")
+        lines.append(f"# pair = {toml_list(findings.pairs)}  # these would land together or not at all")
     return "\n".join(lines)
 
 

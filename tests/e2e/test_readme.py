@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.running.cli import environment
-
 ROOT = Path(__file__).parents[2]
 SECTION = "## Change a whole codebase"
 LEFT_OUT = "…"
@@ -98,7 +96,7 @@ def test_the_migration_that_readme_shows_comes_out_as_shown(tmp_path: Path) -> N
     shutil.copytree(ROOT / "examples", clone / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     (clone / ".venv").symlink_to(ROOT / ".venv")
     wanted = list(transcript())
-    outputs = played([one.command for one in wanted], clone, with_registries(tmp_path))
+    outputs = played([one.command for one in wanted], clone, surroundings(tmp_path))
     if "was not found" in outputs[1] or "failed: ERROR" in outputs[1]:
         pytest.skip(f"needs a package index: {outputs[1][-300:]}")
     for one, output in zip(wanted, outputs, strict=True):
@@ -106,15 +104,10 @@ def test_the_migration_that_readme_shows_comes_out_as_shown(tmp_path: Path) -> N
         assert missing(one.lines, lines) == "", f"$ {one.command}\n{output}"
 
 
-def with_registries(home: Path) -> dict[str, str]:
-    """A new user's environment, with the package registries of the one who tests."""
-    own = Path.home()
-    for place in (".config/pip", ".pip", ".npmrc"):
-        if (own / place).exists():
-            (home / place).parent.mkdir(parents=True, exist_ok=True)
-            (home / place).symlink_to(own / place)
-    named = {name: value for name, value in os.environ.items() if name.lower().startswith(("pip_", "npm_config_"))}
-    return environment(home) | named
+def surroundings(place: Path) -> dict[str, str]:
+    """The environment of the one who tests, with what leads to their package registries; runs lie elsewhere."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ORCHESTRATE")}
+    return kept | {"XDG_STATE_HOME": str(place / "state"), "CI": "1"}
 
 
 def played(commands: list[str], place: Path, env: dict[str, str]) -> list[str]:

@@ -104,7 +104,7 @@ async def land(context: RunContext, shards: Sequence[Shard], contents: Mapping[s
 
 
 def _message(shard: Shard) -> Any:
-    return lambda _units: f"Better words: {shard.name}\n\nShard: {shard.name}\n"
+    return lambda _part, _units: f"Better words: {shard.name}\n\nShard: {shard.name}\n"
 
 
 async def told(context: RunContext, *commands: Command) -> None:
