@@ -25,7 +25,7 @@ from orchestrator.cli.options import (
     without_sandbox,
 )
 from orchestrator.cli.output import print_lines, print_object
-from orchestrator.cli.running import carry_out, exit_with, whereabouts
+from orchestrator.cli.running import carry_out, exit_with, failing_as_object, whereabouts
 from orchestrator.config.values import nest
 from orchestrator.domain.state import RunState
 from orchestrator.journal.states import read_state
@@ -73,7 +73,7 @@ def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
     130/143 stopped after a checkpoint.
     """
     where = whereabouts(given["repo"], given["state"])
-    exit_with(carry_out(partial(_begin, _options(given), recipe), given["as_json"], where, given["detach"]))
+    exit_with(carry_out(partial(_begin, options_of(given), recipe), given["as_json"], where, given["detach"]))
 
 
 def _begin(options: Options, recipe: Path) -> tuple[Place, RunState]:
@@ -97,15 +97,16 @@ def plan(recipe: Path, shows_all: bool, **given: Any) -> None:  # noqa: ANN401
     \b
     Exit codes: 0 there is something to do, 5 no pattern has a site, 2 wrong recipe or nothing in scope, 7 environment.
     """
-    loaded = load_recipe(recipe)
-    found = anyio.run(inventory, _options(given), loaded)
+    with failing_as_object(given["as_json"]):
+        found = anyio.run(inventory, options_of(given), load_recipe(recipe))
     if given["as_json"]:
         print_object(found.as_object())
     else:
         print_lines(found.lines(shows_all))
 
 
-def _options(given: dict[str, Any]) -> Options:
+def options_of(given: dict[str, Any]) -> Options:
+    """What the options say as a caller's wishes."""
     flags = settings_of(given["settings"])
     models_of(given.get("models", ()), flags)
     for key, path in _FLAGS.items():

@@ -1,6 +1,5 @@
 """A migration from inventory to pull request. Like the engine, it knows nothing but the journal's state."""
 
-
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned, WaveEnded
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.migration import FileStatus, Wave
