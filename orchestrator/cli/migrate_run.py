@@ -11,6 +11,7 @@ from orchestrator.app.inventory import inventory
 from orchestrator.app.options import Options
 from orchestrator.app.verbs import begin_migration
 from orchestrator.app.wiring import Place
+from orchestrator.cli.migrate_dry_run import require_dry, try_out
 from orchestrator.cli.options import (
     as_json,
     configured,
@@ -29,6 +30,7 @@ from orchestrator.cli.running import carry_out, exit_with, failing_as_object, wh
 from orchestrator.config.values import nest
 from orchestrator.domain.state import RunState
 from orchestrator.journal.states import read_state
+from orchestrator.migrate.asked import Asked
 from orchestrator.migrate.recipe import load_recipe
 
 _RECIPE = click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
@@ -53,6 +55,22 @@ _FLAGS = {
 )
 @click.option("--max-workers", type=click.IntRange(1), help="Files that models work on at the same time.")
 @click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of model calls.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="GLOB",
+    help="Only these files: a glob as in .gitignore, owner:NAME or shard:NAME; as often as you like.",
+)
+@click.option("--sample", type=click.IntRange(min=0), metavar="N", help="Files that go first, before all others.")
+@click.option("--dry-run", is_flag=True, help="Write nothing but a report of what the steps make of the files.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    metavar="FILE",
+    help="With --dry-run: the report as Markdown; - is standard output.",
+)
+@click.option("--diff", is_flag=True, help="With --dry-run: the unified diff as well.")
+@click.option("--verify", is_flag=True, help="With --dry-run: run the checks on the base and on all changes together.")
 @detached
 @running
 @unsafe
@@ -64,20 +82,25 @@ def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
 
     \b
     orchestrate migrate run recipes/pyupgrade.toml
-    orchestrate migrate run flynt.toml --repo ../click --read-only ~/tools --json
+    orchestrate migrate run flynt.toml --dry-run --diff --sample 5
+    orchestrate migrate run flynt.toml --repo ../click --read-only ~/tools --only 'src/**' --json
     orchestrate migrate run tail.toml --model worker=openai/gpt-5-mini --budget-usd 5
 
     \b
     Exit codes: 0 every changed file landed, 3 some did, 4 none did or nothing changed, 2 wrong recipe or nothing in
     scope, 5 limit reached or no pattern has a site, 6 waits for you, 7 environment, 8 locked, 75 provider down,
-    130/143 stopped after a checkpoint.
+    130/143 stopped after a checkpoint. With --dry-run: 0 something would change, 4 nothing would, 3 the checks are red.
     """
+    options, asked = options_of(given), Asked(given["only"], given["sample"])
+    if given["dry_run"]:
+        exit_with(try_out(options, recipe, asked, given))
+    require_dry(given)
     where = whereabouts(given["repo"], given["state"])
-    exit_with(carry_out(partial(_begin, options_of(given), recipe), given["as_json"], where, given["detach"]))
+    exit_with(carry_out(partial(_begin, options, recipe, asked), given["as_json"], where, given["detach"]))
 
 
-def _begin(options: Options, recipe: Path) -> tuple[Place, RunState]:
-    place = anyio.run(begin_migration, options, load_recipe(recipe))
+def _begin(options: Options, recipe: Path, asked: Asked) -> tuple[Place, RunState]:
+    place = anyio.run(begin_migration, options, load_recipe(recipe), asked)
     return place, read_state(place.directory.journal)
 
 
