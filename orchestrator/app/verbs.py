@@ -134,9 +134,9 @@ async def run_goal(options: Options, goal: str, watcher: Watcher | None = None) 
     return await work(await begin_goal(options, goal), watcher)
 
 
-async def migrate(options: Options, recipe: Recipe, watcher: Watcher | None = None) -> Ended:
+async def migrate(options: Options, recipe: Recipe, watcher: Watcher | None = None, asked: Asked = EVERYTHING) -> Ended:
     """Carry a migration to its end in this process; raises as `begin_migration` does."""
-    return await work(await begin_migration(options, recipe), watcher)
+    return await work(await begin_migration(options, recipe, asked), watcher)
 
 
 async def resume(options: Options, wanted: str | None, watcher: Watcher | None = None) -> Ended:

@@ -8,9 +8,10 @@ import anyio
 from orchestrator.app.dry_run import DryWishes, dry_run
 from orchestrator.app.options import Options
 from orchestrator.cli.migrate_report import write_out
-from orchestrator.cli.output import print_lines, print_object
+from orchestrator.cli.output import alarm, print_lines, print_object
 from orchestrator.cli.progress import Watching, watching
 from orchestrator.cli.running import failing_as_object
+from orchestrator.domain.unsafe import UNSAFE
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.asked import Asked
 from orchestrator.migrate.recipe import load_recipe
@@ -50,6 +51,8 @@ def try_out(options: Options, recipe: Path, asked: Asked, given: dict[str, Any])
         report = _tried(options, recipe, wishes)
         if place is not None:
             write_out(place, dry_run_md(report))
+    if report["unsafe"]:
+        alarm(UNSAFE)
     if given["as_json"]:
         print_object(report)
     elif place != _STDOUT:

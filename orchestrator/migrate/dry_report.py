@@ -57,6 +57,7 @@ class _Report:
             "revision": self._recipe.revision,
             "base": state.run.base,
             "exit": self._exit,
+            "unsafe": state.is_unsafe,
             "found": {"files": len(files), "sites": sum(file.sites for file in files)},
             "tried": {"files": len(self._tried.paths), "sites": self._sites},
             "changed": len(self._lines),
