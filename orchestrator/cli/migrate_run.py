@@ -94,7 +94,8 @@ def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
     options, asked = options_of(given), Asked(given["only"], given["sample"])
     if given["dry_run"]:
         exit_with(try_out(options, recipe, asked, given))
-    require_dry(given)
+    with failing_as_object(given["as_json"]):
+        require_dry(given)
     where = whereabouts(given["repo"], given["state"])
     exit_with(carry_out(partial(_begin, options, recipe, asked), given["as_json"], where, given["detach"]))
 
