@@ -1,17 +1,24 @@
 """`migrate check`: the sites of a commit against what is allowed, in the user's repository."""
 
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 from anyio import to_thread
 
-from orchestrator.app.options import open_repository
+from orchestrator.app.deps import DEPS
+from orchestrator.app.options import Options, look_around, open_repository
+from orchestrator.app.scratch import scratch
+from orchestrator.app.surveying import workspace_at
 from orchestrator.domain.ids import CommitId
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.ratchet import Verdict, by_regex, count, judge
+from orchestrator.migrate.ratchet import Tally, Verdict, count, judge
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.sites import find_sites, needs_workspace
 from worktrees.names import printable
 from worktrees.repository import Repository
+
+_ALL = 10**9
 
 
 @dataclass(frozen=True)
@@ -27,30 +34,39 @@ class Question:
     most: int | None = None
 
 
-async def check_sites(root: Path, question: Question) -> Verdict:
+async def check_sites(options: Options, question: Question) -> Verdict:
     """Count, and compare. Only commits are looked at, never what lies about in the checkout.
 
+    Where sites are found by commands or ast-grep, they run in the sandbox in a scratch directory, which is removed.
+
     Raises:
-        UsageProblem: `root` is no repository, a commit does not exist, the recipe counts no sites.
+        UsageProblem: there is no repository, a commit does not exist, the recipe counts no sites.
+        EnvironmentProblem: finding sites takes a sandbox or a program that this host does not have.
     """
     recipe = question.recipe
-    _require_countable(recipe)
-    repository = await to_thread.run_sync(open_repository, root)
-    commit = await to_thread.run_sync(_resolve, repository, question.ref or "HEAD")
-    tally = await count(repository.git, commit, recipe.scope, by_regex)
-    earlier = None
-    if question.since:
-        before = await to_thread.run_sync(_resolve, repository, question.since)
-        earlier = await count(repository.git, before, recipe.scope, by_regex)
-    return judge(recipe, tally, question.most, earlier)
-
-
-def _require_countable(recipe: Recipe) -> None:
-    if not recipe.scope.site:
+    if not recipe.work_scope.site:
         raise UsageProblem("the recipe counts no sites: add a [[scope.site]] with an id and a pattern to check it")
-    for site in recipe.scope.site:
-        if site.engine != "regex":
-            raise UsageProblem(f"site {site.id}: check cannot count sites of engine = '{site.engine}' yet, only regex")
+    repository = await to_thread.run_sync(open_repository, options.repository)
+    names = [question.ref or "HEAD", *([question.since] if question.since else [])]
+    commits = [await to_thread.run_sync(_resolve, repository, name) for name in names]
+    tally, *earlier = [tally async for tally in _tallies(options, recipe, repository, commits)]
+    return judge(recipe, tally, question.most, *earlier)
+
+
+async def _tallies(
+    options: Options, recipe: Recipe, repository: Repository, commits: Sequence[CommitId]
+) -> AsyncIterator[Tally]:
+    if not needs_workspace(recipe.work_scope):
+        for commit in commits:
+            yield await count(repository.git, commit, recipe.work_scope)
+        return
+    around = await to_thread.run_sync(look_around, options)
+    with scratch(repository, around.state, keep=False) as place:
+        inside = replace(around, repository=place.repository, state=place.state)
+        for commit in commits:
+            async with workspace_at(inside, recipe, commit, around.state.path / DEPS) as workspace:
+                find = partial(find_sites, workspace=workspace)
+                yield await count(repository.git, commit, recipe.work_scope, find, at_once=_ALL)
 
 
 def _resolve(repository: Repository, name: str) -> CommitId:

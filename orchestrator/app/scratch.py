@@ -3,7 +3,7 @@
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,22 +35,23 @@ class Scratch:
 def scratch(repository: Repository, state: StateDirectory, keep: bool) -> Iterator[Scratch]:
     """A new scratch directory below `state`, removed at the end unless it is to be kept. Blocks.
 
-    What killed processes have left there is removed first.
+    What killed processes have left there is removed first. What had to be made to hold it is removed as well.
 
     Raises:
         EnvironmentProblem: it cannot be made.
         GitError: git could not do it.
     """
     home = state.path / "replays"
+    made = [place for place in (home, state.path, *state.path.parents) if not place.exists()]
     try:
         home.mkdir(parents=True, exist_ok=True)
         _sweep(home)
         path = home / secrets.token_hex(4)
-        path.mkdir()
+        path.mkdir(parents=True)
         lock = try_lock(path / _LOCK)
     except OSError as error:
         raise EnvironmentProblem(
-            f"nothing can be replayed in {home}: {error.strerror or error}; make the state directory writable"
+            f"no scratch directory can be made in {home}: {error.strerror or error}; make the state directory writable"
         ) from error
     try:
         yield Scratch(path, borrow(repository, path / "git"))
@@ -61,6 +62,9 @@ def scratch(repository: Repository, state: StateDirectory, keep: bool) -> Iterat
             remove_tree(path)
         if lock is not None:
             os.close(lock)
+        with suppress(OSError):  # something else lies there by now
+            for place in made:
+                place.rmdir()
 
 
 def _sweep(home: Path) -> None:

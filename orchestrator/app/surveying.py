@@ -2,58 +2,85 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from pathlib import Path
 
 from anyio import to_thread
 
 from orchestrator.app.deps import DEPS, with_deps
 from orchestrator.app.options import Surroundings, grant
 from orchestrator.app.secrets import redactor_for
-from orchestrator.domain.event.migration import FilesFound, ShardsPlanned
+from orchestrator.app.setup import with_setup
+from orchestrator.domain.event.migration import FileMoved, FilesFound, ShardsPlanned
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.local import local_hands
+from orchestrator.migrate.asked import EVERYTHING, Asked
 from orchestrator.migrate.ast_grep import programs
 from orchestrator.migrate.inventory import base_of
 from orchestrator.migrate.planning import needs_hands, survey
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.worlds import env_of
 from orchestrator.ports.hands import Workspace
 
-Surveyed = tuple[FilesFound | ShardsPlanned | Noticed, ...]
+Surveyed = tuple[FilesFound | FileMoved | ShardsPlanned | Noticed, ...]
 
 
-async def surveyed(around: Surroundings, recipe: Recipe) -> tuple[CommitId, Surveyed]:
+async def surveyed(around: Surroundings, recipe: Recipe, asked: Asked = EVERYTHING) -> tuple[CommitId, Surveyed]:
     """The commit that a migration starts from, and the events that it begins with.
 
     Raises:
-        UsageProblem: the recipe names no base, has no file in scope, or cannot be followed.
+        UsageProblem: the recipe names no base, has no file in scope, or cannot be followed; nothing is asked for.
         NothingToMigrate: no file in scope has a site.
         EnvironmentProblem: it takes a sandbox or a program that this host does not have.
     """
+    base = await base_of(around.repository.git, recipe, around.repository.head())
+    return base, await surveyed_at(around, recipe, base, asked)
+
+
+async def surveyed_at(
+    around: Surroundings, recipe: Recipe, base: CommitId, asked: Asked, store: Path | None = None
+) -> Surveyed:
+    """The events that a migration begins with at a commit; raises as `surveyed` does."""
     git = around.repository.git
-    base = await base_of(git, recipe, around.repository.head())
-    async with _workspace(around, recipe, base) as workspace:
-        return base, await survey(git, base, recipe, workspace)
+    if not needs_hands(recipe):
+        return await survey(git, base, recipe, None, asked)
+    async with workspace_at(around, recipe, base, store) as workspace:
+        return await survey(git, base, recipe, workspace, asked)
 
 
 @asynccontextmanager
-async def _workspace(around: Surroundings, recipe: Recipe, base: CommitId) -> AsyncIterator[Workspace | None]:
-    """A workspace at the base with what the recipe's commands need; None where the recipe has none to run."""
-    if not needs_hands(recipe):
-        yield None
-        return
+async def workspace_at(
+    around: Surroundings, recipe: Recipe, commit: CommitId, store: Path | None = None
+) -> AsyncIterator[Workspace]:
+    """A workspace at a commit in which the recipe's commands find sites and name shards, as its new world has it.
+
+    What `[env]` installs is there if the recipe has such commands; it is kept in `store`, by default in the state
+    directory.
+
+    Raises:
+        UsageProblem: what the recipe installs needs a tier that nobody is granted.
+        EnvironmentProblem: there is no sandbox, or something cannot be installed.
+    """
 
     async def tell(text: str) -> None:
         """What is installed is told when the run begins."""
 
-    config, state = around.config, around.state.path
-    granted = grant(config, recipe.env, programs(recipe))
-    deps = (*config.env.deps, *recipe.env.deps)
+    config, state, env = around.config, around.state.path, env_of(recipe.env, "after")
+    granted = grant(config, env, programs(recipe))
     redactor = await to_thread.run_sync(redactor_for, config)
     async with AsyncExitStack() as stack:
         lent = stack.enter_context(ExitStack())
-        granted = await with_deps(granted, deps, around.repository, state, state / DEPS, base, tell, lent)
+        here = (around.repository, state, store or state / DEPS, commit, tell, lent)
+        if _has_commands(recipe):
+            granted = await with_deps(granted, (*config.env.deps, *env.deps), *here)
+            granted = await with_setup(granted, env, *here)
         hands = await stack.enter_async_context(local_hands(around.repository, state, granted, redactor=redactor))
         if hands.refusal:
             raise EnvironmentProblem(hands.refusal)
-        yield await hands.open(base, "inventory")
+        yield await hands.open(commit, "inventory")
+
+
+def _has_commands(recipe: Recipe) -> bool:
+    """Whether something of the recipe itself is run; ast-grep needs nothing of the project."""
+    return "command" in recipe.shard.by or any(site.engine == "command" for site in recipe.scope.site)

@@ -58,6 +58,7 @@ from orchestrator.journal.lock import holder
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.states import read_state
 from orchestrator.llm.router import ModelRouter
+from orchestrator.migrate.asked import EVERYTHING, Asked
 from orchestrator.migrate.ast_grep import programs
 from orchestrator.migrate.drive import MigrationRun
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
@@ -97,24 +98,30 @@ async def begin_goal(options: Options, goal: str) -> Place:
         )
     await require_models(around.config)
     await require_push(around.repository, around.config)
-    return await _begin(around, NewRun("goal", goal, around.config.pr.prefix), grant(around.config))
+    return await begin_run(around, NewRun("goal", goal, around.config.pr.prefix), grant(around.config))
 
 
-async def begin_migration(options: Options, recipe: Recipe) -> Place:
-    """Make a run that is to carry a migration to its end; nothing works on it yet.
+async def begin_migration(options: Options, recipe: Recipe, asked: Asked = EVERYTHING) -> Place:
+    """Make a run that is to carry a migration, or what of it is asked for, to its end; nothing works on it yet.
 
     Raises:
-        OrchestrateError: it cannot be started, or the recipe matches nothing; nothing was changed.
+        OrchestrateError: it cannot be started, or the recipe or what is asked for matches nothing; nothing was changed.
     """
     around = await to_thread.run_sync(look_around, options)
-    if asked := tuple(recipe.asks):
-        await require_models(around.config, *asked)
-    base, found = await surveyed(around, recipe)
+    if roles := tuple(recipe.asks):
+        await require_models(around.config, *roles)
+    recipe = asked.of(recipe)
+    base, found = await surveyed(around, recipe, asked)
     target = await _branch(around, recipe.migration.base)
     new = NewRun("migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump(), found, base, target)
+    return await begin_run(around, new, *grants(around.config, recipe))
+
+
+def grants(config: Config, recipe: Recipe) -> list[Grant]:
+    """What the worlds of a migration are allowed in the sandbox; one if they are the same."""
     worlds = dict.fromkeys(env_of(recipe.env, world).model_dump_json() for world in WORLDS)
     envs = [RecipeEnv.model_validate_json(world) for world in worlds]
-    return await _begin(around, new, *(grant(around.config, env, programs(recipe)) for env in envs))
+    return [grant(config, env, programs(recipe)) for env in envs]
 
 
 async def _branch(around: Surroundings, name: str) -> str:
@@ -127,9 +134,9 @@ async def run_goal(options: Options, goal: str, watcher: Watcher | None = None) 
     return await work(await begin_goal(options, goal), watcher)
 
 
-async def migrate(options: Options, recipe: Recipe, watcher: Watcher | None = None) -> Ended:
+async def migrate(options: Options, recipe: Recipe, watcher: Watcher | None = None, asked: Asked = EVERYTHING) -> Ended:
     """Carry a migration to its end in this process; raises as `begin_migration` does."""
-    return await work(await begin_migration(options, recipe), watcher)
+    return await work(await begin_migration(options, recipe, asked), watcher)
 
 
 async def resume(options: Options, wanted: str | None, watcher: Watcher | None = None) -> Ended:
@@ -251,7 +258,13 @@ async def require_models(config: Config, *roles: str) -> None:
         raise EnvironmentProblem("\n".join(problems))
 
 
-async def _begin(around: Surroundings, new: NewRun, *allowed: Grant) -> Place:
+async def begin_run(around: Surroundings, new: NewRun, *allowed: Grant) -> Place:
+    """Make a run; nothing works on it yet.
+
+    Raises:
+        EnvironmentProblem: this host has no sandbox for what it is allowed.
+        UsageProblem: its PR branch cannot exist, or its settings hold a secret.
+    """
     for one in allowed:
         async with local_hands(around.repository, around.state.path, one) as hands:
             if hands.refusal:

@@ -10,8 +10,10 @@ import click
 from orchestrator import __version__
 from orchestrator.app.ratchet import Question, check_sites
 from orchestrator.cli.migrate_report import write_out
-from orchestrator.cli.options import as_json
+from orchestrator.cli.migrate_run import options_of
+from orchestrator.cli.options import as_json, configured, in_repository
 from orchestrator.cli.output import as_text, print_lines, print_object, say
+from orchestrator.cli.running import failing_as_object
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.ratchet import report_of
 from orchestrator.migrate.recipe import load_recipe
@@ -33,15 +35,12 @@ _TOO_MANY = 3
     metavar="FILE",
     help="Write the sites for a code scanning service; - is standard output.",
 )
-@click.option(
-    "--repo",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path(),
-    help="The repository; the current directory if not given.",
-)
+@in_repository
+@click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
+@configured
 @as_json
 def command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
-    """Fail if the commit has more sites of RECIPE than allowed: a ratchet for CI. Needs no run and keeps no state.
+    """Fail if the commit has more sites of RECIPE than allowed: a ratchet for CI. Needs no run and keeps none.
 
     \b
     orchestrate migrate check recipes/pytest.toml
@@ -53,9 +52,10 @@ def command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
     to_stdout = given["sarif_file"] == Path("-")
     if to_stdout and given["as_json"]:
         raise UsageProblem("--json and --sarif - both go to standard output: name a file for one of them")
-    loaded = load_recipe(recipe)
-    question = Question(loaded, given["ref"], given["since"], given["max_sites"])
-    verdict = anyio.run(check_sites, given["repo"], question)
+    with failing_as_object(given["as_json"]):
+        loaded = load_recipe(recipe)
+        question = Question(loaded, given["ref"], given["since"], given["max_sites"])
+        verdict = anyio.run(check_sites, options_of(given), question)
     report = report_of(loaded, verdict, given["since"])
     if given["sarif_file"] is not None:
         write_out(given["sarif_file"], as_text(sarif(report, __version__), indent=1) + "\n")

@@ -11,6 +11,7 @@ from orchestrator.app.inventory import inventory
 from orchestrator.app.options import Options
 from orchestrator.app.verbs import begin_migration
 from orchestrator.app.wiring import Place
+from orchestrator.cli.migrate_dry_run import require_dry, try_out
 from orchestrator.cli.options import (
     as_json,
     configured,
@@ -25,10 +26,11 @@ from orchestrator.cli.options import (
     without_sandbox,
 )
 from orchestrator.cli.output import print_lines, print_object
-from orchestrator.cli.running import carry_out, exit_with, whereabouts
+from orchestrator.cli.running import carry_out, exit_with, failing_as_object, whereabouts
 from orchestrator.config.values import nest
 from orchestrator.domain.state import RunState
 from orchestrator.journal.states import read_state
+from orchestrator.migrate.asked import Asked
 from orchestrator.migrate.recipe import load_recipe
 
 _RECIPE = click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
@@ -53,6 +55,22 @@ _FLAGS = {
 )
 @click.option("--max-workers", type=click.IntRange(1), help="Files that models work on at the same time.")
 @click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of model calls.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="GLOB",
+    help="Only these files: a glob as in .gitignore, owner:NAME or shard:NAME; as often as you like.",
+)
+@click.option("--sample", type=click.IntRange(min=0), metavar="N", help="Files that go first, before all others.")
+@click.option("--dry-run", is_flag=True, help="Write nothing but a report of what the steps make of the files.")
+@click.option(
+    "--report",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    metavar="FILE",
+    help="With --dry-run: the report as Markdown; - is standard output.",
+)
+@click.option("--diff", is_flag=True, help="With --dry-run: the unified diff as well.")
+@click.option("--verify", is_flag=True, help="With --dry-run: run the checks on the base and on all changes together.")
 @detached
 @running
 @unsafe
@@ -64,20 +82,26 @@ def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
 
     \b
     orchestrate migrate run recipes/pyupgrade.toml
-    orchestrate migrate run flynt.toml --repo ../click --read-only ~/tools --json
+    orchestrate migrate run flynt.toml --dry-run --diff --sample 5
+    orchestrate migrate run flynt.toml --repo ../click --read-only ~/tools --only 'src/**' --json
     orchestrate migrate run tail.toml --model worker=openai/gpt-5-mini --budget-usd 5
 
     \b
     Exit codes: 0 every changed file landed, 3 some did, 4 none did or nothing changed, 2 wrong recipe or nothing in
     scope, 5 limit reached or no pattern has a site, 6 waits for you, 7 environment, 8 locked, 75 provider down,
-    130/143 stopped after a checkpoint.
+    130/143 stopped after a checkpoint. With --dry-run: 0 something would change, 4 nothing would, 3 the checks are red.
     """
+    options, asked = options_of(given), Asked(given["only"], given["sample"])
+    if given["dry_run"]:
+        exit_with(try_out(options, recipe, asked, given))
+    with failing_as_object(given["as_json"]):
+        require_dry(given)
     where = whereabouts(given["repo"], given["state"])
-    exit_with(carry_out(partial(_begin, _options(given), recipe), given["as_json"], where, given["detach"]))
+    exit_with(carry_out(partial(_begin, options, recipe, asked), given["as_json"], where, given["detach"]))
 
 
-def _begin(options: Options, recipe: Path) -> tuple[Place, RunState]:
-    place = anyio.run(begin_migration, options, load_recipe(recipe))
+def _begin(options: Options, recipe: Path, asked: Asked) -> tuple[Place, RunState]:
+    place = anyio.run(begin_migration, options, load_recipe(recipe), asked)
     return place, read_state(place.directory.journal)
 
 
@@ -97,15 +121,16 @@ def plan(recipe: Path, shows_all: bool, **given: Any) -> None:  # noqa: ANN401
     \b
     Exit codes: 0 there is something to do, 5 no pattern has a site, 2 wrong recipe or nothing in scope, 7 environment.
     """
-    loaded = load_recipe(recipe)
-    found = anyio.run(inventory, _options(given), loaded)
+    with failing_as_object(given["as_json"]):
+        found = anyio.run(inventory, options_of(given), load_recipe(recipe))
     if given["as_json"]:
         print_object(found.as_object())
     else:
         print_lines(found.lines(shows_all))
 
 
-def _options(given: dict[str, Any]) -> Options:
+def options_of(given: dict[str, Any]) -> Options:
+    """What the options say as a caller's wishes."""
     flags = settings_of(given["settings"])
     models_of(given.get("models", ()), flags)
     for key, path in _FLAGS.items():

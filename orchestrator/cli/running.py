@@ -1,7 +1,8 @@
 """What all verbs do that work on a run: start its engine, watch it, say how it ended, leave with its exit code."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -28,21 +29,17 @@ def carry_out(begin: Begin, as_json: bool, where: str, detach: bool = False) -> 
     with which other verbs find the run. With `detach` only the start is awaited.
     """
     try:
-        place, state = begin()
-        _warn(state)
-        if is_due(place, state):
-            if detach:
-                return _in_background(place, as_json, where)
-            state = work_on(place)
+        with failing_as_object(as_json):
+            place, state = begin()
+            _warn(state)
+            if is_due(place, state):
+                if detach:
+                    return _in_background(place, as_json, where)
+                state = work_on(place)
     except Detached as hung_up:
         if hung_up.has_terminal:
             say(_goes_on(hung_up.place, where))
         return 0
-    except (OrchestrateError, GitError, OSError) as error:
-        problem = told(error)
-        if as_json and problem:
-            print_object(failure_object(str(problem), problem.exit_code))
-        raise
     say("")
     _warn(state)
     for text in summary(state, where):
@@ -51,6 +48,18 @@ def carry_out(begin: Begin, as_json: bool, where: str, detach: bool = False) -> 
         print_object(run_result(state, place.directory.journal))
     end = state.ended or state.paused
     return end.exit if end else 1
+
+
+@contextmanager
+def failing_as_object(as_json: bool) -> Iterator[None]:
+    """With `as_json`, what stops the block is told as one object on standard output before it goes on its way."""
+    try:
+        yield
+    except (OrchestrateError, GitError, OSError) as error:
+        problem = told(error)
+        if as_json and problem:
+            print_object(failure_object(str(problem), problem.exit_code))
+        raise
 
 
 def _warn(state: RunState) -> None:

@@ -1,38 +1,29 @@
 """A migration from inventory to pull request. Like the engine, it knows nothing but the journal's state."""
 
-from collections.abc import Sequence
-from functools import partial
-
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned, WaveEnded
 from orchestrator.domain.event.run import Noticed
-from orchestrator.domain.ids import CommitId
-from orchestrator.domain.migration import FileRecord, FileStatus, Wave
+from orchestrator.domain.migration import FileStatus, Wave
 from orchestrator.engine.approvals import ask, question
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.finish import end_run
 from orchestrator.engine.stopping import require_going, stoppable
-from orchestrator.migrate.bench import StepRun
 from orchestrator.migrate.breaker import clusters, sample_failed, too_much_fails
-from orchestrator.migrate.counting import sites_now
+from orchestrator.migrate.climbing import Climb
 from orchestrator.migrate.coverage import flag_uncovered
 from orchestrator.migrate.ending import all_or_nothing, last_moves, outcome_of
 from orchestrator.migrate.final import last_look
 from orchestrator.migrate.gate import MigrationGate, gate_of
-from orchestrator.migrate.human import hand_over
 from orchestrator.migrate.invariants import OF_A_TREE
-from orchestrator.migrate.ladder import Pass, passes, takes
+from orchestrator.migrate.ladder import passes
 from orchestrator.migrate.landing import Landings
 from orchestrator.migrate.leaves import settled_leaves
-from orchestrator.migrate.model_step import run_model_step
 from orchestrator.migrate.planning import divide
 from orchestrator.migrate.proposing import propose, revise
 from orchestrator.migrate.publishing import publish
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.recipe.verify import JudgeRules
 from orchestrator.migrate.rollback import roll_back
-from orchestrator.migrate.transform import run_step
 from orchestrator.migrate.wave import current, next_wave, rest_of_landed, shards_of, wave_files
-from orchestrator.migrate.weigh import Scales
 from worktrees.trees import list_tree
 
 _SHOWN = 10
@@ -59,10 +50,6 @@ class MigrationRun:
         if recipe.revision not in self._gates:
             self._gates[recipe.revision] = gate_of(self._context, recipe, self._paths)
         return self._gates[recipe.revision]
-
-    @property
-    def _scales(self) -> Scales:
-        return Scales(self._context, self._recipe, self._gate.rules)
 
     @property
     def _landings(self) -> Landings:
@@ -119,41 +106,12 @@ class MigrationRun:
     async def _carry(self, wave: Wave) -> None:
         """Let the files of a wave climb, and land what may land."""
         for number, group in enumerate(passes(self._recipe), start=1):
-            await self._climb(wave, group)
+            await Climb(self._context, self._recipe, self._gate, self._slots).climb(wave, group)
             await self._land(wave, f"wave {wave.number} pass {number}")
         require_going(self._context)
         files = wave_files(self._context.state, wave)
         moves = all_or_nothing(files) if self._recipe.migration.atomic else last_moves(files)
         await self._context.journal.append(*moves, WaveEnded(number=wave.number))
-
-    async def _climb(self, wave: Wave, group: Pass) -> None:
-        """Run the pass's steps in order; what was done in an earlier process is not done again."""
-        start = await self._context.head()
-        for rung in group.rungs:
-            files = await self._taken(wave, rung, group.attempt)
-            if files:
-                await self._run_step(wave, rung, group.attempt, files, start)
-                await self._scales.weigh([file.path for file in files], start, "step")
-        await self._scales.weigh([file.path for file in wave_files(self._context.state, wave)], start, "queue")
-
-    async def _run_step(
-        self, wave: Wave, rung: int, attempt: int, files: Sequence[FileRecord], start: CommitId
-    ) -> None:
-        step, keep = self._recipe.step[rung], partial(self._landings.protect, wave, start)
-        match step.kind:
-            case "llm":
-                await run_model_step(self._context, self._recipe, rung, attempt, files, start)
-                await keep()
-            case "human":
-                await hand_over(self._context, self._recipe, rung, files, start)
-            case _:
-                await run_step(self._context, StepRun(step, rung, start, self._slots), files, keep)
-
-    async def _taken(self, wave: Wave, rung: int, attempt: int) -> list[FileRecord]:
-        step, counts = self._recipe.step[rung], bool(self._recipe.work_scope.site)
-        files = wave_files(self._context.state, wave)
-        left = await sites_now(self._context, self._recipe, files) if step.when == "sites-left" and counts else {}
-        return [file for file in files if takes(step, rung, file, left.get(file.path, 0), counts, attempt)]
 
     async def _land(self, wave: Wave, name: str) -> None:
         is_atomic = self._recipe.migration.atomic

@@ -12,7 +12,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.hands.reading import read_ends
 from orchestrator.hands.run import run_command
 from orchestrator.journal.journal import Journal
-from orchestrator.journal.runs import StateDirectory
+from orchestrator.journal.runs import RunDirectory, StateDirectory
 from orchestrator.migrate.ast_grep import ast_grep_program
 from orchestrator.migrate.bench import Bench, also_changed
 from orchestrator.migrate.cache import StepCache, program_of
@@ -25,8 +25,9 @@ _VERSION_S = 10.0
 
 @dataclass
 class Knowledge:
-    """What is known while one process works on one run."""
+    """What is known while one process works on one run. `earlier` are runs of the repository that lie elsewhere."""
 
+    earlier: Sequence[RunDirectory] = ()
     cache: StepCache | None = None
     versions: dict[tuple[str, str], str] = field(default_factory=dict)
     _turn: Lock = field(default_factory=Lock)
@@ -35,7 +36,7 @@ class Knowledge:
         """Results by key, from all runs of the repository, this one included."""
         async with self._turn:
             if self.cache is None:
-                runs = StateDirectory(context.directory.path.parent.parent).runs()
+                runs = [*self.earlier, *StateDirectory(context.directory.path.parent.parent).runs()]
                 self.cache = await to_thread.run_sync(StepCache.of, runs)
             return self.cache
 

@@ -6,12 +6,13 @@ from types import MappingProxyType
 
 from anyio import to_thread
 
-from orchestrator.domain.event.migration import FilesFound, ShardsPlanned
+from orchestrator.domain.event.migration import FileMoved, FilesFound, ShardsPlanned
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration import FileRecord, FileStatus, Shard
 from orchestrator.domain.plain import one_line
 from orchestrator.errors import UsageProblem
+from orchestrator.migrate.asked import EVERYTHING, Asked
 from orchestrator.migrate.imports import PYTHON, ImportGraph, import_graph
 from orchestrator.migrate.imports_js import SUFFIXES
 from orchestrator.migrate.inventory import take_inventory
@@ -34,17 +35,27 @@ def needs_hands(recipe: Recipe) -> bool:
 
 
 async def survey(
-    git: Git, base: CommitId, recipe: Recipe, workspace: Workspace | None = None
-) -> tuple[FilesFound | ShardsPlanned | Noticed, ...]:
+    git: Git, base: CommitId, recipe: Recipe, workspace: Workspace | None = None, asked: Asked = EVERYTHING
+) -> tuple[FilesFound | FileMoved | ShardsPlanned | Noticed, ...]:
     """The events that begin a migration: the files, what was left out of them, and the first division into shards.
 
+    What is not asked for is skipped. It is divided all the same, apart, so that a person can have it tried later.
+
     Raises:
-        OrchestrateError: as `take_inventory` and `divide` do.
+        OrchestrateError: as `take_inventory` and `divide` do, or nothing is what is asked for.
     """
     found = await take_inventory(git, base, recipe, workspace)
     files = [file.record() for event in found if isinstance(event, FilesFound) for file in event.files]
-    shards = await divide(git, base, recipe, files, workspace)
-    return *found, *((ShardsPlanned(shards=shards),) if shards else ())
+    whole = await divide(git, base, recipe, files, workspace) if not asked.only or asked.names_shards else ()
+    if not asked.only:
+        return *found, *((ShardsPlanned(shards=whole),) if whole else ())
+    moves = asked.left_out(to_divide(recipe, files), whole)
+    out = {move.path for move in moves}
+    shards = await divide(git, base, recipe, [file for file in files if file.path not in out], workspace)
+    others = [file for file in files if file.path in out]
+    kept = recipe.model_copy(update={"shard": recipe.shard.model_copy(update={"stable": True})})
+    rest = await divide(git, base, kept, others, workspace, started=shards) if others else ()
+    return *found, *moves, ShardsPlanned(shards=(*shards, *rest))
 
 
 async def divide(

@@ -1,6 +1,5 @@
 """The ratchet: how many sites a commit has, and which of them are new, without a run and without any state."""
 
-import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,13 +9,14 @@ from pathspec import GitIgnoreSpec
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration import SitePlace
-from orchestrator.migrate.recipe import Recipe, Scope, Site
+from orchestrator.migrate.recipe import Recipe, Scope
+from orchestrator.migrate.sites import FoundSites, find_sites
 from worktrees.git import Git
 from worktrees.names import printable
 from worktrees.trees import Entry, list_tree, read_blobs
 
-Finder = Callable[[Scope, Mapping[str, bytes]], Awaitable[Mapping[str, Sequence[SitePlace]]]]
-"""Finds the sites of files that are given by their paths; only files that have any are in the answer."""
+Finder = Callable[[Scope, Mapping[str, bytes]], Awaitable[FoundSites]]
+"""Finds the sites of files that are given by their paths."""
 
 SCHEMA = "orchestrate.ratchet/1"
 _FILE = {"100644", "100755"}
@@ -56,7 +56,7 @@ class Tally:
         return Counter(hit.site for hit in self.hits)
 
 
-async def count(git: Git, commit: CommitId, scope: Scope, find: Finder) -> Tally:
+async def count(git: Git, commit: CommitId, scope: Scope, find: Finder = find_sites, at_once: int = _AT_ONCE) -> Tally:
     """All sites of a commit, sorted by path and place.
 
     Args:
@@ -64,9 +64,11 @@ async def count(git: Git, commit: CommitId, scope: Scope, find: Finder) -> Tally
         commit: the one to look at.
         scope: which files, and which sites.
         find: finds the sites in files.
+        at_once: how many files it is given at a time; a command should get all.
 
     Raises:
         GitError: the commit cannot be read.
+        OrchestrateError: as `find` does.
     """
     inside = GitIgnoreSpec.from_lines(scope.include)
     outside = GitIgnoreSpec.from_lines(scope.exclude)
@@ -74,11 +76,13 @@ async def count(git: Git, commit: CommitId, scope: Scope, find: Finder) -> Tally
     entries = [entry for entry in entries if inside.match_file(entry.path) and not outside.match_file(entry.path)]
     tally = Tally(commit, files=len(entries))
     small = [entry for entry in entries if _is_small(entry, scope, tally)]
-    for start in range(0, len(small), _AT_ONCE):
-        some = small[start : start + _AT_ONCE]
+    for start in range(0, len(small), at_once):
+        some = small[start : start + at_once]
         blobs = await read_blobs(git, [entry.oid for entry in some])
         contents = {entry.path: blobs[entry.oid] for entry in some}
-        for path, places in (await find(scope, contents)).items():
+        found = await find(scope, contents)
+        tally.skipped += map(printable, found.notices)
+        for path, places in found.places.items():
             tally.hits += _hits(path, contents[path], places)
     tally.hits.sort(key=lambda hit: (hit.path, hit.line, hit.column, hit.site))
     return tally
@@ -89,22 +93,6 @@ def _is_small(entry: Entry, scope: Scope, tally: Tally) -> bool:
         return True
     tally.skipped.append(f"{printable(entry.path)} was not looked at: larger than max_file_kb = {scope.max_file_kb}")
     return False
-
-
-async def by_regex(scope: Scope, contents: Mapping[str, bytes]) -> Mapping[str, Sequence[SitePlace]]:
-    """The sites that regular expressions find."""
-    found = {
-        path: [place for site in scope.site for place in _places(site, content)] for path, content in contents.items()
-    }
-    return {path: places for path, places in found.items() if places}
-
-
-def _places(site: Site, content: bytes) -> Iterator[SitePlace]:
-    line, counted = 1, 0
-    for match in re.finditer(site.pattern.encode(), content, re.MULTILINE):
-        line, counted = line + content.count(b"\n", counted, match.start()), match.start()
-        begin = content.rfind(b"\n", 0, match.start()) + 1
-        yield SitePlace(site=site.id, line=line, column=len(content[begin:counted].decode(errors="replace")) + 1)
 
 
 def _hits(path: str, content: bytes, places: Sequence[SitePlace]) -> Iterator[Hit]:
@@ -142,7 +130,7 @@ class Verdict:
 
 def judge(recipe: Recipe, tally: Tally, most: int | None, earlier: Tally | None = None) -> Verdict:
     """The verdict; without `most` each kind of site may have as many as its target says."""
-    limits = {site.id: site.target for site in recipe.scope.site} if most is None else {"": most}
+    limits = {site.id: site.target for site in recipe.work_scope.site} if most is None else {"": most}
     return Verdict(tally, tuple(_with_news(tally.hits, earlier)), limits, earlier)
 
 
@@ -185,7 +173,7 @@ def report_of(recipe: Recipe, verdict: Verdict, since: str) -> dict[str, Any]:
                 "found": counts[site.id],
                 "allowed": verdict.limits.get(site.id),
             }
-            for site in recipe.scope.site
+            for site in recipe.work_scope.site
         ],
         "sites": [asdict(hit) | {"is_over": "" in over or hit.site in over} for hit in verdict.hits],
         "skipped": list(verdict.tally.skipped),

@@ -168,3 +168,26 @@ def test_more_files_than_are_read_at_once_are_all_counted(tmp_path: Path) -> Non
     (tmp_path / "recipe.toml").write_text(RECIPE)
     root = repository(tmp_path / "repo", {f"d{n % 50}/f{n}.py": f"x = old({n})\n" * 3 for n in range(1_100)})
     assert report(root)["found"] == 3_300
+
+
+@pytest.mark.sandbox
+def test_sites_that_a_command_or_ast_grep_finds_are_counted_at_both_commits_and_nothing_is_left(root: Path) -> None:
+    others = """
+[[scope.site]]
+id = "shouts"
+engine = "command"
+run = "grep -n '!' *.py"
+[[scope.site]]
+id = "call"
+engine = "ast-grep"
+language = "python"
+pattern = "old($X)"
+[[step]]"""
+    recipe = root.parent / "recipe.toml"
+    recipe.write_text(RECIPE.replace("[[step]]", others))
+    commit(root, a="x = old(1)\n", b="y = 1  # now!\n")
+    state = root.parent / "state"
+    told = report(root, "--state", str(state), "--since", "HEAD~1")
+    found = {(site["path"], site["line"], site["site"], site["news"]) for site in told["sites"]}
+    assert found == {("a.py", 1, "call", "new"), ("a.py", 1, "old", "new"), ("b.py", 1, "shouts", "came back")}
+    assert (told["exit"], state.exists()) == (3, False)

@@ -45,7 +45,7 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_uses_is_not
 def test_a_state_directory_that_cannot_be_used_is_told(repository: Repository, tmp_path: Path) -> None:
     (tmp_path / "state").touch()
     with (
-        pytest.raises(EnvironmentProblem, match=r"nothing can be replayed in .*Not a directory"),
+        pytest.raises(EnvironmentProblem, match=r"no scratch directory can be made in .*Not a directory"),
         scratch(repository, StateDirectory(tmp_path / "state"), keep=False),
     ):
         pass
