@@ -19,9 +19,9 @@ from orchestrator.engine.begin import NewRun
 from orchestrator.migrate.asked import EVERYTHING, Asked
 from orchestrator.migrate.dry_report import dry_report
 from orchestrator.migrate.dry_run import DryRun
-from orchestrator.migrate.inventory import base_of
-from orchestrator.migrate.knowledge import knowledge
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.scope.inventory import base_of
+from orchestrator.migrate.steps.knowledge import knowledge
 
 _ALONE = {"pr": {"push": ""}, "approval": {"mode": "auto", "expires_s": 0}}
 _LEFT_OUT = {"hooks", "notify"}

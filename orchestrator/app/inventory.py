@@ -6,8 +6,8 @@ from orchestrator.app.options import Options, look_around
 from orchestrator.app.surveying import surveyed
 from orchestrator.domain.event.migration import FilesFound, ShardsPlanned
 from orchestrator.domain.event.run import Noticed
-from orchestrator.migrate.plan_report import Inventory
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.scope.plan_report import Inventory
 
 
 async def inventory(options: Options, recipe: Recipe) -> Inventory:

@@ -14,8 +14,8 @@ from orchestrator.domain.commanded import refusal
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.pr_groups import TOGETHER, groups_of
-from orchestrator.migrate.publishing import openable
+from orchestrator.migrate.landing.pr_groups import TOGETHER, groups_of
+from orchestrator.migrate.landing.publishing import openable
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.recipe.writing import recipe_diff
 

@@ -14,7 +14,7 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.ratchet import Tally, Verdict, count, judge
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.sites import find_sites, needs_workspace
+from orchestrator.migrate.scope.sites import find_sites, needs_workspace
 from worktrees.names import printable
 from worktrees.repository import Repository
 

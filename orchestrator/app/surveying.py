@@ -16,11 +16,11 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.local import local_hands
 from orchestrator.migrate.asked import EVERYTHING, Asked
-from orchestrator.migrate.ast_grep import programs
-from orchestrator.migrate.inventory import base_of
-from orchestrator.migrate.planning import needs_hands, survey
+from orchestrator.migrate.judging.worlds import env_of
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.worlds import env_of
+from orchestrator.migrate.scope.ast_grep import programs
+from orchestrator.migrate.scope.inventory import base_of
+from orchestrator.migrate.scope.planning import needs_hands, survey
 from orchestrator.ports.hands import Workspace
 
 Surveyed = tuple[FilesFound | FileMoved | ShardsPlanned | Noticed, ...]

@@ -59,10 +59,10 @@ from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.states import read_state
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.asked import EVERYTHING, Asked
-from orchestrator.migrate.ast_grep import programs
 from orchestrator.migrate.drive import MigrationRun
+from orchestrator.migrate.judging.worlds import WORLDS, env_of
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
-from orchestrator.migrate.worlds import WORLDS, env_of
+from orchestrator.migrate.scope.ast_grep import programs
 from orchestrator.redact.redactor import PATTERNS, Redactor
 from roles.kit import model_problems
 from worktrees.errors import GitError

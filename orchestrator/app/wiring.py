@@ -47,9 +47,9 @@ from orchestrator.llm.budget import Budget
 from orchestrator.llm.limits import UNLIMITED, Providers
 from orchestrator.llm.litellm_client import LiteLLMClient
 from orchestrator.llm.router import ModelRouter
-from orchestrator.migrate.ast_grep import programs
+from orchestrator.migrate.judging.worlds import env_of
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
-from orchestrator.migrate.worlds import env_of
+from orchestrator.migrate.scope.ast_grep import programs
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ladder import AS_SHIPPED, Ladder

@@ -6,17 +6,17 @@ from functools import partial
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration import FileRecord, Wave
 from orchestrator.engine.context import RunContext
-from orchestrator.migrate.bench import StepRun
-from orchestrator.migrate.counting import sites_now
-from orchestrator.migrate.gate import MigrationGate
-from orchestrator.migrate.human import hand_over
+from orchestrator.migrate.judging.gate import MigrationGate
+from orchestrator.migrate.judging.weigh import Scales
 from orchestrator.migrate.ladder import Pass, takes
-from orchestrator.migrate.landing import Landings
-from orchestrator.migrate.model_step import run_model_step
+from orchestrator.migrate.landing.landings import Landings
+from orchestrator.migrate.models.human import hand_over
+from orchestrator.migrate.models.model_step import run_model_step
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.transform import run_step
+from orchestrator.migrate.scope.counting import sites_now
+from orchestrator.migrate.steps.bench import StepRun
+from orchestrator.migrate.steps.transform import run_step
 from orchestrator.migrate.wave import wave_files
-from orchestrator.migrate.weigh import Scales
 
 
 class Climb:

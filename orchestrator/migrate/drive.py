@@ -9,20 +9,20 @@ from orchestrator.engine.finish import end_run
 from orchestrator.engine.stopping import require_going, stoppable
 from orchestrator.migrate.breaker import clusters, sample_failed, too_much_fails
 from orchestrator.migrate.climbing import Climb
-from orchestrator.migrate.coverage import flag_uncovered
 from orchestrator.migrate.ending import all_or_nothing, last_moves, outcome_of
-from orchestrator.migrate.final import last_look
-from orchestrator.migrate.gate import MigrationGate, gate_of
-from orchestrator.migrate.invariants import OF_A_TREE
+from orchestrator.migrate.judging.coverage import flag_uncovered
+from orchestrator.migrate.judging.final import last_look
+from orchestrator.migrate.judging.gate import MigrationGate, gate_of
+from orchestrator.migrate.judging.invariants import OF_A_TREE
 from orchestrator.migrate.ladder import passes
-from orchestrator.migrate.landing import Landings
-from orchestrator.migrate.leaves import settled_leaves
-from orchestrator.migrate.planning import divide
+from orchestrator.migrate.landing.landings import Landings
+from orchestrator.migrate.landing.publishing import publish
+from orchestrator.migrate.landing.rollback import roll_back
+from orchestrator.migrate.models.leaves import settled_leaves
 from orchestrator.migrate.proposing import propose, revise
-from orchestrator.migrate.publishing import publish
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.recipe.verify import JudgeRules
-from orchestrator.migrate.rollback import roll_back
+from orchestrator.migrate.scope.planning import divide
 from orchestrator.migrate.wave import current, next_wave, rest_of_landed, shards_of, wave_files
 from worktrees.trees import list_tree
 

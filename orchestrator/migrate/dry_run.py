@@ -12,11 +12,11 @@ from orchestrator.domain.migration import FileRecord, FileStatus, SitePlace, Wav
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.stopping import require_going, stoppable
 from orchestrator.migrate.climbing import Climb
-from orchestrator.migrate.gate import gate_of
+from orchestrator.migrate.judging.gate import gate_of
 from orchestrator.migrate.ladder import Pass, passes, to_queue
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.shards import SAMPLE
-from orchestrator.migrate.sites import find_sites, needs_workspace
+from orchestrator.migrate.scope.shards import SAMPLE
+from orchestrator.migrate.scope.sites import find_sites, needs_workspace
 from orchestrator.ports.gate import GateResult
 from worktrees.merge import commit_tree
 from worktrees.overlay import overlay

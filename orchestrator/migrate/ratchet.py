@@ -10,7 +10,7 @@ from pathspec import GitIgnoreSpec
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration import SitePlace
 from orchestrator.migrate.recipe import Recipe, Scope
-from orchestrator.migrate.sites import FoundSites, find_sites
+from orchestrator.migrate.scope.sites import FoundSites, find_sites
 from worktrees.git import Git
 from worktrees.names import printable
 from worktrees.trees import Entry, list_tree, read_blobs

@@ -6,7 +6,7 @@ from orchestrator.domain.event.migration import ShardsPlanned, WaveStarted
 from orchestrator.domain.migration import FileRecord, Shard, Wave, next_revision
 from orchestrator.domain.state import RunState
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.shards import SAMPLE
+from orchestrator.migrate.scope.shards import SAMPLE
 
 _REVISION = re.compile(r"(\.r\d+)+\Z")
 

@@ -14,7 +14,7 @@ from orchestrator.domain.effects import CRASH_POINTS
 from orchestrator.domain.event.base import Intent
 from orchestrator.domain.fold import fold
 from orchestrator.journal.store import read_all
-from orchestrator.migrate.leaves import leaf_id
+from orchestrator.migrate.models.leaves import leaf_id
 from orchestrator.migrate.recipe import load_recipe
 from tests.running.cli import environment, orchestrate
 from tests.running.killing import Start, as_json, landed_more_than_once, processes_about, terminal

@@ -11,9 +11,9 @@ from orchestrator.domain.migration import Shard
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.finish import end_run
 from orchestrator.errors import PersonNeeded
-from orchestrator.migrate.publishing import publish
+from orchestrator.migrate.landing.publishing import publish
+from orchestrator.migrate.landing.rollback import roll_back
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.rollback import roll_back
 from tests.running.projects import git, refs
 from tests.running.shards import again, begun, land, project, shard_recipe, told
 

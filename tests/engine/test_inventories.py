@@ -12,9 +12,9 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.errors import EnvironmentProblem, NothingToMigrate, UsageProblem
 from orchestrator.hands.local import local_hands
 from orchestrator.journal.states import read_state
-from orchestrator.migrate.ast_grep import programs, rewrite_line
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.sites import count_left
+from orchestrator.migrate.scope.ast_grep import programs, rewrite_line
+from orchestrator.migrate.scope.sites import count_left
 from orchestrator.ports.hands import Command
 from tests.running.projects import git, repository
 

@@ -14,10 +14,10 @@ from orchestrator.app.wiring import open_run
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.migration import SitePlace
 from orchestrator.engine.context import RunContext
-from orchestrator.migrate.coverage import flag_uncovered
-from orchestrator.migrate.gate import MigrationGate
+from orchestrator.migrate.judging.coverage import flag_uncovered
+from orchestrator.migrate.judging.gate import MigrationGate
+from orchestrator.migrate.judging.step_checks import StepChecks
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.step_checks import StepChecks
 from orchestrator.ports.hands import Workspace
 from tests.running.projects import GATE, git, repository
 

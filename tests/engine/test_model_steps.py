@@ -17,7 +17,7 @@ from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.journal.store import read_all
 from orchestrator.llm.script import ScriptedReply
-from orchestrator.migrate.leaves import leaf_id
+from orchestrator.migrate.models.leaves import leaf_id
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.report.result import run_result
 from orchestrator.report.status import status_object

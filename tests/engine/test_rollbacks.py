@@ -11,7 +11,7 @@ from orchestrator.domain.event.migration import RollbackRefused, ShardReverted
 from orchestrator.domain.migration import FileStatus, Shard
 from orchestrator.engine.context import RunContext
 from orchestrator.journal.store import read_all
-from orchestrator.migrate.rollback import roll_back
+from orchestrator.migrate.landing.rollback import roll_back
 from tests.running.projects import git, tree_at
 from tests.running.shards import again, begun, land, project, shard_recipe, told
 

@@ -199,7 +199,7 @@ fix: log($A)
     reason="ast-grep is not installed",
 )
 async def test_ast_grep_rewrites_by_pattern_and_by_a_rule_in_a_file(tmp_path: Path) -> None:
-    from orchestrator.migrate.ast_grep import ast_grep_program
+    from orchestrator.migrate.scope.ast_grep import ast_grep_program
 
     root = repository(tmp_path / "repo", {"a.py": "print(1)\nassert_(x.exception)\n", "b.py": "pass\n"})
     (tmp_path / "rule.yml").write_text(RULE)

@@ -13,8 +13,8 @@ from orchestrator.app.wiring import open_run
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.migration import SitePlace
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.migrate.final import last_look
-from orchestrator.migrate.gate import MigrationGate
+from orchestrator.migrate.judging.final import last_look
+from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.hands import Workspace
 from tests.running.index import Loopback, loopback

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.migrate import driver
-from orchestrator.migrate.batch import Batches
-from orchestrator.migrate.driver import Line, batch, fitting, told
+from orchestrator.migrate.steps import driver
+from orchestrator.migrate.steps.batch import Batches
+from orchestrator.migrate.steps.driver import Line, batch, fitting, told
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.integers(1, 64)), max_size=8), st.integers(1, 5000), st.integers(1, 16))

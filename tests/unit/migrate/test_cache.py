@@ -13,9 +13,9 @@ from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.store import Store
-from orchestrator.migrate.cache import Keys, Result, StepCache, program_of, rests_on
-from orchestrator.migrate.outcome import Given
 from orchestrator.migrate.recipe import Step
+from orchestrator.migrate.steps.cache import Keys, Result, StepCache, program_of, rests_on
+from orchestrator.migrate.steps.outcome import Given
 from tests.running.projects import repository
 from worktrees.repository import Repository
 from worktrees.trees import write_blob

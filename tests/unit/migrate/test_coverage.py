@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.migrate.changes import Region
-from orchestrator.migrate.coverage import is_reached
+from orchestrator.migrate.judging.changes import Region
+from orchestrator.migrate.judging.coverage import is_reached
 
 SOURCE = b'''"""Words."""
 

@@ -1,7 +1,7 @@
 """Which other files tell a model most: imported ones and near ones, and accepted changes of the same kind."""
 
 from orchestrator.domain.migration import FileRecord, FileStatus, SitePlace
-from orchestrator.migrate.examples import distance, examples, imported, siblings
+from orchestrator.migrate.models.examples import distance, examples, imported, siblings
 
 
 def record(path: str, *sites: str, status: FileStatus = FileStatus.MERGED, landed: str | None = "new") -> FileRecord:

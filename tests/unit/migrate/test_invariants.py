@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.migration import SitePlace
-from orchestrator.migrate.changes import Change, Region
-from orchestrator.migrate.invariants import broken_by, due
+from orchestrator.migrate.judging.changes import Change, Region
+from orchestrator.migrate.judging.invariants import broken_by, due
+from orchestrator.migrate.judging.unrelated import deleted_tests, objection, unrelated_lines
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.recipe.verify import Invariant
-from orchestrator.migrate.unrelated import deleted_tests, objection, unrelated_lines
 
 OLD = "import os\n\n\ndef f(p):\n    return os.path.join(p, 'x')\n"
 NEW = "from pathlib import Path\n\n\ndef f(p):\n    return Path(p) / 'x'\n"

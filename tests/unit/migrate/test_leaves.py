@@ -11,7 +11,7 @@ from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.domain.task import TaskStatus
 from orchestrator.domain.verdict import Verdict, VerdictKind
-from orchestrator.migrate.leaves import as_glob, created_leaf, created_step, leaf_id, open_leaf, settled_leaves
+from orchestrator.migrate.models.leaves import as_glob, created_leaf, created_step, leaf_id, open_leaf, settled_leaves
 from tests.running.words import recipe
 
 RECIPE = recipe({"kind": "llm", "budget_usd": 2.5})

@@ -6,7 +6,7 @@ from orchestrator.domain.event.run import RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState
-from orchestrator.migrate.pr_text import migration_body
+from orchestrator.migrate.landing.pr_text import migration_body
 from orchestrator.migrate.recipe import Recipe
 from tests.running import migrated
 

@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.owners import owners_file, owners_of
+from orchestrator.migrate.scope.owners import owners_file, owners_of
 
 RULES = """\
 # comment

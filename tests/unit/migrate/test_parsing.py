@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.migrate.parsing import parse_error
+from orchestrator.migrate.steps.parsing import parse_error
 
 
 @pytest.mark.parametrize(

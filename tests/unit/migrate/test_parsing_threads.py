@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from orchestrator.migrate.parsing import parse_error
+from orchestrator.migrate.steps.parsing import parse_error
 
 
 class Pausing:

@@ -3,9 +3,9 @@
 from orchestrator.domain.event.migration import FoundFile
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration import SitePlace
-from orchestrator.migrate.plan_report import Inventory
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.shards import plan_shards
+from orchestrator.migrate.scope.plan_report import Inventory
+from orchestrator.migrate.scope.shards import plan_shards
 
 RECIPE = Recipe.model_validate(
     {

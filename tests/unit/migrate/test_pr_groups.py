@@ -8,7 +8,7 @@ from orchestrator.domain.event.landing import LandedPart, LandingFinished
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
 from orchestrator.domain.migration import FileRecord, Shard
 from orchestrator.domain.state import RunState
-from orchestrator.migrate.pr_groups import groups_of, in_ref, title_of
+from orchestrator.migrate.landing.pr_groups import groups_of, in_ref, title_of
 from orchestrator.migrate.recipe import Recipe
 from tests.running.shards import shard_recipe
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.migrate.recipe import Step
-from orchestrator.migrate.rewriting import start_of, substituted
+from orchestrator.migrate.steps.rewriting import start_of, substituted
 
 
 def rewrite(pattern: str, by: str) -> Step:

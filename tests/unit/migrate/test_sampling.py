@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from orchestrator.domain.migration import FileRecord, SitePlace
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import Sample
-from orchestrator.migrate.sampling import choose_sample, waves
+from orchestrator.migrate.scope.sampling import choose_sample, waves
 
 
 def file(path: str, *kinds: str) -> FileRecord:

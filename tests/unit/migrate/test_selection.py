@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.migrate.judging.selection import Selection, select, told
 from orchestrator.migrate.recipe.verify import VerifyCheck
-from orchestrator.migrate.selection import Selection, select, told
 
 FILES = (
     "src/core.py",

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.migration import FileRecord, Shard
-from orchestrator.migrate.pairs import blocks
 from orchestrator.migrate.recipe import ShardRules
-from orchestrator.migrate.shards import SAMPLE, Grounds, plan_shards
+from orchestrator.migrate.scope.pairs import blocks
+from orchestrator.migrate.scope.shards import SAMPLE, Grounds, plan_shards
 
 PAIR = "src/(.+)\\.py -> tests/test_\\1.py"
 

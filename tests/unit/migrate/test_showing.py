@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.llm.estimate import CHARS_PER_TOKEN
+from orchestrator.migrate.models.showing import Wanted, fitted, tokens_of, wanted
 from orchestrator.migrate.recipe import Step
-from orchestrator.migrate.showing import Wanted, fitted, tokens_of, wanted
 from orchestrator.ports.roles import Piece
 
 TEXTS = st.lists(st.text(alphabet="ab \n", max_size=400), max_size=6)

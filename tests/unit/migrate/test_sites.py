@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import Scope
-from orchestrator.migrate.searching import told_places
-from orchestrator.migrate.sites import count_left, count_sites, find_sites, weight_of
+from orchestrator.migrate.scope.searching import told_places
+from orchestrator.migrate.scope.sites import count_left, count_sites, find_sites, weight_of
 
 SCOPE = Scope.model_validate(
     {

@@ -1,0 +1,118 @@
+"""Changes that no test reaches: files of which no changed line runs while the gate's checks do."""
+
+import ast
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from anyio import to_thread
+
+from orchestrator.domain.event.migration import FilesFlagged
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.ids import CommitId
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.stopping import require_going
+from orchestrator.errors import EnvironmentProblem, UsageProblem
+from orchestrator.judge.coverage import lines_run, package
+from orchestrator.judge.syntax import parse
+from orchestrator.migrate.judging.changes import Region
+from orchestrator.migrate.judging.file_rules import regions_between
+from orchestrator.migrate.recipe import Recipe
+from orchestrator.ports.hands import Hands
+from worktrees.trees import list_tree, read_blobs
+
+UNCOVERED = "uncovered"
+"""The flag of such a file."""
+
+
+async def flag_uncovered(context: RunContext, recipe: Recipe, commit: CommitId) -> None:
+    """Run the gate's checks once more on what landed, with coverage, and flag the changed files that no test reaches.
+
+    Only Python files can be told. Where it cannot be found out people are told why; it is never red.
+    """
+    changed = await _changed(context, commit)
+    lending = context.lending
+    if not recipe.verify.coverage or not changed or lending is None:
+        return
+    require_going(context)
+    try:
+        async with lending([package()]) as hands:
+            ran = hands.refusal or await _lines_run(context, hands, recipe, commit, sorted(changed))
+    except (EnvironmentProblem, UsageProblem, LookupError) as problem:
+        ran = str(problem)
+    if isinstance(ran, str):
+        await _notice(context, f"whether tests reach what changed is not known: {ran}")
+        return
+    git = context.repository.git
+    contents = await read_blobs(git, list(changed.values()))
+    unreached = []
+    for path, blob in sorted(changed.items()):
+        regions = await regions_between(git, context.state.files[path].base, blob)
+        if not await to_thread.run_sync(is_reached, contents[blob], regions, ran.get(path, frozenset())):
+            unreached.append(path)
+    if unreached:
+        await context.journal.append(FilesFlagged(flag=UNCOVERED, paths=tuple(unreached)))
+
+
+async def _changed(context: RunContext, commit: CommitId) -> Mapping[str, str]:
+    """The run's Python files that differ from the base in a commit, with their blobs."""
+    files = context.state.files
+    entries = [entry for entry in await list_tree(context.repository.git, commit) if entry.path in files]
+    return {e.path: e.oid for e in entries if e.path.endswith(".py") and e.oid != files[e.path].base}
+
+
+async def _lines_run(
+    context: RunContext, hands: Hands, recipe: Recipe, commit: CommitId, paths: Sequence[str]
+) -> Mapping[str, Collection[int]] | str:
+    """The lines that run in any of the checks; why nothing can be told, if that is so of all of them."""
+    total: dict[str, frozenset[int]] = {}
+    reasons: list[str] = []
+    checks = recipe.checks()
+    for spec in checks:
+        ran = await lines_run(hands, spec, commit, paths, context.config.hands.output_mb * 1024 * 1024)
+        if isinstance(ran, str):
+            reasons.append(ran)
+        else:
+            total |= {path: total.get(path, frozenset()) | lines for path, lines in ran.items()}
+    return reasons[0] if len(reasons) == len(checks) else total
+
+
+async def _notice(context: RunContext, text: str) -> None:
+    if text not in (notice.text for notice in context.state.notices):
+        await context.journal.append(Noticed(level="info", text=text))
+
+
+def is_reached(content: bytes, regions: Sequence[Region], ran: Collection[int]) -> bool:
+    """Whether a statement that holds a changed line ran; where none does, whether anything of the file ran. Blocks.
+
+    Args:
+        content: of the changed file.
+        regions: what changed in it.
+        ran: its lines that ran; of a statement over several lines perhaps only some.
+    """
+    tree = parse(content)
+    if tree is None:
+        return bool(ran)
+    lines = {line for region in regions for line in range(region.new_line, region.new_line + region.added)}
+    changed = [span for span in _statements(tree) if not lines.isdisjoint(span)]
+    return any(line in ran for span in changed for line in span) if changed else bool(ran)
+
+
+def _statements(tree: ast.AST) -> Iterator[range]:
+    """The lines of each statement that does something; of one that holds others only its head."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.stmt) and not _is_text(node):
+            inner = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt | ast.match_case)]
+            end = min((_begin(child) for child in inner), default=(node.end_lineno or node.lineno) + 1)
+            yield range(_begin(node), max(end, node.lineno + 1))
+
+
+def _begin(node: ast.stmt | ast.match_case) -> int:
+    """The line on which a statement begins, decorators included."""
+    if isinstance(node, ast.match_case):
+        return node.pattern.lineno
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return min([node.lineno, *(one.lineno for one in node.decorator_list)])
+    return node.lineno
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -1,0 +1,117 @@
+"""What holds for every changed file by itself: invariants that its contents tell of, and `[judge] reject_if`."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from anyio import to_thread
+
+from orchestrator.domain.migration import FileRecord, SitePlace
+from orchestrator.migrate.judging.changes import Broken, Change, FindSites, Region
+from orchestrator.migrate.judging.invariants import OF_A_FILE, OF_SITES, broken_by, due, is_of_scope
+from orchestrator.migrate.judging.unrelated import objection
+from orchestrator.migrate.recipe import Invariant, Recipe
+from orchestrator.migrate.recipe.verify import Level
+from orchestrator.ports.hands import Workspace
+from worktrees.diff import diff_blobs
+from worktrees.git import Git
+from worktrees.trees import read_blobs
+
+_TOO_MUCH = Region(1, 1_000_000, 1, 1_000_000)
+"""Of a file of which git cannot say what changed in it."""
+
+
+class FileRules:
+    """The rules of one recipe; what was found of a content is remembered."""
+
+    def __init__(self, git: Git, recipe: Recipe, find: FindSites) -> None:
+        self._git = git
+        self._recipe = recipe
+        self._find = find
+        self._known: dict[tuple[str, str, str, Level], Broken | None] = {}
+
+    def needs_workspace(self, level: Level) -> bool:
+        """Whether `broken` and `sites_in_scope` have to be given a workspace that holds the new contents."""
+        by_command = {site.id for site in self._recipe.scope.site if site.engine != "regex"}
+        return any(rule.site in by_command for rule in due(self._recipe.invariant, level) if rule.kind in OF_SITES)
+
+    async def broken(
+        self,
+        files: Mapping[str, str],
+        records: Mapping[str, FileRecord],
+        level: Level,
+        workspace: Workspace | None = None,
+    ) -> dict[str, Broken]:
+        """By path, the first rule that a file breaks with its new content.
+
+        Args:
+            files: path → the blob of the new content.
+            records: what the files were on the base.
+            level: how far they have come; rules of earlier levels still hold.
+            workspace: holds these contents, see `needs_workspace`.
+        """
+        new = {path: blob for path, blob in files.items() if self._key(path, blob, records, level) not in self._known}
+        for change in await self._changes(new, records, level, workspace):
+            found = await to_thread.run_sync(self._first, change, level)
+            self._known[self._key(change.path, files[change.path], records, level)] = found
+        told = {path: self._known[self._key(path, blob, records, level)] for path, blob in sorted(files.items())}
+        return {path: found for path, found in told.items() if found is not None}
+
+    async def sites_in_scope(
+        self, files: Mapping[str, str], records: Mapping[str, FileRecord], workspace: Workspace | None = None
+    ) -> Mapping[str, int]:
+        """How many sites of each kind all files have together; those not in `files` have what they had on the base."""
+        contents = await read_blobs(self._git, list(files.values()))
+        now = await self._find({path: contents[blob] for path, blob in files.items()}, workspace) if files else {}
+        unchanged = (record.places for path, record in records.items() if path not in files)
+        return Counter(place.site for places in (*unchanged, *now.values()) for place in places)
+
+    def _key(
+        self, path: str, blob: str, records: Mapping[str, FileRecord], level: Level
+    ) -> tuple[str, str, str, Level]:
+        return path, records[path].base, blob, level
+
+    def _rules(self, level: Level) -> tuple[Invariant, ...]:
+        of_a_file = (rule for rule in due(self._recipe.invariant, level) if rule.kind in OF_A_FILE)
+        return tuple(rule for rule in of_a_file if not is_of_scope(rule))
+
+    def _first(self, change: Change, level: Level) -> Broken | None:
+        return broken_by(change, self._rules(level)) or objection(change, self._recipe)
+
+    async def _changes(
+        self, files: Mapping[str, str], records: Mapping[str, FileRecord], level: Level, workspace: Workspace | None
+    ) -> Sequence[Change]:
+        contents = await read_blobs(self._git, [*files.values(), *(records[path].base for path in files)])
+        sites = await self._sites({path: contents[blob] for path, blob in files.items()}, level, workspace)
+        return [
+            Change(
+                path,
+                contents[records[path].base],
+                contents[blob],
+                records[path].places,
+                sites.get(path, ()),
+                await self._regions(records[path].base, blob, level),
+            )
+            for path, blob in files.items()
+        ]
+
+    async def _sites(
+        self, contents: Mapping[str, bytes], level: Level, workspace: Workspace | None
+    ) -> Mapping[str, Sequence[SitePlace]]:
+        if not contents or not any(rule.kind in OF_SITES for rule in self._rules(level)):
+            return {}
+        return await self._find(contents, workspace)
+
+    async def _regions(self, old: str, new: str, level: Level) -> Sequence[Region]:
+        is_asked = any(rule.kind == "max-diff" for rule in self._rules(level))
+        if not is_asked and "unrelated-hunk" not in self._recipe.judge.reject_if:
+            return ()
+        return await regions_between(self._git, old, new)
+
+
+async def regions_between(git: Git, old: str, new: str) -> Sequence[Region]:
+    """What changed between two blobs; everything, where git cannot tell."""
+    try:
+        hunks = await diff_blobs(git, old, new)
+    except ValueError:
+        return (_TOO_MUCH,)
+    return tuple(Region(hunk.old_start, hunk.old_length, hunk.new_start, hunk.new_length) for hunk in hunks)

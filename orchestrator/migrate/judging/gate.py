@@ -1,0 +1,328 @@
+"""The gate of a migration: rules for files, the checks, the old environment, rules for trees. Cheap before dear."""
+
+from collections.abc import AsyncIterator, Container, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from anyio import to_thread
+
+from orchestrator.domain.check import CheckSpec, Difference
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.migration import SitePlace
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.stopping import require_going
+from orchestrator.errors import BlobLost
+from orchestrator.hands.reading import read_ends
+from orchestrator.hands.run import run_command
+from orchestrator.judge.checks import CheckRunner, check_name
+from orchestrator.judge.flakes import runs_like
+from orchestrator.judge.gate import HarnessGate
+from orchestrator.judge.probing import never
+from orchestrator.migrate.judging.changes import Broken, FindSites
+from orchestrator.migrate.judging.file_rules import FileRules
+from orchestrator.migrate.judging.invariants import OF_A_TREE, broken_in_scope, due, is_of_scope
+from orchestrator.migrate.judging.narrowing import Narrowing
+from orchestrator.migrate.judging.policy import beyond
+from orchestrator.migrate.judging.selection import Importers, select, told
+from orchestrator.migrate.judging.tree_rules import (
+    command_kept,
+    command_spec,
+    fewer_tests,
+    on_old_sources,
+    told_of_old_sources,
+)
+from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.recipe.verify import Level, VerifyCheck
+from orchestrator.migrate.scope.sites import find_sites
+from orchestrator.ports.gate import GateResult
+from orchestrator.ports.hands import Command, Workspace
+from worktrees.trees import list_tree
+
+_LISTED = 20
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """A tree that is judged: `changes` are mode and blob of the run's files that differ from the base, by path."""
+
+    commit: CommitId
+    tree: TreeId
+    purpose: str
+    fresh: bool
+    level: Level
+    changes: Mapping[str, tuple[str, str]]
+    reruns: int = 0
+
+
+class MigrationGate:
+    """A `ports.Gate` for the unions of a migration; starts nothing any more once the run drains."""
+
+    def __init__(
+        self, context: RunContext, recipe: Recipe, find: FindSites, paths: Container[str] | None = None
+    ) -> None:
+        self._context = context
+        self._recipe = recipe
+        self.rules = FileRules(context.repository.git, recipe, find)
+        self._runner = self._runner_in(after=True)
+        self._base_runner = self._runner_in(after=False)
+        self._narrow = never if paths is None else Narrowing(recipe, paths)
+        self._gates: dict[tuple[tuple[CheckSpec, ...], bool], HarnessGate] = {}
+
+    def _runner_in(self, *, after: bool) -> CheckRunner:
+        context = self._context
+        hands = context.hands if after or context.before is None else context.before
+        return CheckRunner(hands, context.journal, context.config.hands.output_mb * 1024 * 1024)
+
+    def _gate(self, *checks: CheckSpec, is_strict: bool = False) -> HarnessGate:
+        """The checks in the new world; one gate for all who ask for the same, so that nothing runs twice at a time."""
+        if (checks, is_strict) not in self._gates:
+            before = None if self._context.before is None else self._base_runner
+            made = HarnessGate(
+                self._runner, self._context.journal, checks, self._narrow, baseline_runner=before, is_strict=is_strict
+            )
+            self._gates[checks, is_strict] = made
+        return self._gates[checks, is_strict]
+
+    async def record_baseline(self) -> None:
+        """Run the checks on the base, and as often again as the recipe asks for, so that flaky ones show themselves.
+
+        Raises:
+            EnvironmentProblem: they cannot serve as a gate; says why.
+        """
+        run, state = self._context.state.run, self._context.state
+        receipts = await self._context.gate.record_baseline(run.base, run.base_tree)
+        specs = {check_name(spec): spec for spec in self._recipe.checks()}
+        for receipt in receipts:
+            for _ in range(len(runs_like(state, receipt)), 1 + self._recipe.verify.flaky_reruns):
+                require_going(self._context)
+                await self._base_runner.run(specs[receipt.check], run.base, run.base_tree, "the baseline, again")
+
+    async def judge(
+        self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False, reruns: int = 0
+    ) -> GateResult:
+        """Whether a union may land; what is not asked of it in tests comes as problems, one for each file.
+
+        Raises:
+            EnvironmentProblem: the checks could not be run at all.
+        """
+        asked = _Tree(commit, tree, purpose, fresh, "queue", await self._changes(tree), reruns)
+        return await self._judged(asked, self._gate(*self._recipe.checks()))
+
+    async def probe(
+        self, commit: CommitId, tree: TreeId, purpose: str, symptoms: Sequence[str], look: int = 0
+    ) -> GateResult:
+        """Whether a union shows symptoms; narrow runs can tell where nothing but the checks has a say.
+
+        Raises:
+            EnvironmentProblem: the checks could not be run at all.
+        """
+        require_going(self._context)
+        if self._asks_more_than_checks:
+            return await self.judge(commit, tree, purpose, fresh=look > 0)
+        return await self._gate(*self._recipe.checks()).probe(commit, tree, purpose, symptoms, look)
+
+    @property
+    def _asks_more_than_checks(self) -> bool:
+        recipe = self._recipe
+        of_trees = any(rule.kind in OF_A_TREE for rule in due(recipe.invariant, "queue"))
+        return of_trees or recipe.env.compat == "both" or recipe.verify.policy != "no-new-failures"
+
+    async def judge_shard(self, commit: CommitId, tree: TreeId, name: str, importers: Importers) -> GateResult:
+        """Whether a shard's changes alone hold on the base, by the rules and the checks of level shard.
+
+        Args:
+            commit: the base, or what landed, with the shard's changes.
+            tree: its tree.
+            name: the shard's.
+            importers: which files import which, for the choice of tests.
+        """
+        changes = await self._changes(tree)
+        asked = _Tree(commit, tree, f"shard {name}", False, "shard", changes)
+        return await self._judged(asked, self._gate(*await self._selected(asked, importers)))
+
+    async def judge_final(self, commit: CommitId, tree: TreeId) -> GateResult:
+        """Whether all that landed may be published: every check, and against the base as it was in its own world."""
+        asked = _Tree(commit, tree, "the end", False, "final", await self._changes(tree))
+        return await self._judged(
+            asked, self._gate(*self._recipe.checks(), *self._recipe.checks("final"), is_strict=True)
+        )
+
+    async def _judged(self, asked: _Tree, gate: HarnessGate) -> GateResult:
+        """The first of the stages that is red, or all of them together."""
+        total = GateResult(tree=asked.tree, difference=await self._of_files(asked), receipts=(), cached=True)
+        for stage in (self._of_checks, self._of_old_world, self._of_tree, self._of_old_sources):
+            if not total.difference.is_green:
+                break
+            require_going(self._context)
+            total = _together(total, await stage(asked, gate))
+        return total
+
+    async def _of_files(self, asked: _Tree) -> Difference:
+        blobs = {path: blob for path, (_, blob) in asked.changes.items()}
+        records = self._context.state.files
+        async with self._workspace(asked) as workspace:
+            found = await self.rules.broken(blobs, records, asked.level, workspace)
+            problems = [problem_of(path, broken) for path, broken in sorted(found.items())]
+            if asked.level == "final" and any(map(is_of_scope, self._recipe.invariant)):
+                left = await self.rules.sites_in_scope(blobs, records, workspace)
+                problems += broken_in_scope(self._recipe.invariant, left)
+        return Difference(problems=tuple(problems))
+
+    @asynccontextmanager
+    async def _workspace(self, asked: _Tree) -> AsyncIterator[Workspace | None]:
+        """A workspace that holds the tree, if its rules need one."""
+        if not self.rules.needs_workspace(asked.level):
+            yield None
+            return
+        workspace = await self._context.hands.open(asked.commit, f"rules for {asked.purpose}")
+        try:
+            yield workspace
+        finally:
+            await workspace.close()
+
+    async def _of_checks(self, asked: _Tree, gate: HarnessGate) -> GateResult:
+        reruns = max(asked.reruns, self._recipe.verify.flaky_reruns)
+        result = await gate.judge(asked.commit, asked.tree, asked.purpose, asked.fresh, reruns)
+        if not result.difference.is_green:
+            return result
+        more = await self._by_policy(gate, result)
+        if any(rule.kind == "tests-not-lost" for rule in due(self._recipe.invariant, asked.level)):
+            more += fewer_tests(self._context.state, gate.checks, result.receipts)
+        return result.model_copy(update={"difference": result.difference + more})
+
+    async def _by_policy(self, gate: HarnessGate, result: GateResult) -> Difference:
+        policy, state = self._recipe.verify.policy, self._context.state
+        total = Difference()
+        newest = {state.receipts[key].check: state.receipts[key] for key in result.receipts}
+        for spec in gate.checks if policy != "no-new-failures" else ():
+            receipt, base = newest[check_name(spec)], await gate.compared_with(spec)
+            try:
+                outcomes = [await gate.outcomes(one) for one in (base, receipt)]
+            except BlobLost:
+                continue
+            total += beyond(policy, outcomes[0], outcomes[1], receipt.exit_code)
+        return total
+
+    async def _of_old_world(self, asked: _Tree, gate: HarnessGate) -> GateResult:
+        """The same checks in the environment of the baseline, where what lands has to be green in both."""
+        if self._context.before is None or self._recipe.env.compat != "both":
+            return _nothing(asked)
+        old = HarnessGate(self._base_runner, self._context.journal, gate.checks)
+        purpose = f"{asked.purpose}, in the old environment"
+        return await old.judge(asked.commit, asked.tree, purpose, asked.fresh, self._recipe.verify.flaky_reruns)
+
+    async def _of_tree(self, asked: _Tree, gate: HarnessGate) -> GateResult:
+        total = _nothing(asked)
+        for number, rule in enumerate(self._recipe.invariant, start=1):
+            if rule.kind == "command" and rule in due(self._recipe.invariant, asked.level) and asked.changes:
+                spec = command_spec(number, rule, asked.changes)
+                total = _together(total, await command_kept(gate, spec, asked.commit, asked.tree))
+        return total
+
+    async def _of_old_sources(self, asked: _Tree, gate: HarnessGate) -> GateResult:
+        """The changed tests must be green on the sources as they were: else tests and sources moved together."""
+        if not any(rule.kind == "old-source-passes" for rule in due(self._recipe.invariant, asked.level)):
+            return _nothing(asked)
+        run, git = self._context.state.run, self._context.repository.git
+        made = await on_old_sources(git, run.base, run.base_tree, asked.changes, self._context.when)
+        if made is None:
+            return _nothing(asked)
+        purpose = f"{asked.purpose}, changed tests on the old sources"
+        result = await gate.judge(*made, purpose, asked.fresh, self._recipe.verify.flaky_reruns)
+        difference = told_of_old_sources(result.difference)
+        return result.model_copy(update={"tree": asked.tree, "difference": difference})
+
+    async def _selected(self, asked: _Tree, importers: Importers) -> list[CheckSpec]:
+        """The checks of level shard, with the tests that the changed files select."""
+        checks = [check for check in self._recipe.verify.check if check.level == "shard"]
+        files = [entry.path for entry in await list_tree(self._context.repository.git, asked.tree)] if checks else []
+        specs = []
+        for check in checks:
+            if check.tests == "command":
+                selection = told(await self._asked_command(check, asked), files)
+            else:
+                selection = select(check, asked.changes, files, importers)
+            if selection.because:
+                await self._notice(f"check {check.id} runs all tests: none is known for {_listed(selection.because)}")
+            report = check.report or self._recipe.verify.report
+            line = selection.line(check)
+            specs.append(CheckSpec(id=check.id, run=line, report=report, timeout_s=check.timeout_s))
+        return specs
+
+    async def _asked_command(self, check: VerifyCheck, asked: _Tree) -> str:
+        """What the check's `select` prints for the changed paths; nothing if it fails, so that all tests run."""
+        workspace = await self._context.hands.open(asked.commit, f"tests for {asked.purpose}")
+        try:
+            paths = "".join(f"{path}\n" for path in sorted(asked.changes))
+            result = await run_command(workspace, Command(line=check.select, stdin=paths, timeout_s=check.timeout_s))
+            if result.is_success:
+                return await to_thread.run_sync(read_ends, result.log)
+        finally:
+            await workspace.close()
+        await self._notice(f"check {check.id} runs all tests: its select failed")
+        return ""
+
+    async def _notice(self, text: str) -> None:
+        if text not in (notice.text for notice in self._context.state.notices):
+            await self._context.journal.append(Noticed(level="info", text=text))
+
+    async def _changes(self, tree: TreeId) -> Mapping[str, tuple[str, str]]:
+        """Mode and blob of the run's files that differ from the base in a tree, by path."""
+        entries = await list_tree(self._context.repository.git, tree)
+        files = self._context.state.files
+        known = {entry.path: (entry.mode, entry.oid) for entry in entries if entry.path in files}
+        return {path: change for path, change in known.items() if change[1] != files[path].base}
+
+
+class ShardGate:
+    """A `ports.Gate` that asks of unions of one shard's files what is asked at level shard."""
+
+    def __init__(self, gate: MigrationGate, shard: str, importers: Importers) -> None:
+        self._gate = gate
+        self._shard = shard
+        self._importers = importers
+
+    async def judge(
+        self, commit: CommitId, tree: TreeId, _purpose: str, _fresh: bool = False, _reruns: int = 0
+    ) -> GateResult:
+        """The word of the checks of level shard."""
+        return await self._gate.judge_shard(commit, tree, self._shard, self._importers)
+
+    async def probe(
+        self, commit: CommitId, tree: TreeId, purpose: str, _symptoms: Sequence[str], _look: int = 0
+    ) -> GateResult:
+        """The same: these checks are narrow already."""
+        return await self.judge(commit, tree, purpose)
+
+
+def problem_of(path: str, broken: Broken) -> str:
+    """How a file that breaks a rule is named in a difference."""
+    return f"{path}: {broken.reason}"
+
+
+def _nothing(asked: _Tree) -> GateResult:
+    return GateResult(tree=asked.tree, difference=Difference(), receipts=(), cached=True)
+
+
+def _together(one: GateResult, other: GateResult) -> GateResult:
+    return GateResult(
+        tree=one.tree,
+        difference=one.difference + other.difference,
+        receipts=(*one.receipts, *other.receipts),
+        cached=one.cached and other.cached,
+    )
+
+
+def _listed(paths: tuple[str, ...]) -> str:
+    more = f" and {len(paths) - _LISTED} more" if len(paths) > _LISTED else ""
+    return ", ".join(paths[:_LISTED]) + more
+
+
+def gate_of(context: RunContext, recipe: Recipe, paths: Container[str]) -> MigrationGate:
+    """The gate of a recipe; `paths` are the files of the base."""
+
+    async def find(contents: Mapping[str, bytes], workspace: Workspace | None) -> Mapping[str, Sequence[SitePlace]]:
+        return (await find_sites(recipe.scope, contents, workspace)).places
+
+    return MigrationGate(context, recipe, find, paths)

@@ -1,0 +1,98 @@
+"""Invariants of single files, as pure rules over what a file was and what it is to be."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from pathspec import GitIgnoreSpec
+
+from orchestrator.migrate.judging.changes import Broken, Change
+from orchestrator.migrate.recipe.verify import Invariant, Level
+
+OF_A_FILE = frozenset({"sites-at-most", "sites-at-least", "no-new-match", "paths-only", "max-diff"})
+"""Kinds that can be told from a file's contents alone; the others need the tree, its tests, or the steps."""
+OF_A_TREE = frozenset({"command", "tests-not-lost", "old-source-passes"})
+OF_SITES = frozenset({"sites-at-most", "sites-at-least"})
+_ORDER: tuple[Level, ...] = ("step", "shard", "queue", "final")
+
+
+def due(invariants: Iterable[Invariant], level: Level) -> tuple[Invariant, ...]:
+    """The invariants to be looked at where files have come as far as `level`: those of it and of earlier levels."""
+    reached = _ORDER[: _ORDER.index(level) + 1]
+    return tuple(one for one in invariants if one.level in reached)
+
+
+def is_of_scope(invariant: Invariant) -> bool:
+    """Whether it bounds the sites of the whole scope at the end, and not those of each file."""
+    return invariant.kind in OF_SITES and invariant.level == "final"
+
+
+def broken_in_scope(invariants: Iterable[Invariant], sites: Mapping[str, int]) -> Iterator[str]:
+    """What of the invariants of the whole scope is broken by so many sites of each kind, in words."""
+    for one in filter(is_of_scope, invariants):
+        found = sites.get(one.site, 0)
+        if one.kind == "sites-at-most" and found > one.max:
+            yield f"{found} sites of {one.site} are left in scope, at most {one.max} may be"
+        if one.kind == "sites-at-least" and found < one.min:
+            yield f"{found} sites of {one.site} are in scope, at least {one.min} have to be"
+
+
+def broken_by(change: Change, invariants: Iterable[Invariant]) -> Broken | None:
+    """The first of the invariants that a change of a file breaks; None if it keeps them all."""
+    return next(
+        (found for one in invariants if one.kind in OF_A_FILE for found in _OF_FILE[one.kind](one, change)), None
+    )
+
+
+def _at_most(invariant: Invariant, change: Change) -> Iterator[Broken]:
+    left = _count(invariant, change)
+    if left > invariant.max:
+        words = f"sites of {invariant.site} are left"
+        yield Broken(f"{left} {words}, at most {invariant.max} may be", f"{words}, more than {invariant.max}")
+
+
+def _at_least(invariant: Invariant, change: Change) -> Iterator[Broken]:
+    found = _count(invariant, change)
+    if found < invariant.min:
+        words = f"sites of {invariant.site} are there"
+        yield Broken(f"{found} {words}, at least {invariant.min} have to be", f"{words}, fewer than {invariant.min}")
+
+
+def _no_new_match(invariant: Invariant, change: Change) -> Iterator[Broken]:
+    pattern = re.compile(invariant.pattern.encode(), re.MULTILINE)
+    before, after = (sum(1 for _ in pattern.finditer(content)) for content in (change.before, change.after))
+    if after > before:
+        line = _first_new(pattern, change)
+        words = f"new matches of {invariant.pattern}"
+        yield Broken(f"{after - before} {words}: {line}" if line else f"{after - before} {words}", words)
+
+
+def _paths_only(invariant: Invariant, change: Change) -> Iterator[Broken]:
+    if not GitIgnoreSpec.from_lines(invariant.paths).match_file(change.path):
+        globs = ", ".join(invariant.paths)
+        yield Broken(f"only {globs} may change", f"only {globs} may change")
+
+
+def _max_diff(invariant: Invariant, change: Change) -> Iterator[Broken]:
+    if change.lines > invariant.lines:
+        words = f"lines changed, at most {invariant.lines} may"
+        yield Broken(f"{change.lines} {words}", words)
+
+
+def _count(invariant: Invariant, change: Change) -> int:
+    return sum(place.site == invariant.site for place in change.sites_after)
+
+
+def _first_new(pattern: re.Pattern[bytes], change: Change) -> str:
+    """The first line with a match that the file did not have before, for people to see what is meant."""
+    old = set(change.before.splitlines())
+    lines = (line for line in change.after.splitlines() if line not in old and pattern.search(line))
+    return next(lines, b"").decode("utf-8", "replace").strip()[:120]
+
+
+_OF_FILE: dict[str, Callable[[Invariant, Change], Iterator[Broken]]] = {
+    "sites-at-most": _at_most,
+    "sites-at-least": _at_least,
+    "no-new-match": _no_new_match,
+    "paths-only": _paths_only,
+    "max-diff": _max_diff,
+}

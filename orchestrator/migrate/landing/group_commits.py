@@ -1,0 +1,60 @@
+"""The commits of a group's branch: what its shards changed, on top of the base and of nothing else.
+
+A branch that was shown to people only ever goes forward: what is taken back is one more commit.
+"""
+
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.migration import FileRecord, Shard
+from orchestrator.engine.context import RunContext
+from orchestrator.migrate.landing.pr_groups import Group, files_of
+from worktrees.delta import tree_delta
+from worktrees.git import Git
+from worktrees.merge import commit_tree
+from worktrees.overlay import overlay
+from worktrees.packs import existing
+from worktrees.trees import tree_of
+
+_Blobs = dict[str, tuple[str, str] | None]
+
+
+class GroupCommits:
+    """Makes them; the same state always gives the same ones."""
+
+    def __init__(self, context: RunContext) -> None:
+        self._context = context
+        self._git: Git = context.repository.git
+
+    async def tip(self, group: Group) -> CommitId:
+        """The last commit of the group, on top of what was last shown of it, or of the base."""
+        state = self._context.state
+        tip = await self._shown(group)
+        files = {file.path: file for file in files_of(state, group)}
+        for shard in (state.shards[name] for name in group.shards):
+            changes: _Blobs = {path: _entry(files[path]) for path in shard.files if path in files}
+            tip = await self._commit(tip, changes, await self._message(shard))
+        changed = [change.path for change in await tree_delta(self._git, state.run.base, tip)]
+        back = [state.files[path] for path in changed if path in state.files and path not in files]
+        return await self._commit(tip, {file.path: (file.mode, file.base) for file in back}, self._taken_back(group))
+
+    async def _shown(self, group: Group) -> str:
+        run, known = self._context.state.run, self._context.state.prs.get(group.name)
+        return known.head if known and await existing(self._git, [known.head]) else run.base
+
+    async def _commit(self, tip: str, changes: _Blobs, message: str) -> CommitId:
+        """One commit more, unless it would change nothing."""
+        before = await tree_of(self._git, tip)
+        after = await overlay(self._git, before, changes)
+        if after == before:
+            return CommitId(tip)
+        return CommitId(await commit_tree(self._git, after, [tip], message, self._context.when))
+
+    async def _message(self, shard: Shard) -> str:
+        return await self._git.text("log", "-1", "--format=%B", shard.commit or "")
+
+    def _taken_back(self, group: Group) -> str:
+        run = self._context.state.run.run
+        return f"Take back what no longer stands on the run's branch\n\nGroup: {group.name}\nOrchestrate-Run: {run}\n"
+
+
+def _entry(file: FileRecord) -> tuple[str, str]:
+    return file.mode, file.landed or file.base

@@ -1,0 +1,194 @@
+"""Pull requests of a migration: one for all that landed, or one for each group, green on its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from orchestrator.domain.event.landing import RefSet, RefSetting
+from orchestrator.domain.event.people import ApprovalRequested
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.state import RunState
+from orchestrator.domain.told_migrations import ALL_GROUPS
+from orchestrator.engine.approvals import waits
+from orchestrator.engine.context import RunContext
+from orchestrator.engine.finish import Proposal, open_pull_request, propose, pull_request_question
+from orchestrator.migrate.landing.group_commits import GroupCommits
+from orchestrator.migrate.landing.pr_groups import Group, branch_of, files_of, groups_of, joined, title_of
+from orchestrator.migrate.landing.pr_text import migration_body
+from orchestrator.migrate.recipe import Recipe
+from orchestrator.ports.effect import effect
+from orchestrator.ports.gate import Gate
+from orchestrator.queue.branch import PrBranch
+from worktrees.git import Git
+from worktrees.merge import is_ancestor
+from worktrees.refs import read_ref
+from worktrees.trees import list_tree, tree_of
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A group whose branch is to stand at `head`, which is green on its own; `old` is where it stands."""
+
+    group: Group
+    branch: str
+    old: CommitId | None
+    head: CommitId
+
+
+async def publish(context: RunContext, recipe: Recipe, gate: Gate, reason: str) -> None:
+    """Open or update the pull requests of what has landed; nothing if nothing landed.
+
+    Groups that are not green alone are opened as one, and if that is not green either, there is one pull request for
+    everything. At most `max_open_prs` are open at a time, but for those that a person asks for; the others wait.
+
+    Args:
+        context: the run.
+        recipe: as it stands now.
+        gate: judges each group's branch as the queue's unions are judged.
+        reason: how the migration went, in words.
+
+    Raises:
+        PersonNeeded: a person has to answer first, or somebody moved a branch.
+        EnvironmentProblem: the gate could not run, or the remote cannot be reached.
+    """
+    if await context.tip() is None:
+        return
+    groups = groups_of(context.state, recipe) if recipe.merge.has_groups else ()
+    ready = await _ready(context, gate, groups)
+    if ready:
+        await _open_some(context, recipe, ready, reason)
+    else:
+        title = title_of(recipe, "", sum(file.landed is not None for file in context.state.files.values()))
+        body = migration_body(context.state, recipe, reason)
+        await open_pull_request(context, title, body, recipe.merge.labels, draft=recipe.merge.draft)
+
+
+async def _ready(context: RunContext, gate: Gate, groups: Sequence[Group]) -> list[_Ready]:
+    """The groups that are green, those that are not alone as one; none if everything has to go together."""
+    ready: list[_Ready] = []
+    red: list[Group] = []
+    for group in groups:
+        if files_of(context.state, group) or group.name in context.state.prs:
+            found = await _green(context, gate, group)
+            ready += [found] if found else []
+            red += [] if found else [group]
+    if not red:
+        return ready
+    together = await _green(context, gate, joined(red, context.state)) if len(red) > 1 else None
+    names = ", ".join(group.name for group in red)
+    how = "they are opened as one" if together else "there is one pull request for everything"
+    await context.journal.append(Noticed(level="info", text=f"not green on their own: {names}; {how}"))
+    return [*ready, together] if together else []
+
+
+async def _green(context: RunContext, gate: Gate, group: Group) -> _Ready | None:
+    """The group with its commits, if they pass the gate, at the second look if need be."""
+    branch = branch_of(context.state, group)
+    head = await GroupCommits(context).tip(group)
+    tree = TreeId(await tree_of(context.repository.git, head))
+    for is_second_look in (False, True):
+        result = await gate.judge(head, tree, f"pull request {group.name}", fresh=is_second_look)
+        if result.difference.is_green:
+            old = await read_ref(context.repository.git, f"refs/heads/{branch}")
+            return _Ready(group, branch, CommitId(old) if old else None, head)
+    return None
+
+
+async def _open_some(context: RunContext, recipe: Recipe, ready: Sequence[_Ready], reason: str) -> None:
+    """Open as many as may be open; every one that is open already is brought up to date."""
+    chosen = await _chosen(context, recipe, ready)
+    waiting = [one.group.name for one in ready if one not in chosen and one.group.name not in context.state.prs]
+    if waiting:
+        text = f"{len(waiting)} pull requests wait until others are merged: {', '.join(waiting[:10])}"
+        await context.journal.append(Noticed(level="info", text=f"{text}; open them now with migrate publish"))
+    proposals = [_proposal(context, recipe, one, reason) for one in chosen if await _moved(context, one)]
+    answered = await _answered(context, proposals)
+    for proposal in answered:
+        await propose(context, proposal)
+    if len(answered) < len(proposals):
+        raise waits(context)
+
+
+async def _answered(context: RunContext, proposals: Sequence[Proposal]) -> Sequence[Proposal]:
+    """Those that no question stands before; the questions are put all at once."""
+    if context.config.approval.mode != "pr":
+        return proposals
+    asked = {one.group: pull_request_question(context, one) for one in proposals}
+    known = context.state.approvals
+    await context.journal.append(*(ApprovalRequested(approval=one) for one in asked.values() if one.item not in known))
+    return [one for one in proposals if not known[asked[one.group].item].is_open]
+
+
+async def _chosen(context: RunContext, recipe: Recipe, ready: Sequence[_Ready]) -> list[_Ready]:
+    state, remote = context.state, context.config.pr.push
+    git, known = context.repository.git, state.prs
+    free = set(await openable(git, state, recipe, remote, [one.group for one in ready]))
+    chosen = []
+    for one in ready:
+        name = one.group.name
+        is_stale = name in known and known[name].head != one.head
+        is_wished = {name, ALL_GROUPS} & set(state.published)
+        if (
+            name in free
+            or is_stale
+            or is_wished
+            or (name in known and not await is_merged(git, state, remote, one.group))
+        ):
+            chosen.append(one)
+    return chosen
+
+
+async def openable(
+    git: Git, state: RunState, recipe: Recipe, remote: str, groups: Sequence[Group] | None = None
+) -> tuple[str, ...]:
+    """The groups without a pull request for which one may be opened, as far as others have been merged."""
+    groups = groups_of(state, recipe) if groups is None else groups
+    opened = [group for group in groups if group.name in state.prs]
+    is_open = [not await is_merged(git, state, remote, group) for group in opened]
+    new = [group.name for group in groups if group.name not in state.prs and files_of(state, group)]
+    most = recipe.merge.max_open_prs
+    return tuple(new[: max(most - sum(is_open), 0)] if most else new)
+
+
+async def is_merged(git: Git, state: RunState, remote: str, group: Group) -> bool:
+    """Whether the target holds what the group's pull request asks for: its commit, or each of its files as it is."""
+    wanted = {(file.path, file.landed) for file in files_of(state, group)}
+    for ref in (f"refs/heads/{state.run.target}", f"refs/remotes/{remote}/{state.run.target}"):
+        target = await read_ref(git, ref) if state.run.target else None
+        if target is None:
+            continue
+        if await is_ancestor(git, state.prs[group.name].head, target):
+            return True
+        if wanted and wanted <= {(entry.path, entry.oid) for entry in await list_tree(git, target)}:
+            return True
+    return False
+
+
+async def _moved(context: RunContext, one: _Ready) -> bool:
+    """Have the group's branch stand at its commits; no if somebody has put it elsewhere, which is told."""
+    git = context.repository.git
+    if one.old == one.head:
+        return True
+    if one.old and not await is_ancestor(git, one.old, one.head):
+        text = f"the branch {one.branch} was moved by somebody and is left as it is; delete it to have it made anew"
+        await context.journal.append(Noticed(level="warning", text=text))
+        return False
+    branch = PrBranch(context.repository, one.branch, context.state.run.base, context.epoch)
+    setting = RefSetting(key=context.journal.next_key(f"ref/{branch.ref}"), ref=branch.ref, object=one.head)
+    async with effect(context.journal, setting) as happening:
+        await branch.advance(one.old, one.head, f"orchestrate: pull request {one.group.name}")
+        happening.done = RefSet(key=setting.key)
+    return True
+
+
+def _proposal(context: RunContext, recipe: Recipe, one: _Ready, reason: str) -> Proposal:
+    name, files = one.group.name, files_of(context.state, one.group)
+    return Proposal(
+        branch=one.branch,
+        head=one.head,
+        title=title_of(recipe, name, len(files)),
+        body=migration_body(context.state, recipe, reason, shards=one.group.shards),
+        group=name,
+        labels=recipe.merge.labels,
+        draft=recipe.merge.draft,
+    )

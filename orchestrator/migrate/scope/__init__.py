@@ -1,0 +1,1 @@
+"""What a migration is about: files, sites, owners, imports, shards, the sample."""

@@ -1,0 +1,138 @@
+"""What a migration begins with: the files found, and their shards in order."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from types import MappingProxyType
+
+from anyio import to_thread
+
+from orchestrator.domain.event.migration import FileMoved, FilesFound, ShardsPlanned
+from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.ids import CommitId
+from orchestrator.domain.migration import FileRecord, FileStatus, Shard
+from orchestrator.domain.plain import one_line
+from orchestrator.errors import UsageProblem
+from orchestrator.migrate.asked import EVERYTHING, Asked
+from orchestrator.migrate.recipe import Recipe, ShardRules
+from orchestrator.migrate.scope.imports import PYTHON, ImportGraph, import_graph
+from orchestrator.migrate.scope.imports_js import SUFFIXES
+from orchestrator.migrate.scope.inventory import take_inventory
+from orchestrator.migrate.scope.sampling import choose_sample
+from orchestrator.migrate.scope.searching import print_of
+from orchestrator.migrate.scope.shards import Grounds, plan_shards
+from orchestrator.migrate.scope.sites import needs_workspace
+from orchestrator.ports.hands import Workspace
+from worktrees.git import Git
+from worktrees.trees import list_tree, read_blobs
+
+_CODE_BYTES = 1024 * 1024
+_NO_LINES: Mapping[str, int] = MappingProxyType({})
+
+
+def needs_hands(recipe: Recipe) -> bool:
+    """Whether the inventory or the division into shards takes a workspace to run commands in."""
+    return needs_workspace(recipe.work_scope) or "command" in recipe.shard.by
+
+
+async def survey(
+    git: Git, base: CommitId, recipe: Recipe, workspace: Workspace | None = None, asked: Asked = EVERYTHING
+) -> tuple[FilesFound | FileMoved | ShardsPlanned | Noticed, ...]:
+    """The events that begin a migration: the files, what was left out of them, and the first division into shards.
+
+    What is not asked for is skipped. It is divided all the same, apart, so that a person can have it tried later.
+
+    Raises:
+        OrchestrateError: as `take_inventory` and `divide` do, or nothing is what is asked for.
+    """
+    found = await take_inventory(git, base, recipe, workspace)
+    files = [file.record() for event in found if isinstance(event, FilesFound) for file in event.files]
+    whole = await divide(git, base, recipe, files, workspace) if not asked.only or asked.names_shards else ()
+    if not asked.only:
+        return *found, *((ShardsPlanned(shards=whole),) if whole else ())
+    moves = asked.left_out(to_divide(recipe, files), whole)
+    out = {move.path for move in moves}
+    shards = await divide(git, base, recipe, [file for file in files if file.path not in out], workspace)
+    others = [file for file in files if file.path in out]
+    kept = recipe.model_copy(update={"shard": recipe.shard.model_copy(update={"stable": True})})
+    rest = await divide(git, base, kept, others, workspace, started=shards) if others else ()
+    return *found, *moves, ShardsPlanned(shards=(*shards, *rest))
+
+
+async def divide(
+    git: Git,
+    base: CommitId,
+    recipe: Recipe,
+    files: Sequence[FileRecord],
+    workspace: Workspace | None = None,
+    started: Sequence[Shard] = (),
+    changed_lines: Mapping[str, int] = _NO_LINES,
+) -> tuple[Shard, ...]:
+    """New shards in order, the sample first if nothing has started, for the files that any step may take.
+
+    Args:
+        git: of the repository.
+        base: the commit whose imports count.
+        recipe: says how to divide.
+        files: all files as they stand; those that a started shard has stay with it.
+        workspace: one at the base, where the recipe divides by a command.
+        started: the shards that have begun. Without `stable` only those of them that have landed keep their files.
+        changed_lines: how many lines really change, where that is known.
+
+    Raises:
+        UsageProblem: the command or the list of the sample cannot be used.
+        EnvironmentProblem: the command could not be started.
+    """
+    wanted = to_divide(recipe, files)
+    rules, paths = recipe.shard, [file.path for file in wanted]
+    needs_imports = "import-cluster" in rules.by or rules.order == "leaves-first"
+    graph = await read_imports(git, base) if needs_imports else import_graph({})
+    grounds = Grounds(
+        clusters=_clusters(graph, paths, rules.max_files) if "import-cluster" in rules.by else {},
+        commanded=await _commanded(rules, paths, workspace) if "command" in rules.by else {},
+        changed_lines=changed_lines,
+        leaves_first=graph.leaves_first,
+    )
+    kept = started if rules.stable else [shard for shard in started if shard.commit]
+    wants_sample = (recipe.sample.files or recipe.sample.pick == "list") and not started
+    sample = choose_sample(wanted, recipe.sample, rules.pair) if wants_sample else ()
+    return plan_shards(wanted, rules, grounds, kept, sample)
+
+
+def to_divide(recipe: Recipe, files: Sequence[FileRecord]) -> list[FileRecord]:
+    """The files that a step may take: with sites, or all if none are counted or a step takes files without them."""
+    takes_all = not recipe.work_scope.site or any(step.when == "always" for step in recipe.step)
+    return [file for file in files if (takes_all or file.sites) and file.status != FileStatus.SKIPPED]
+
+
+async def read_imports(git: Git, commit: str) -> ImportGraph:
+    """Which file of a commit imports which."""
+    suffixes = {*PYTHON, *SUFFIXES}
+    code = [entry for entry in await list_tree(git, commit) if PurePosixPath(entry.path).suffix in suffixes]
+    small = [entry for entry in code if entry.mode.startswith("100") and (entry.size or 0) <= _CODE_BYTES]
+    blobs = await read_blobs(git, [entry.oid for entry in small])
+    return await to_thread.run_sync(import_graph, {entry.path: blobs[entry.oid] for entry in small})
+
+
+def _clusters(graph: ImportGraph, paths: Sequence[str], limit: int) -> Mapping[str, str]:
+    """Path to the name of its cluster: that of the cluster's first file."""
+    known = [path for path in paths if path in graph.imports]
+    return {
+        path: str(PurePosixPath(group[0]).with_suffix("")) for group in graph.clusters(known, limit) for path in group
+    }
+
+
+async def _commanded(rules: ShardRules, paths: Sequence[str], workspace: Workspace | None) -> Mapping[str, str]:
+    """Path to the shard that the recipe's command names; a path that it leaves out has none."""
+    if workspace is None:
+        raise UsageProblem("[shard] by = 'command' needs a sandbox to run its command in")
+    printed = await print_of("[shard] run", rules.run, workspace, "".join(f"{path}\n" for path in paths))
+    known, named = set(paths), {}
+    for number, line in enumerate(printed.splitlines(), start=1):
+        path, tab, name = line.partition("\t")
+        if line.strip() and not (tab and name.strip()):
+            raise UsageProblem(
+                f"[shard] run: line {number} of what it printed is no path<TAB>shard: {one_line(line)[:200]!r}"
+            )
+        if path in known:
+            named[path] = one_line(name)
+    return named

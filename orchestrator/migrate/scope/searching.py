@@ -1,0 +1,154 @@
+"""Sites that commands find in a workspace: by ast-grep, or by the recipe's own command."""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from anyio import to_thread
+
+from orchestrator.domain.plain import one_line
+from orchestrator.errors import EnvironmentProblem, UsageProblem
+from orchestrator.hands.reading import read_ends
+from orchestrator.hands.run import run_command
+from orchestrator.migrate.recipe import Site
+from orchestrator.migrate.scope.ast_grep import NO_MATCH, search_line
+from orchestrator.ports.hands import Command, CommandResult, Ending, Workspace
+
+_TIMEOUT_S = 600.0
+_ARGUMENT_BYTES = 60_000
+_NOT_FOUND = 127
+_PRINTED = "ORCHESTRATE_PRINTED"
+_LINE = re.compile(r"(?P<path>.+?):(?P<line>[1-9]\d{0,8})(?::(?P<column>[1-9]\d{0,8}))?(?::.*)?")
+_SHOWN = 5
+
+Places = dict[str, list[tuple[int, int]]]
+"""Lines and columns by path, both from 1."""
+
+
+@dataclass(frozen=True)
+class Hits:
+    """What one engine found of one kind of site."""
+
+    places: Places
+    notices: tuple[str, ...] = field(default=())
+
+
+async def search(site: Site, files: Sequence[str], workspace: Workspace) -> Hits:
+    """The sites of one kind in these files of the workspace.
+
+    Raises:
+        UsageProblem: the command or the pattern cannot be used, or something else than sites was printed.
+        EnvironmentProblem: the command could not be started, or its program does not exist.
+    """
+    if site.engine == "command":
+        return told_places(site.id, await print_of(f"site {site.id}", site.run, workspace), frozenset(files))
+    places: Places = defaultdict(list)
+    for chunk in chunks(files):
+        for path, where in await _ast_grep(site, chunk, workspace):
+            places[path].append(where)
+    return Hits(dict(places))
+
+
+async def print_of(what: str, line: str, workspace: Workspace, stdin: str = "") -> str:
+    """What a command of the recipe's prints on its standard output. Exit code 1 is taken for "found nothing".
+
+    Raises:
+        UsageProblem: it failed otherwise, or printed what is no UTF-8.
+        EnvironmentProblem: it could not be started, or its program does not exist.
+    """
+    result = await _run(f'{{ {line}\n}} > "${_PRINTED}"', workspace, stdin)
+    await _require_done(what, result)
+    if _PRINTED not in result.files:
+        raise UsageProblem(f"{what}: its command printed more than can be taken in")
+    try:
+        return result.files[_PRINTED].decode()
+    except UnicodeDecodeError as error:
+        raise UsageProblem(f"{what}: the command printed bytes that are not UTF-8: {error}") from error
+
+
+def told_places(site: str, printed: str, files: Collection[str]) -> Hits:
+    """Sites from lines `path:line[:column]`; more may follow after a colon, as linters have it.
+
+    Raises:
+        UsageProblem: names a line that is none.
+    """
+    places: dict[str, dict[tuple[int, int], None]] = defaultdict(dict)
+    foreign: dict[str, None] = {}
+    for number, text in enumerate(printed.split("\n"), start=1):
+        if not text.strip():
+            continue
+        found = _LINE.fullmatch(text.rstrip("\r"))
+        if found is None:
+            told = one_line(text)[:200]
+            raise UsageProblem(
+                f"site {site}: line {number} of what its command printed is no path:line[:column]: {told!r}"
+            )
+        path = str(PurePosixPath(found["path"]))
+        if path in files:
+            places[path][int(found["line"]), int(found["column"] or 1)] = None
+        else:
+            foreign[path] = None
+    return Hits({path: list(where) for path, where in places.items()}, tuple(_foreign(site, list(foreign))))
+
+
+def chunks(files: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The files in pieces that fit on a command line."""
+    piece: list[str] = []
+    size = 0
+    for path in files:
+        size += len(path.encode()) + 3
+        if piece and size > _ARGUMENT_BYTES:
+            yield piece
+            piece, size = [], len(path.encode()) + 3
+        piece.append(path)
+    if piece:
+        yield piece
+
+
+def _foreign(site: str, paths: Sequence[str]) -> Iterator[str]:
+    if paths:
+        shown = ", ".join(one_line(path)[:200] for path in paths[:_SHOWN])
+        more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+        yield f"site {site}: its command named files that are not in scope, which was ignored: {shown}{more}"
+
+
+async def _ast_grep(site: Site, files: Sequence[str], workspace: Workspace) -> list[tuple[str, tuple[int, int]]]:
+    result = await _run(f'{search_line(site, files)} > "${_PRINTED}"', workspace)
+    if _PRINTED not in result.files and result.ending == Ending.EXITED and len(files) > 1:  # more than is taken in
+        half = len(files) // 2
+        return [*await _ast_grep(site, files[:half], workspace), *await _ast_grep(site, files[half:], workspace)]
+    await _require_done(f"site {site.id}", result)
+    if _PRINTED not in result.files:
+        raise UsageProblem(
+            f"site {site.id}: ast-grep found more in {files[0]} than can be taken in: narrow the pattern"
+        )
+    lines = result.files[_PRINTED].decode("utf-8", "replace").split("\n")
+    return [_match(json.loads(line)) for line in lines if line]
+
+
+def _match(told: dict[str, Any]) -> tuple[str, tuple[int, int]]:
+    """A match as ast-grep prints it; it counts lines and columns from 0."""
+    start = told["range"]["start"]
+    return str(PurePosixPath(told["file"])), (start["line"] + 1, start["column"] + 1)
+
+
+async def _run(line: str, workspace: Workspace, stdin: str = "") -> CommandResult:
+    command = Command(line=line, timeout_s=_TIMEOUT_S, files={_PRINTED: "printed"}, stdin=stdin)
+    return await run_command(workspace, command)
+
+
+async def _require_done(what: str, result: CommandResult) -> None:
+    if result.ending == Ending.EXITED and result.exit_code in {0, NO_MATCH}:
+        return
+    said = one_line(" ".join((await to_thread.run_sync(read_ends, result.log)).split()))[:600]
+    if result.ending == Ending.NOT_STARTED or result.exit_code == _NOT_FOUND:
+        raise EnvironmentProblem(
+            f"{what}: {result.detail or said}. Install the tool, or bind the directory it lies in with "
+            "--read-only DIR or read_only under [env] of the recipe"
+        )
+    ended = f"exited {result.exit_code}" if result.exit_code is not None else f"was ended: {result.ending}"
+    raise UsageProblem(f"{what}: its command {ended}{f': {said}' if said else ''}")

@@ -1,0 +1,131 @@
+"""Sites: where what a recipe is about stands in its files, found by any of the three engines."""
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from anyio import to_thread
+
+from orchestrator.domain.migration import SitePlace
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.migrate.recipe import Scope, Site
+from orchestrator.migrate.scope.searching import Hits, search
+from orchestrator.ports.hands import Workspace
+
+_FILE_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class FoundSites:
+    """The sites of each file that has any, in the order of their places, and what a person should be told."""
+
+    places: Mapping[str, tuple[SitePlace, ...]]
+    notices: tuple[str, ...] = ()
+
+
+def needs_workspace(scope: Scope) -> bool:
+    """Whether sites are found by commands, which need a workspace."""
+    return any(site.engine != "regex" for site in scope.site)
+
+
+def weight_of(scope: Scope, places: Sequence[SitePlace]) -> float:
+    """What sites count together in the burndown."""
+    weights = {site.id: site.weight for site in scope.site}
+    return sum(weights[place.site] for place in places)
+
+
+def count_sites(scope: Scope, content: bytes) -> int:
+    """How many matches the regular expressions of the scope have in a content, all of them together."""
+    return sum(1 for site in scope.site if site.engine == "regex" for _ in _matches(site, content))
+
+
+async def find_sites(scope: Scope, contents: Mapping[str, bytes], workspace: Workspace | None = None) -> FoundSites:
+    """All sites of the files.
+
+    Args:
+        scope: says what a site is.
+        contents: the files by their paths.
+        workspace: holds these contents at these paths; only needed where `needs_workspace` says so.
+
+    Raises:
+        UsageProblem: a command or a pattern of the recipe cannot be used, or printed something else than sites.
+        EnvironmentProblem: a command could not be started, or its program does not exist.
+    """
+    found: dict[str, list[SitePlace]] = defaultdict(list)
+    notices: list[str] = []
+    for site in scope.site:
+        hits = await _hits(site, contents, workspace)
+        notices += hits.notices
+        for path, places in hits.places.items():
+            found[path] += (SitePlace(site=site.id, line=line, column=column) for line, column in places)
+    return FoundSites({path: tuple(sorted(found[path], key=_place)) for path in sorted(found)}, tuple(notices))
+
+
+async def count_left(
+    scope: Scope, contents: Mapping[str, bytes], workspace: Workspace | None = None
+) -> Mapping[str, int]:
+    """How many sites each file has with another content than the workspace holds; afterwards it holds its own again.
+
+    Raises:
+        UsageProblem, EnvironmentProblem: as `find_sites` does.
+        ToolRefused: a file cannot be written.
+    """
+    if workspace is None or not needs_workspace(scope):
+        found = await find_sites(scope, contents)
+        return {path: len(found.places.get(path, ())) for path in contents}
+    before = {path: await workspace.read(path, _FILE_BYTES) for path in contents}
+    try:
+        for path, content in contents.items():
+            await workspace.write(path, content)
+        found = await find_sites(scope, contents, workspace)
+    finally:
+        for path, content in before.items():
+            await workspace.write(path, content)
+    return {path: len(found.places.get(path, ())) for path in contents}
+
+
+async def _hits(site: Site, contents: Mapping[str, bytes], workspace: Workspace | None) -> Hits:
+    if site.engine == "regex":
+        return await to_thread.run_sync(_by_regex, site, contents)
+    if workspace is None:
+        raise EnvironmentProblem(f"sites of kind {site.id} are found by {site.engine}, which needs a workspace")
+    hits = await search(site, sorted(contents), workspace)
+    if site.engine == "ast-grep":
+        return Hits(hits.places, (*hits.notices, *await to_thread.run_sync(_unread, contents)))
+    return hits
+
+
+def _unread(contents: Mapping[str, bytes]) -> list[str]:
+    """What ast-grep passes over without a word."""
+    told = "ast-grep does not read it, as it is not UTF-8: its sites are not counted"
+    return [f"{path}: {told}" for path, content in sorted(contents.items()) if not _is_utf8(content)]
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _by_regex(site: Site, contents: Mapping[str, bytes]) -> Hits:
+    return Hits({path: places for path, content in contents.items() if (places := list(_by_line(site, content)))})
+
+
+def _by_line(site: Site, content: bytes) -> Iterator[tuple[int, int]]:
+    ends = [-1, *(newline.start() for newline in re.finditer(b"\n", content))]
+    for match in _matches(site, content):
+        line = bisect_left(ends, match.start())
+        before = content[ends[line - 1] + 1 : match.start()]
+        yield line, len(before.decode("utf-8", "replace")) + 1
+
+
+def _matches(site: Site, content: bytes) -> Iterator[re.Match[bytes]]:
+    return re.finditer(site.pattern.encode(), content, re.MULTILINE)
+
+
+def _place(place: SitePlace) -> tuple[int, int, str]:
+    return place.line, place.column, place.site

@@ -1,0 +1,164 @@
+"""What becomes of files after a step: their contents are looked at, stored, and told as events."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from anyio import to_thread
+
+from orchestrator.domain.event.migration import FileMoved
+from orchestrator.domain.migration import FileRecord, FileStatus
+from orchestrator.engine.context import RunContext
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.judge.signature import signature
+from orchestrator.migrate.recipe import Step
+from orchestrator.migrate.steps.bench import Bench, Ran, StepRun
+from orchestrator.migrate.steps.driver import Line
+from orchestrator.migrate.steps.parsing import NODE_SUFFIXES, node_check, parse_error
+from orchestrator.ports.hands import Ending
+from worktrees.filtered import write_blobs
+from worktrees.git import Git
+
+_NOT_FOUND = 127
+"""The exit code with which a shell says that it does not know a command."""
+_NODE_S = 60.0
+Problem = tuple[str, str]
+"""Why a file's new content cannot stand, in words, and the signature of that."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A file as a step gets it: the blob it starts from, and the name of everything its result rests on."""
+
+    file: FileRecord
+    blob: str
+    key: str = ""
+
+    @property
+    def path(self) -> str:
+        """The file's path."""
+        return self.file.path
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a step made of a file. `original` is the file at the step's start, `given` what the step was given of it."""
+
+    of: Given
+    original: bytes
+    given: bytes
+    ran: Ran
+
+    @property
+    def content(self) -> bytes:
+        """The new content; what was given where none is left."""
+        return self.given if self.ran.content is None else self.ran.content
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Tells what becomes of each file. `git` stores contents; `bench` is where node is asked, if it is."""
+
+    context: RunContext
+    run: StepRun
+    git: Git
+    bench: Bench | None = None
+
+    async def moved(self, made: Sequence[Made]) -> list[FileMoved]:
+        """Every file's new status, in order.
+
+        Raises:
+            EnvironmentProblem: the step's command could not be run at all, which says nothing about the files.
+        """
+        blobs = await write_blobs(self.git, {one.of.path: one.content for one in made if one.ran.content is not None})
+        problems = {one.of.path: self._failure(one.ran) or self._leak(one) for one in made}
+        sound = [one for one in made if problems[one.of.path] is None and one.ran.content is not None]
+        problems |= await self._unparsable(sound)
+        return [self._event(one, blobs.get(one.of.path), problems[one.of.path]) for one in made]
+
+    def _event(self, made: Made, blob: str | None, problem: Problem | None) -> FileMoved:
+        of, step = made.of, self.run.step
+        told = FileMoved(
+            path=of.path,
+            status=of.file.status,
+            rung=self.run.rung,
+            seconds=round(made.ran.seconds, 3),
+            cache_key=of.key,
+        )
+        if blob is None:
+            reason = f"step {step.id} left no readable file: {made.ran.refusal}"
+            return told.model_copy(update=_restored(reason, "the file is gone"))
+        if problem is not None:
+            return told.model_copy(update=_restored(*problem) | {"tried": None if blob == of.blob else blob})
+        if blob == of.blob:
+            return told.model_copy(update={"blob": of.file.blob})
+        return told.model_copy(update={"status": FileStatus.TRANSFORMED, "blob": blob})
+
+    def _failure(self, ran: Ran) -> Problem | None:
+        """Why the command as a whole failed, or None."""
+        step = self.run.step
+        if ran.ending == Ending.EXITED and ran.exit_code in step.ok_exit:
+            return None
+        if ran.ending == Ending.NOT_STARTED:
+            raise EnvironmentProblem(f"step {step.id} could not be started: {ran.detail}")
+        said = self._last_line(ran.said)
+        if ran.exit_code == _NOT_FOUND:
+            raise EnvironmentProblem(
+                f"step {step.id}: {said}. Install the tool, or bind the directory it lies in with "
+                "--read-only DIR or read_only under [env] of the recipe"
+            )
+        why = ran.detail.rstrip(".") or ran.ending
+        ended = f"exited {ran.exit_code}" if ran.exit_code is not None else f"was ended: {why}"
+        return f"step {step.id} {ended}{f': {said}' if said else ''}", signature(f"{ended}: {said}")
+
+    def _last_line(self, text: str) -> str:
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return self.context.journal.redact(lines[-1])[:300] if lines else ""
+
+    def _leak(self, made: Made) -> Problem | None:
+        redactor = self.context.journal.redactor
+        leaked = sorted({*redactor.holds(made.content)} - {*redactor.holds(made.original)})
+        if not leaked:
+            return None
+        return f"holds the value of {', '.join(leaked)} after step {self.run.step.id}", "holds a secret"
+
+    async def _unparsable(self, made: Sequence[Made]) -> dict[str, Problem | None]:
+        """Of the files that must parse: what keeps those from it that did before."""
+        changed = [one for one in made if self.run.step.must_parse and one.content != one.original]
+        asks_node = [one for one in changed if PurePosixPath(one.of.path).suffix in NODE_SUFFIXES]
+        errors = await self._node_errors(asks_node) if self.bench and asks_node else {}
+        for one in changed:
+            if one not in asks_node:
+                errors[one.of.path] = await to_thread.run_sync(parse_error, one.of.path, one.original, one.content)
+        return {path: self._no_parse(error) for path, error in errors.items() if error}
+
+    def _no_parse(self, error: str) -> Problem:
+        return f"does not parse after step {self.run.step.id}: {error}", signature(f"does not parse: {error}")
+
+    async def _node_errors(self, made: Sequence[Made]) -> dict[str, str]:
+        """What node says of new contents, unless it says no to the old ones as well."""
+        told = await self._node_says({one.of.path: one.content for one in made})
+        before = {one.of.path: one.original for one in made if one.of.path in told}
+        was_broken = await self._node_says(before)
+        return {path: error for path, error in told.items() if path not in was_broken}
+
+    async def _node_says(self, contents: Mapping[str, bytes]) -> dict[str, str]:
+        assert self.bench
+        lines = [Line(path, node_check(shlex.quote(path)), content) for path, content in contents.items()]
+        ran = await self.bench.each(lines, _NODE_S)
+        failed = [(line.path, one) for line, one in zip(lines, ran, strict=True) if one.exit_code != 0]
+        return {path: _node_error(one.said) for path, one in failed}
+
+
+def uses_node(step: Step, paths: Sequence[str]) -> bool:
+    """Whether node may have to be asked about any of the files."""
+    return step.must_parse and any(PurePosixPath(path).suffix in NODE_SUFFIXES for path in paths)
+
+
+def _node_error(said: str) -> str:
+    return next((line for line in said.splitlines() if "Error" in line), "node refuses it")
+
+
+def _restored(reason: str, sign: str) -> dict[str, object]:
+    return {"status": FileStatus.RESTORED, "reason": reason, "signature": sign}
