@@ -1,6 +1,5 @@
 """What lands, and what people do to the PR branch meanwhile."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
