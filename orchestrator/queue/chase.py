@@ -26,6 +26,8 @@ LOOKS_AT_PART = 3
 """So often must a pair not show it while one of the two is left out, before that is believed."""
 LOOKS_AT_PAIR = 3
 """So often must unions with all units of a pair show what none does that lacks one of them."""
+LOOKS_AT_FLAKY_PART = 4
+"""So often must each of a pair by itself not show what comes and goes, and `LOOKS_AT_PAIR` times both together."""
 _FEW = 8
 """Among so few units one can be looked at without the others, whatever else is in the union."""
 
@@ -117,15 +119,23 @@ class Chase:
         return Halve(suspects, suspects & ~lower_half(suspects), has_reason=False)
 
     def _proved(self, found: Found) -> Want:
-        """What was found, after more looks where it could be chance: a test that comes and goes looks like a pair."""
-        members = found.members
-        if members.bit_count() > 1 and sum(_is_in(members, looked) for looked in self.present) < LOOKS_AT_PAIR:
-            return Test(members, members)
-        for one in singles(members) if members.bit_count() > 1 else ():
-            rest = members & ~one
-            if sum(times for looked, times in self._looks.items() if _is_in(rest, looked)) < LOOKS_AT_PART:
-                return Test(rest, members)
+        """What was found, after more looks where it could be chance: a test that comes and goes looks like a pair.
+
+        If it is known to come and go, nobody else is in the union: who makes it do so would bear false witness.
+        """
+        members, within = found.members, ~0 if self.is_flaky else found.members
+        if members.bit_count() <= 1:
+            return found
+        if sum(self._tells(looked, members) for looked in self.present) < LOOKS_AT_PAIR:
+            return Test(members, within)
+        needed = LOOKS_AT_FLAKY_PART if self.is_flaky else LOOKS_AT_PART
+        for rest in (members & ~one for one in singles(members)):
+            if sum(times for looked, times in self._looks.items() if self._tells(looked, rest)) < needed:
+                return Test(rest, within)
         return found
+
+    def _tells(self, looked: int, members: int) -> bool:
+        return looked == members if self.is_flaky else _is_in(members, looked)
 
     def _exact(self) -> Want:
         union = min(self.present, key=lambda members: (members.bit_count(), members))

@@ -18,6 +18,7 @@ from orchestrator.migrate.models.leaves import leaf_id
 from orchestrator.migrate.recipe import load_recipe
 from tests.running.cli import environment, orchestrate
 from tests.running.killing import Start, as_json, landed_more_than_once, processes_about, terminal
+from tests.running.migrating import words as texts
 from tests.running.projects import GATE, calculator, git, refs, shop, tree_at
 from tests.running.remotes import bare
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
@@ -93,6 +94,15 @@ def tail(place: Path) -> Start:
     )
 
 
+def shards(place: Path) -> Start:
+    """A migration of three shards that land at once, a commit each, but for one file."""
+    files = {f"{name}/{number}.txt": "old" for name in "abc" for number in (1, 2)}
+    texts(place / "repo", files | {"b/1.txt": "older"})
+    (place / "r.toml").write_text(SHARDS)
+    where = ("--repo", str(place / "repo"), "--state", str(place / "state"))
+    return Start(("migrate", "run", str(place / "r.toml")), where, place, environment(place))
+
+
 TAIL = f"""
 schema = 1
 [migration]
@@ -112,6 +122,27 @@ run = "{GATE}"
 report = "unittest"
 """
 
+SHARDS = f"""
+schema = 1
+[migration]
+id = "words"
+[scope]
+include = ["*.txt"]
+[sample]
+first = 100
+[shard]
+by = ["directory"]
+depth = 1
+min_files = 1
+[[step]]
+id = "codemod"
+run = "sed -i 's/older/odd/; s/old/new/' {{files}}"
+[[verify.check]]
+id = "t"
+run = "{GATE}"
+report = "unittest"
+"""
+
 Story = Callable[[Path], Start]
 OUTSIDE = {"hook", "notification", "push"}
 JUDGEMENTS = {"lens.voted", "verdict.given", "iteration.judged"}
@@ -122,6 +153,7 @@ SOME = {
     ),
     migration: ("step.before-done", "landing.after-intent"),
     tail: ("snapshot.before-done", "candidate.before-done:2"),
+    shards: ("landing.before-done", "landing.after-done"),
 }
 
 
@@ -183,6 +215,7 @@ def outcome(start: Start, moment: str | None) -> dict[str, object]:
         "tree": tree_at(repository, result["pr_branch"]),
         "refs": sorted(_renamed(ref, known) for ref in refs(repository) if "/wip/" not in ref),
         "judgements": Counter(one.event.kind for one in read_all(journal) if one.event.kind in JUDGEMENTS),
+        "shards": git(repository, "log", "--format=%(trailers:key=Shard,valueonly,separator=)", result["pr_branch"]),
         "pull requests": git(repository, "rev-list", "--count", "refs/orchestrate/prs/1"),
     }
 

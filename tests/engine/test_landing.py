@@ -1,6 +1,5 @@
 """What lands, and what people do to the PR branch meanwhile."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import PersonNeeded
 from orchestrator.journal.store import read_all
 from tests.running.goals import TWO, Bench, When, one, status, task
-from tests.running.projects import git, refs
+from tests.running.projects import commit, git, refs
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, worker_ends, writes
 
 pytestmark = pytest.mark.sandbox
@@ -193,15 +192,3 @@ async def test_a_pr_branch_that_appears_on_other_history_is_not_landed_on(bench:
     assert f"git branch --force {ended.state.run.branch} {ended.state.run.base}" in str(ended.error)
     git(bench.repository, "branch", "--delete", "--force", ended.state.run.branch)
     assert (await bench.resume(*TWO)).exit_code == 0
-
-
-def commit(repository: Path, parent: str, path: str, text: str) -> str:
-    """A commit on top of another one, made beside the checkout."""
-    place = repository.parent / "beside"
-    git(repository, "worktree", "add", "-q", "--detach", str(place), parent)
-    (place / path).write_text(text)
-    git(place, "add", "-A")
-    git(place, "commit", "-q", "-m", "by hand")
-    made = git(place, "rev-parse", "HEAD")
-    git(repository, "worktree", "remove", "--force", str(place))
-    return made

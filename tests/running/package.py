@@ -13,6 +13,8 @@ SYNTAX, SEMANTIC, SLOW, FLAKY, ENVIRONMENT, LEFT, RIGHT = (
 GUILTY = frozenset({SYNTAX, SEMANTIC, SLOW, FLAKY, ENVIRONMENT, LEFT, RIGHT})
 """Those that must not land: the last two fail only together, each of the others by itself."""
 CODEMOD = "python3 codemod.py {files}"
+FLAKINESS = 0.85
+"""How often the flaky file fails."""
 
 _ARGUMENTS: Mapping[str, str] = {
     SYNTAX: 'str("plain")',
@@ -37,7 +39,7 @@ def new(word):
         return "even"
     if word == "slow":
         time.sleep(600)
-    if word == "flaky" and random.random() < 0.85:
+    if word == "flaky" and random.random() < %s:
         raise RuntimeError("not this time")
     if word == "environment":
         return os.environ["WORDS_OF_THE_NEW_WORLD"]
@@ -81,30 +83,51 @@ class WordsTest(unittest.TestCase):
 """
 _TEST_SIDES = """import unittest
 
-from pkg import m510, m590
+from pkg import %s as left, %s as right
 
 
 class SidesTest(unittest.TestCase):
     def test_one_side_at_least_is_small(self):
-        self.assertNotEqual((m510.word(), m590.word()), ("LEFT", "RIGHT"))
+        self.assertNotEqual((left.word(), right.word()), ("LEFT", "RIGHT"))
 """
 
 
-def package(root: Path) -> Path:
-    """The repository, with a codemod that makes every module use the new function."""
-    modules = {f"pkg/m{number:03}.py": _module(f"pkg/m{number:03}.py") for number in range(MODULES)}
-    names = "\n".join(f"m{number:03}" for number in range(100, 200))
+def guilty(modules: int) -> frozenset[UnitId]:
+    """Those that must not land in a package of so many modules; they stand at the same share of its length."""
+    return frozenset(_scaled(path, modules) for path in GUILTY)
+
+
+def package(root: Path, modules: int = MODULES, flakiness: float = FLAKINESS) -> Path:
+    """The repository, with a codemod that makes every module use the new function.
+
+    Args:
+        root: where it is made.
+        modules: how many there are, 60 at least.
+        flakiness: how often the flaky one fails; 1 makes it fail always.
+    """
+    arguments = {_scaled(path, modules): argument for path, argument in _ARGUMENTS.items()}
+    paths = [_path(number) for number in range(modules)]
+    names = "\n".join(f"m{number:03}" for number in range(modules // 6, modules // 3))
+    sides = tuple(Path(_scaled(path, modules)).stem for path in (LEFT, RIGHT))
     tests = {
         "tests/__init__.py": "",
         "tests/names.txt": names + "\n",
-        "tests/test_each.py": _TEST_EACH % MODULES,
-        "tests/test_sides.py": _TEST_SIDES,
+        "tests/test_each.py": _TEST_EACH % modules,
+        "tests/test_sides.py": _TEST_SIDES % sides,
         "tests/test_words.py": _TEST_WORDS,
     }
-    rest = {".gitignore": "__pycache__/\n", "words.py": _LIBRARY, "codemod.py": _CODEMOD, "pkg/__init__.py": ""}
-    return repository(root, {**modules, **tests, **rest})
+    library = _LIBRARY % flakiness
+    rest = {".gitignore": "__pycache__/\n", "words.py": library, "codemod.py": _CODEMOD, "pkg/__init__.py": ""}
+    return repository(root, {**{path: _module(arguments.get(path, '"plain"')) for path in paths}, **tests, **rest})
 
 
-def _module(path: str) -> str:
-    argument = _ARGUMENTS.get(path, '"plain"')
+def _path(number: int) -> UnitId:
+    return UnitId(f"pkg/m{number:03}.py")
+
+
+def _scaled(path: UnitId, modules: int) -> UnitId:
+    return _path(int(Path(path).stem.removeprefix("m")) * modules // MODULES)
+
+
+def _module(argument: str) -> str:
     return f"from words import old\n\n\ndef word():\n    return old({argument})\n"

@@ -59,3 +59,15 @@ def refs(root: Path) -> dict[str, str]:
     """Every ref with its object."""
     lines = git(root, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
     return dict(line.split(" ") for line in lines)
+
+
+def commit(repository: Path, parent: str, path: str, text: str) -> str:
+    """A commit on top of another one, made beside the checkout."""
+    place = repository.parent / "beside"
+    git(repository, "worktree", "add", "-q", "--detach", str(place), parent)
+    (place / path).write_text(text)
+    git(place, "add", "-A")
+    git(place, "commit", "-q", "-m", "by hand")
+    made = git(place, "rev-parse", "HEAD")
+    git(repository, "worktree", "remove", "--force", str(place))
+    return made

@@ -166,6 +166,8 @@ class Landings:
 
     async def _mark_ejected(self, ejected: UnitEjected) -> None:
         file = self._context.state.files[ejected.unit]
+        if file.status == FileStatus.MERGED:
+            return  # somebody put on the branch what the ladder made of it, too
         lost = (*ejected.difference.new_failures, *ejected.difference.missing_tests, *ejected.difference.newly_skipped)
         output = ""
         if ejected.receipts:

@@ -1,7 +1,7 @@
 """What the gate makes of what its checks do: when a tree is tested again, and what that says of it."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -264,3 +264,33 @@ async def test_a_base_that_runs_fewer_cases_the_second_time_excuses_nothing(jour
     runs = {"base": [{"a": P, "t[1]": P, "t[2]": P}, {"a": P}], "renamed": [{"a": P, "t[3]": P, "t[4]": P}]}
     seen = await Gate(journal, TESTS, runs).begin()
     assert (await seen.judge("renamed")).difference.missing_tests == ("t[1]", "t[2]")
+
+
+async def test_a_probe_takes_the_first_answer_and_further_looks_run_again_but_those_that_are_known(
+    journal: Journal,
+) -> None:
+    seen = await gate(journal, tree=[A_RED, ALL])
+
+    async def probe(look: int) -> GateResult:
+        return await seen.gate.probe(CommitId("tree"), TreeId("tree"), "a test", ["a"], look)
+
+    first, known, second, again = [await probe(look) for look in (0, 0, 1, 1)]
+    assert [one.difference.new_failures for one in (first, known, second, again)] == [("a",), ("a",), (), ()]
+    assert [one.cached for one in (first, known, second, again)] == [False, True, False, True]
+    assert seen.hands.runs["tree"] == 2
+
+
+async def test_a_probe_runs_the_narrow_check_where_there_is_one_and_says_nothing_of_the_rest(journal: Journal) -> None:
+    seen = await gate(journal, tree=[BOTH_RED])
+    narrow = TESTS.model_copy(update={"run": "run-a {report}"})
+
+    def only_a(_spec: CheckSpec, tests: Sequence[str]) -> CheckSpec | None:
+        return narrow if list(tests) == ["a"] else None
+
+    checks = CheckRunner(seen.hands, journal, 1_000_000)
+    one = HarnessGate(checks, journal, [TESTS], only_a)
+    found = await one.probe(CommitId("tree"), TreeId("tree"), "a test", ["a"])
+    assert (found.difference.new_failures, found.is_whole) == (("a",), False)
+    assert seen.hands.lines[-1].startswith("run-a ")
+    whole = await one.probe(CommitId("tree"), TreeId("tree"), "a test", ["a", "b"])
+    assert (set(whole.difference.new_failures), whole.is_whole) == ({"a", "b"}, True)
