@@ -132,6 +132,8 @@ class Chase:
         for rest in (members & ~one for one in singles(members)):
             if sum(times for looked, times in self._looks.items() if self._tells(looked, rest)) < needed:
                 return Test(rest, within)
+            if not self._looks[rest]:  # in a crowd it may just have been lucky
+                return Test(rest, ~0)
         return found
 
     def _tells(self, looked: int, members: int) -> bool:
