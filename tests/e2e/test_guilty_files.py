@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.app.options import Options
 from orchestrator.app.verbs import migrate
-from orchestrator.domain.event.landing import UnitEjected
+from orchestrator.domain.event.landing import TrialJudged, UnitEjected
 from orchestrator.domain.event.run import CheckStarted
 from orchestrator.domain.migration import FileStatus
 from orchestrator.journal.store import read_all
@@ -48,6 +48,8 @@ async def test_exactly_the_guilty_do_not_land_within_three_times_log2_runs_and_a
     assert set(changed) == set(files) - GUILTY
     events = [recorded.event for recorded in read_all(ended.directory.journal)]
     runs = [event for event in events if isinstance(event, CheckStarted) and event.purpose.startswith("queue")]
-    assert len(runs) <= 3 * log2(MODULES)
+    search = [event for event in events if isinstance(event, TrialJudged) and event.symptoms and not event.cached]
+    assert len(search) <= 3 * log2(MODULES)
+    assert len(runs) <= 4 * log2(MODULES), "with the judgements of whole unions, before the search and after it"
     partners = {event.unit: event.partners for event in events if isinstance(event, UnitEjected)}
     assert partners == dict.fromkeys(GUILTY, ()) | {LEFT: (RIGHT,), RIGHT: (LEFT,)}
