@@ -85,6 +85,11 @@ def is_changed(file: FileRecord) -> bool:
     return file.status == FileStatus.TRANSFORMED and file.blob not in (None, file.stands)
 
 
+def stands_again(file: FileRecord) -> bool:
+    """Whether a file that had landed climbed again, and what was made of it is what stands already."""
+    return file.status == FileStatus.TRANSFORMED and file.blob is not None and file.blob == file.landed
+
+
 def leftover(file: FileRecord) -> FileStatus | None:
     """What becomes of a file that still stands on the ladder when it has ended; None if it has its end already."""
     match file.status:

@@ -40,7 +40,7 @@ def next_wave(state: RunState, recipe: Recipe) -> WaveStarted | None:
     if not waiting:
         return None
     number = len(state.waves) + 1
-    if waiting[0].name == SAMPLE and not state.waves:
+    if waiting[0].name == SAMPLE and not state.waves and not recipe.migration.atomic:
         return WaveStarted(number=number, wave="sample", shards=(SAMPLE,))
     begun = {family(name) for wave in state.waves for name in wave.shards}
     fresh = [shard for shard in waiting if family(shard.name) not in begun]

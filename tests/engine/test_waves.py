@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.command import Approve, Deny
+from orchestrator.domain.command import Approve, Deny, Revise
 from orchestrator.domain.event.migration import FileMoved, RecipeRevised, StepStarted, WaveStarted
 from tests.running.migrating import GATE, SED, Migrated, recipe, words
 from tests.running.projects import git
@@ -91,6 +91,19 @@ async def test_an_atomic_migration_lands_all_of_it_or_nothing(eight: Migrated) -
     tail = {"run": "sed -i s/wrong/new/ {files}", "when": "failed"}
     ended = await eight.run(recipe({"run": spoils("c/1.txt")}, tail, **atomic))
     assert (len(ended.state.landings), ended.exit_code, set(eight.statuses().values())) == (1, 0, {"merged"})
+
+
+async def test_an_atomic_migration_has_no_sample_that_lands_before_the_rest(eight: Migrated) -> None:
+    given = recipe({"run": SED}, migration={"id": "words", "atomic": True}, sample={"files": 2})
+    assert (await eight.run(given)).exit_code == 0
+    assert (len(eight.now.state.landings), [wave.wave for wave in eight.events(WaveStarted)]) == (1, ["sweep"])
+
+
+async def test_what_a_revised_step_makes_as_before_stands_without_landing_again(eight: Migrated) -> None:
+    await eight.run(recipe({"run": SED}))
+    ended = await eight.say(Revise(recipe=recipe({"run": f"true && {SED}"}).dump()))
+    assert (ended.exit_code, set(eight.statuses().values())) == (0, {"merged"})
+    assert (len(eight.events(RecipeRevised)[0].redo), len(ended.state.landings)) == (16, 2)
 
 
 async def test_files_that_fail_alike_pause_the_run_with_a_revised_recipe_and_only_they_are_done_again(

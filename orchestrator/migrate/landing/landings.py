@@ -14,7 +14,7 @@ from orchestrator.judge.flakes import UNSETTLED
 from orchestrator.judge.signature import failure_excerpt, signature
 from orchestrator.migrate.judging.gate import MigrationGate, ShardGate
 from orchestrator.migrate.judging.suspects import SourceEvidence
-from orchestrator.migrate.ladder import is_changed, to_queue
+from orchestrator.migrate.ladder import is_changed, stands_again, to_queue
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.scope.counting import sites_now
 from orchestrator.migrate.scope.pairs import blocks
@@ -150,7 +150,7 @@ class Landings:
     async def _mark_landed(self, wave: Wave) -> None:
         """Book as landed whatever stands on the branch: git says what has landed, not memory."""
         tip = self._context.state.head
-        files = [file for file in wave_files(self._context.state, wave) if is_changed(file)]
+        files = [f for f in wave_files(self._context.state, wave) if is_changed(f) or stands_again(f)]
         if tip is None or not files:
             return
         git = self._context.repository.git
