@@ -22,6 +22,7 @@ from orchestrator.app.options import (
     with_absolute_scripts,
 )
 from orchestrator.app.outlets import owes
+from orchestrator.app.recipe_limits import limited
 from orchestrator.app.secrets import redactor_for, require_clean, require_no_secret
 from orchestrator.app.surveying import surveyed
 from orchestrator.app.wiring import Place, Watcher, open_run, require_push
@@ -111,6 +112,7 @@ async def begin_migration(options: Options, recipe: Recipe, asked: Asked = EVERY
     if roles := tuple(recipe.asks):
         await require_models(around.config, *roles)
     recipe = asked.of(recipe)
+    around = limited(around, recipe.stop)
     base, found = await surveyed(around, recipe, asked)
     target = await _branch(around, recipe.migration.base)
     new = NewRun("migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump(), found, base, target)

@@ -146,3 +146,12 @@ async def test_a_step_that_would_change_its_own_result_breaks_the_invariant_and_
     ended = await eight.run(recipe({"run": twice}, invariant=[{"kind": "idempotent"}]))
     assert (ended.exit_code, eight.statuses()["a/1.txt"]) == (3, "rejected")
     assert "once more" in ended.state.files["a/1.txt"].reason
+
+
+async def test_the_time_that_a_recipe_allows_stops_the_run_resumably_and_only_lowers_what_the_user_allows(
+    eight: Migrated,
+) -> None:
+    ended = await eight.run(recipe({"run": f"sleep 1 && {SED}"}, stop={"wall_s": 1.0}), run={"time_limit_s": 600})
+    assert (ended.exit_code, ended.state.ended) == (5, None)
+    calm = await eight.run(recipe({"run": SED}, stop={"wall_s": 900.0}), run={"time_limit_s": 600})
+    assert (calm.exit_code, calm.state.run.settings["run"]["time_limit_s"]) == (0, 600)

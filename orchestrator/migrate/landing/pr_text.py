@@ -36,6 +36,7 @@ def migration_body(state: RunState, recipe: Recipe, reason: str, shards: Collect
     parts = [
         unsafe(state),
         inert(recipe.migration.description),
+        f"Owner: {inert(one_line(recipe.migration.owner))}" if recipe.migration.owner else "",
         f"{inert(reason)}. Every file that landed did so in a union that passed the checks below.",
         progress(burndown) if state.files else "",
         flagged(burndown),

@@ -1,0 +1,29 @@
+"""What a recipe's `[stop]` says of money and time, as limits of the run."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from orchestrator.app.options import Surroundings
+from orchestrator.config.layers import merged
+from orchestrator.config.model import Config
+from orchestrator.migrate.recipe import StopRules
+
+
+def limited(around: Surroundings, stop: StopRules) -> Surroundings:
+    """The surroundings with the lower of both limits: a recipe only ever lowers what the user set (0: no limit)."""
+    config = around.config
+    wanted = {
+        "budget": {"usd": _lower(config.budget.usd, stop.budget_usd)},
+        "run": {"time_limit_s": _lower(config.run.time_limit_s, stop.wall_s)},
+    }
+    return replace(around, loaded=replace(around.loaded, config=_with(config, wanted)))
+
+
+def _lower(of_user: float, of_recipe: float) -> float:
+    given = [limit for limit in (of_user, of_recipe) if limit > 0]
+    return min(given, default=0)
+
+
+def _with(config: Config, changes: Mapping[str, Any]) -> Config:
+    return Config.model_validate(merged(config.model_dump(mode="json", by_alias=True), changes))
