@@ -10,7 +10,7 @@ from orchestrator.migrate.ladder import NOTHING_CHANGED, is_changed, leftover
 _LEFT = {
     FileStatus.REJECTED: "rejected",
     FileStatus.UNCHANGED: "could not be changed",
-    FileStatus.NEEDS_HUMAN: "need a person",
+    FileStatus.NEEDS_HUMAN: "left to a person",
     FileStatus.REVERTED: "rolled back",
     FileStatus.DISCOVERED: "not begun",
     FileStatus.SKIPPED: "skipped",

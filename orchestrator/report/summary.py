@@ -14,7 +14,7 @@ from orchestrator.report.result import head_trial
 _SHOWN = 20
 _LEFT = {
     FileStatus.UNCHANGED: "no step could change",
-    FileStatus.NEEDS_HUMAN: "need a person",
+    FileStatus.NEEDS_HUMAN: "left to a person",
     FileStatus.SKIPPED: "skipped",
     FileStatus.REVERTED: "rolled back",
 }

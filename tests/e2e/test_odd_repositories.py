@@ -109,7 +109,10 @@ def with_links(repo: Path) -> Path:
 def test_a_migration_lands_in_a_repository_of_any_shape(tmp_path: Path, shape: Callable[[Path], Path]) -> None:
     repo = shape(calculator(tmp_path / "repo"))
     result = migrated(repo, tmp_path)
-    assert result["files"] == {"in_scope": 2, "changed": 1, "landed": ["calc.py"], "rejected": [], "unchanged": []}
+    nothing: dict[str, list[str]] = {
+        name: [] for name in ("rejected", "unchanged", "needs_human", "skipped", "reverted")
+    }
+    assert result["files"] == {"in_scope": 2, "changed": 1, "landed": ["calc.py"], **nothing}
     assert git(repo, "diff", "--name-only", str(result["base"]), str(result["pr_branch"])) == "calc.py"
     assert git(repo, "status", "--porcelain") == ""
     for verb in (("status",), ("diff", "latest", "calc.py")):
