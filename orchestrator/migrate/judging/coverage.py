@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from anyio import to_thread
+from anyio import CapacityLimiter, create_task_group, to_thread
 
 from orchestrator.domain.event.migration import FilesFlagged
 from orchestrator.domain.event.run import Noticed
@@ -21,6 +21,7 @@ from worktrees.trees import list_tree, read_blobs
 
 UNCOVERED = "uncovered"
 """The flag of such a file."""
+_AT_ONCE = 8
 
 
 async def flag_uncovered(context: RunContext, recipe: Recipe, commit: CommitId) -> None:
@@ -41,15 +42,28 @@ async def flag_uncovered(context: RunContext, recipe: Recipe, commit: CommitId) 
     if isinstance(ran, str):
         await _notice(context, f"whether tests reach what changed is not known: {ran}")
         return
+    if unreached := await _unreached(context, changed, ran):
+        await context.journal.append(FilesFlagged(flag=UNCOVERED, paths=tuple(sorted(unreached))))
+
+
+async def _unreached(
+    context: RunContext, changed: Mapping[str, str], ran: Mapping[str, Collection[int]]
+) -> Collection[str]:
+    """The changed files of which no changed statement is among the lines that ran; several are looked at at a time."""
     git = context.repository.git
     contents = await read_blobs(git, list(changed.values()))
-    unreached = []
-    for path, blob in sorted(changed.items()):
-        regions = await regions_between(git, context.state.files[path].base, blob)
-        if not await to_thread.run_sync(is_reached, contents[blob], regions, ran.get(path, frozenset())):
-            unreached.append(path)
-    if unreached:
-        await context.journal.append(FilesFlagged(flag=UNCOVERED, paths=tuple(unreached)))
+    limiter, unreached = CapacityLimiter(_AT_ONCE), set[str]()
+
+    async def look(path: str, blob: str) -> None:
+        async with limiter:
+            regions = await regions_between(git, context.state.files[path].base, blob)
+            if not await to_thread.run_sync(is_reached, contents[blob], regions, ran.get(path, frozenset())):
+                unreached.add(path)
+
+    async with create_task_group() as tasks:
+        for path, blob in changed.items():
+            tasks.start_soon(look, path, blob)
+    return unreached
 
 
 async def _changed(context: RunContext, commit: CommitId) -> Mapping[str, str]:
