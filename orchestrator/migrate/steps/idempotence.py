@@ -60,8 +60,3 @@ async def repeating(context: RunContext, run: StepRun, files: Sequence[FileRecor
         for begin in range(0, len(given), _AT_ONCE):
             found |= await changed_again(maker, given[begin : begin + _AT_ONCE])
     return found
-
-
-async def is_idempotent(context: RunContext, run: StepRun, file: FileRecord) -> bool:
-    """Whether a command or rewrite leaves the file as it is; see `repeating`."""
-    return not await repeating(context, run, [file])
