@@ -3,6 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from anyio import to_thread
 
 from worktrees.git import Git
 from worktrees.hunks import Hunk, parse_hunks
@@ -13,6 +16,7 @@ _STATUS = {"A": "added", "M": "modified", "D": "deleted", "R": "renamed", "T": "
 _ABSENT = "000000"
 _START = b"diff --git "
 _INDEX = re.compile(rb"^index ([0-9a-f]+)\.\.([0-9a-f]+)", re.MULTILINE)
+_BLOBS = ("diff-tree", "--patch", "-U0", "--text", "--no-renames", "--no-color")
 _COMMON = ("diff-tree", "-r", "-M", "-l1000", "--no-color", "--submodule=short")
 
 
@@ -125,7 +129,7 @@ def _file(meta: list[str], paths: Iterator[str]) -> tuple[FileDiff, str]:
 def _pieces(patch: bytes) -> list[bytes]:
     """The patch cut where a file begins; no line of a content can look like that, having a sign before it."""
     starts = [found.start() for found in re.finditer(rb"^" + _START, patch, re.MULTILINE)]
-    return [patch[start:end] for start, end in zip(starts, [*starts[1:], len(patch)], strict=True)]
+    return [patch[start:end] for start, end in pairwise([*starts, len(patch)])]
 
 
 def _with_hunks(changes: Sequence[tuple[FileDiff, str]], pieces: Sequence[bytes]) -> Iterator[FileDiff]:
@@ -151,21 +155,46 @@ def _belongs(piece: bytes, ids: str) -> bool:
 
 
 def _parsed(file: FileDiff, pieces: Sequence[bytes]) -> FileDiff:
-    try:
-        hunks = tuple(hunk for piece in pieces for hunk in parse_hunks(piece.decode("utf-8", "replace")))
-    except ValueError:
+    read = [_read(piece) for piece in pieces]
+    if any(hunks is None for hunks in read):
         return replace(file, is_opaque=True)
-    return replace(file, hunks=hunks)
+    return replace(file, hunks=tuple(hunk for hunks in read for hunk in hunks or ()))
 
 
-async def diff_blobs(git: Git, old: str, new: str) -> tuple[Hunk, ...]:
-    """The hunks between two blobs, by their ids, without any lines of context; empty for binary ones.
+def _read(piece: bytes) -> tuple[Hunk, ...] | None:
+    try:
+        return parse_hunks(piece.decode("utf-8", "replace"))
+    except ValueError:
+        return None
+
+
+async def diff_blobs(git: Git, pairs: Sequence[tuple[str, str]]) -> list[tuple[Hunk, ...] | None]:
+    """For each pair of blobs, by their ids, the hunks between them without any lines of context.
+
+    None where git's patch cannot be read, or is too large. All are compared in one go, as files of two trees.
 
     Raises:
-        GitError: one of them does not exist.
-        ValueError: git's patch cannot be read, or is too large.
+        GitError: one of the blobs does not exist.
     """
-    patch = await git.run("diff", "--no-color", "-U0", "--text", old, new, limit_bytes=_PATCH_BYTES)
+    old, new = [await _tree_of_blobs(git, [pair[side] for pair in pairs]) for side in (0, 1)]
+    patch = await git.run(*_BLOBS, old, new, limit_bytes=_PATCH_BYTES)
+    if patch.is_cut and len(pairs) > 1:
+        middle = len(pairs) // 2
+        return [*await diff_blobs(git, pairs[:middle]), *await diff_blobs(git, pairs[middle:])]
     if patch.is_cut:
-        raise ValueError("the patch is too large")
-    return parse_hunks(patch.stdout.decode("utf-8", "replace"))
+        return [None for _ in pairs]
+    return await to_thread.run_sync(_hunks_by_place, patch.stdout, len(pairs))
+
+
+def _hunks_by_place(patch: bytes, count: int) -> list[tuple[Hunk, ...] | None]:
+    found: list[tuple[Hunk, ...] | None] = [() for _ in range(count)]
+    for piece in _pieces(patch):
+        name = piece.removeprefix(_START).split(b" ", 1)[0]
+        found[int(name.rpartition(b"/")[2])] = _read(piece)
+    return found
+
+
+async def _tree_of_blobs(git: Git, oids: Sequence[str]) -> str:
+    """A tree in which the blobs are files, named by their places."""
+    entries = "".join(f"100644 blob {oid}\t{place:09}\n" for place, oid in enumerate(oids))
+    return await git.text("mktree", stdin=entries.encode("ascii"))

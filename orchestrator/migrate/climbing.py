@@ -26,7 +26,7 @@ class Climb:
         context: the run.
         recipe: whose ladder.
         gate: knows the rules for files.
-        slots: how many workspaces a step may have at a time.
+        slots: how many of a step's commands may run at a time.
     """
 
     def __init__(self, context: RunContext, recipe: Recipe, gate: MigrationGate, slots: int) -> None:

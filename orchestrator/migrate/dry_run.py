@@ -62,7 +62,7 @@ class DryRun:
 
     Args:
         context: a run in a scratch directory, at its beginning.
-        slots: how many workspaces a step may have at a time.
+        slots: how many of a step's commands may run at a time.
         only_sample: leave the other files alone.
         verify: run the gate on the base and on all changes together.
     """

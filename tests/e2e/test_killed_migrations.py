@@ -21,8 +21,8 @@ from tests.running.package import guilty, package
 from tests.running.projects import tree_at
 
 KILLS = int(os.environ.get("MIGRATION_KILLS", "20"))
-SLOTS, AT_ONCE = 2, 64
-"""So many workspaces there are at most, and so many files at most are with one at a time."""
+SLOTS, WORKSPACES, AT_ONCE = 2, 4, 64
+"""So many commands run at most, in so many workspaces, and so many files at most are with one at a time."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox]
 
@@ -80,7 +80,7 @@ def _check(place: Path, modules: int, kills: int) -> None:
             start = _start(place / f"with-{left}-left", modules, pipe)
             died = _kill_until_it_ends(start, draw, left, duration_s)
             assert _ended(start, as_json(start.resume()), modules) == wanted, f"killed {died} times"
-            assert modules <= _executions(pipe) <= modules + died * SLOTS * AT_ONCE
+            assert modules <= _executions(pipe) <= modules + died * WORKSPACES * AT_ONCE
             assert processes_about(start.cwd) == []
             left -= died
 

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from anyio import CapacityLimiter, create_task_group, to_thread
+from anyio import to_thread
 
 from orchestrator.domain.event.migration import FilesFlagged
 from orchestrator.domain.event.run import Noticed
@@ -21,7 +21,6 @@ from worktrees.trees import list_tree, read_blobs
 
 UNCOVERED = "uncovered"
 """The flag of such a file."""
-_AT_ONCE = 8
 
 
 async def flag_uncovered(context: RunContext, recipe: Recipe, commit: CommitId) -> None:
@@ -49,21 +48,16 @@ async def flag_uncovered(context: RunContext, recipe: Recipe, commit: CommitId) 
 async def _unreached(
     context: RunContext, changed: Mapping[str, str], ran: Mapping[str, Collection[int]]
 ) -> Collection[str]:
-    """The changed files of which no changed statement is among the lines that ran; several are looked at at a time."""
+    """The changed files of which no changed statement is among the lines that ran."""
     git = context.repository.git
     contents = await read_blobs(git, list(changed.values()))
-    limiter, unreached = CapacityLimiter(_AT_ONCE), set[str]()
+    regions = await regions_between(git, {p: (context.state.files[p].base, blob) for p, blob in changed.items()})
 
-    async def look(path: str, blob: str) -> None:
-        async with limiter:
-            regions = await regions_between(git, context.state.files[path].base, blob)
-            if not await to_thread.run_sync(is_reached, contents[blob], regions, ran.get(path, frozenset())):
-                unreached.add(path)
+    def look() -> set[str]:
+        told = {p: is_reached(contents[blob], regions[p], ran.get(p, frozenset())) for p, blob in changed.items()}
+        return {path for path, is_one in told.items() if not is_one}
 
-    async with create_task_group() as tasks:
-        for path, blob in changed.items():
-            tasks.start_soon(look, path, blob)
-    return unreached
+    return await to_thread.run_sync(look)
 
 
 async def _changed(context: RunContext, commit: CommitId) -> Mapping[str, str]:

@@ -14,6 +14,7 @@ from orchestrator.migrate.recipe.verify import Level
 from orchestrator.ports.hands import Workspace
 from worktrees.diff import diff_blobs
 from worktrees.git import Git
+from worktrees.hunks import Hunk
 from worktrees.trees import read_blobs
 
 _TOO_MUCH = Region(1, 1_000_000, 1, 1_000_000)
@@ -82,6 +83,8 @@ class FileRules:
     ) -> Sequence[Change]:
         contents = await read_blobs(self._git, [*files.values(), *(records[path].base for path in files)])
         sites = await self._sites({path: contents[blob] for path, blob in files.items()}, level, workspace)
+        pairs = {path: (records[path].base, blob) for path, blob in files.items()}
+        regions = await regions_between(self._git, pairs) if self._asks_for_regions(level) else {}
         return [
             Change(
                 path,
@@ -89,7 +92,7 @@ class FileRules:
                 contents[blob],
                 records[path].places,
                 sites.get(path, ()),
-                await self._regions(records[path].base, blob, level),
+                regions.get(path, ()),
             )
             for path, blob in files.items()
         ]
@@ -101,17 +104,18 @@ class FileRules:
             return {}
         return await self._find(contents, workspace)
 
-    async def _regions(self, old: str, new: str, level: Level) -> Sequence[Region]:
-        is_asked = any(rule.kind == "max-diff" for rule in self._rules(level))
-        if not is_asked and "unrelated-hunk" not in self._recipe.judge.reject_if:
-            return ()
-        return await regions_between(self._git, old, new)
+    def _asks_for_regions(self, level: Level) -> bool:
+        is_limited = any(rule.kind == "max-diff" for rule in self._rules(level))
+        return is_limited or "unrelated-hunk" in self._recipe.judge.reject_if
 
 
-async def regions_between(git: Git, old: str, new: str) -> Sequence[Region]:
-    """What changed between two blobs; everything, where git cannot tell."""
-    try:
-        hunks = await diff_blobs(git, old, new)
-    except ValueError:
+async def regions_between(git: Git, pairs: Mapping[str, tuple[str, str]]) -> Mapping[str, Sequence[Region]]:
+    """By path, what changed between two blobs; everything, where git cannot tell."""
+    found = await diff_blobs(git, list(pairs.values()))
+    return {path: _regions(hunks) for path, hunks in zip(pairs, found, strict=True)}
+
+
+def _regions(hunks: Sequence[Hunk] | None) -> Sequence[Region]:
+    if hunks is None:
         return (_TOO_MUCH,)
     return tuple(Region(hunk.old_start, hunk.old_length, hunk.new_start, hunk.new_length) for hunk in hunks)

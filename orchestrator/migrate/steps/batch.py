@@ -1,8 +1,8 @@
-"""How many files one sandbox takes at a time: a couple of seconds of work, by what files took so far."""
+"""How many files one sandbox takes at a time: some seconds of work, by what files took so far."""
 
 from math import ceil
 
-_AIM_S = 2.0
+_AIM_S = 4.0
 _MOST = 64
 _FIRST = 4
 _WEIGHT = 0.3

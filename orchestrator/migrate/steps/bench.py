@@ -39,7 +39,7 @@ _MOST_LEFT = 1_000
 
 @dataclass(frozen=True)
 class StepRun:
-    """A step about to run: its place in the ladder, the commit it starts from, how many workspaces it may use."""
+    """A step about to run: its place in the ladder, the commit it starts from, how many commands may run at a time."""
 
     step: Step
     rung: int

@@ -25,6 +25,8 @@ from orchestrator.ports.effect import effect
 from worktrees.trees import list_tree
 
 _APPENDED = 500
+_WORKSPACES = 2
+"""For each command that may run at a time: what one has done is taken in while that of another runs."""
 Runner = Callable[[RunContext, StepRun, Sequence[FileRecord]], Awaitable[None]]
 """Carries out a step of some kind over files and books each with a `FileMoved`, which may leave out some on a pause."""
 
@@ -75,7 +77,7 @@ def _finished(context: RunContext, run: StepRun, files: Sequence[FileRecord], ke
 async def transform(context: RunContext, run: StepRun, files: Sequence[FileRecord]) -> None:
     """Carry out a command or a rewrite: what is known from the cache, then the rest on several workspaces at once."""
     tree = {entry.path: entry.oid for entry in await list_tree(context.repository.git, run.start)}
-    work = _Work(context, run, frozenset(tree), Batches(run.slots, may_batch(context, run.step)))
+    work = _Work(context, run, frozenset(tree), Batches(_WORKSPACES * run.slots, may_batch(context, run.step)))
     keys = Keys(run.step, await work.version(), context.hands.environment, rests_on(run.step, tree))
     groups = _groups(context, run, files)
     await work.do(await work.recall([_named(keys, run, group) for group in groups]))
@@ -136,7 +138,7 @@ class _Work:
         self._waiting.extend(groups)
         while self._waiting:  # more than once if a pause was taken back before the last of them had come to rest
             async with anyio.create_task_group() as tasks:
-                for _ in range(min(self.run.slots, len(self._waiting))):
+                for _ in range(min(_WORKSPACES * self.run.slots, len(self._waiting))):
                     tasks.start_soon(self._worker)
             require_going(self.context)
         if groups and not self.batches.is_allowed:

@@ -7,7 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import Project
-from worktrees.diff import Diff, FileDiff, diff, diff_stat, diff_text
+from worktrees import diff as diff_module
+from worktrees.diff import Diff, FileDiff, diff, diff_blobs, diff_stat, diff_text
 from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.hunks import Hunk, Line, parse_hunks
@@ -303,3 +304,41 @@ async def test_hunks_applied_to_the_old_text_give_the_new_one(git: Git, pairs: l
     assert {path: applied(text, hunks.get(path, ())) for path, text in old.items()} == new
     lines = [line.kind for file in told.files for hunk in file.hunks for line in hunk.lines]
     assert (told.added, told.removed) == (lines.count("+"), lines.count("-"))
+
+
+async def blobs(git: Git, *pairs: tuple[bytes, bytes]) -> list[tuple[str, str]]:
+    return [(await write_blob(git, old), await write_blob(git, new)) for old, new in pairs]
+
+
+async def test_many_pairs_of_blobs_are_compared_in_one_go_each_by_itself(git: Git) -> None:
+    pairs = await blobs(
+        git,
+        (LONG, LONG.replace(b"line 7\n", b"l\nl\n")),
+        (b"x", b"x"),
+        (b"\0a\n", b"\0b\n"),
+        (b"", LONG),
+        (LONG, LONG + b"1"),
+    )
+
+    found = await diff_blobs(git, pairs)
+
+    spans = [[(h.old_start, h.old_length, h.new_start, h.new_length) for h in hunks or ()] for hunks in found]
+    assert spans == [[(8, 1, 8, 2)], [], [(1, 1, 1, 1)], [(0, 0, 1, 40)], [(40, 0, 41, 1)]]
+    assert await diff_blobs(git, []) == []
+
+
+async def test_of_pairs_of_blobs_only_that_whose_own_patch_is_too_large_is_not_told(
+    git: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diff_module, "_PATCH_BYTES", 1000)
+    small, large = (b"a\n", b"b\n"), (b"", LONG * 10)
+
+    found = await diff_blobs(git, await blobs(git, small, small, large, small))
+
+    assert [hunks is None for hunks in found] == [False, False, True, False]
+    assert all(len(hunks) == 1 for hunks in found if hunks is not None)
+
+
+async def test_a_pair_with_a_blob_that_does_not_exist_is_an_error(git: Git) -> None:
+    with pytest.raises(GitError):
+        await diff_blobs(git, [("0" * 39 + "1", "0" * 39 + "2")])
