@@ -4,16 +4,13 @@ import os
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 from orchestrator.cli.output import say
 from orchestrator.domain.event import Recorded
 from orchestrator.domain.state import RunState
 from orchestrator.report.lines import DETAIL, line
 from orchestrator.report.phase import Phase, phase
-
-if TYPE_CHECKING:
-    pass
 
 _QUIET = DETAIL | {"model.replied", "tool.returned", "session.started", "session.ended", "check.started", "file.moved"}
 """What plain lines leave out besides what `logs` does: each is one of very many."""

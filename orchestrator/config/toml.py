@@ -79,8 +79,14 @@ def describe(error: ValidationError, path: Path, source: str, model: type[BaseMo
     """The problems pydantic found in a `model`, one a line: file, line, key, what is wrong, what is allowed."""
     schema, problems = model.model_json_schema(by_alias=True), error.errors()
     told = [problem for problem in problems if not _only_follows(problem, problems)]
-    told.sort(key=lambda problem: line_of(source, problem["loc"]) or 0)
-    return "\n".join(_describe_one(problem["loc"], problem, f"{path}", source, schema) for problem in told)
+    told.sort(key=lambda problem: line_of(source, _key(problem)) or 0)
+    return "\n".join(_describe_one(_key(problem), problem, f"{path}", source, schema) for problem in told)
+
+
+def _key(problem: ErrorDetails) -> Key:
+    """Where the problem is: its context may name a key below the table that was looked at."""
+    below: Key = problem.get("ctx", {}).get("key", ())
+    return (*problem["loc"], *below)
 
 
 def _only_follows(problem: ErrorDetails, problems: Sequence[ErrorDetails]) -> bool:

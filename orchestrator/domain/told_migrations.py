@@ -146,7 +146,8 @@ def _unknown(what: str, names: Iterable[str], known: Iterable[str]) -> str:
         return ""
     alike = [one for one in known if one.rpartition("/")[2] == wrong.rpartition("/")[2]]
     near = list(dict.fromkeys([*alike, *get_close_matches(wrong, known, _SHOWN, 0.5)]))[:_SHOWN]
-    hint = f"did you mean {', '.join(near)}?" if near else f"there are {len(known)}; see: orchestrate status RUN"
+    some = ", ".join([*known[:_SHOWN], "…"] if len(known) > _SHOWN else known)
+    hint = f"did you mean {', '.join(near)}?" if near else f"there are {len(known)}{f': {some}' if some else ''}"
     return f"there is no {what} {wrong!r} in this run: {hint}"
 
 

@@ -268,16 +268,6 @@ def _(event: migration.StepFinished) -> str:
 
 
 @say.register
-def _(event: migration.RecipeRevised) -> str:
-    return f"goes on by recipe {event.revision}; {len(event.redo)} files climb again"
-
-
-@say.register
-def _(event: migration.ShardReverted) -> str:
-    return f"shard {event.shard} is taken back by {event.commit[:12]}{f': {event.reason}' if event.reason else ''}"
-
-
-@say.register
 def _(event: migration.RollbackRefused) -> str:
     return f"shard {event.shard} stays: {event.reason}"
 

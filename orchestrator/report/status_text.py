@@ -18,8 +18,8 @@ def status_text(status: Mapping[str, Any], glyphs: Glyphs = USUAL) -> Iterator[s
     yield f"{status['run']}  {status['outcome']} ({life})  {_plain(status['goal'].splitlines()[0])}"
     if status["reason"]:
         yield f"  {_plain(status['reason'])}"
-    head = status["head"] or "nothing landed"
-    yield f"  branch {status['pr_branch']}  base {status['base'][:12]}  head {head[:14]}"
+    head = (status["head"] or "")[:12] or "nothing landed"
+    yield f"  branch {status['pr_branch']}  base {status['base'][:12]}  head {head}"
     yield _spent(status)
     yield from _budget(status["budget"])
     yield from (f"  {line}" for line in contract_lines(status.get("contract", ())))

@@ -9,6 +9,7 @@ from zlib import crc32
 from orchestrator.domain.migration import FileRecord, FileStatus, Shard
 from orchestrator.domain.state import RunState
 from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.recipe.landing import TITLE
 
 NO_OWNER = "no-owner"
 TOGETHER = "together"
@@ -73,14 +74,9 @@ def in_ref(name: str) -> str:
 
 def title_of(recipe: Recipe, name: str, files: int) -> str:
     """The title of a pull request of so many files."""
-    words = {
-        "{migration.id}": recipe.migration.id,
-        "{migration.title}": recipe.title,
-        "{shard.name}": name or "all",
-        "{shard.files}": str(files),
-    }
+    words = zip(TITLE, (recipe.migration.id, recipe.title, name or "all", str(files)), strict=True)
     title = recipe.merge.title or (f"{recipe.title}: {name}" if name else recipe.title)
-    for word, meant in words.items():
+    for word, meant in words:
         title = title.replace(word, meant)
     return title
 

@@ -7,6 +7,9 @@ from pydantic import Field, field_validator
 from orchestrator.domain.base import Frozen
 from orchestrator.migrate.recipe.words import Count, Fraction, Many
 
+TITLE = ("{migration.id}", "{migration.title}", "{shard.name}", "{shard.files}")
+"""What may stand in the title of a pull request."""
+
 
 class MergeRules(Frozen):
     """`[merge]`: landing and pull requests.

@@ -14,7 +14,7 @@ from orchestrator.migrate.recipe.scope import RecipeEnv, Scope
 from orchestrator.migrate.recipe.shard import Sample, ShardRules
 from orchestrator.migrate.recipe.step import Step
 from orchestrator.migrate.recipe.verify import Invariant, JudgeRules, Level, Verify
-from orchestrator.migrate.recipe.words import Name
+from orchestrator.migrate.recipe.words import Name, problem_at
 
 
 class Migration(Frozen):
@@ -51,28 +51,31 @@ class Recipe(Frozen):
 
     @model_validator(mode="after")
     def _ids_are_unique(self) -> Self:
-        for what, ids in (
-            ("step", [step.id for step in self.step]),
-            ("verify.check", [check.id for check in self.verify.check]),
-            ("scope.site", [site.id for site in self.scope.site]),
+        for table, ids in (
+            (("step",), [step.id for step in self.step]),
+            (("verify", "check"), [check.id for check in self.verify.check]),
+            (("scope", "site"), [site.id for site in self.scope.site]),
         ):
-            if len(set(ids)) < len(ids):
-                raise ValueError(f"two entries of {what} have the same id")
+            for number, one in enumerate(ids):
+                if one in ids[:number]:
+                    raise problem_at((*table, number, "id"), f"{one!r} is there already: no two have the same id")
         return self
 
     @model_validator(mode="after")
     def _hangs_together(self) -> Self:
         if self.step[0].when == "failed":
-            raise ValueError("the first step has when = 'failed', but nothing can have failed before it")
+            raise problem_at(("step", 0, "when"), "'failed' takes nothing here: nothing can have failed before it")
         sites = [site.id for site in self.scope.site]
-        for invariant in self.invariant:
+        for number, invariant in enumerate(self.invariant):
             if invariant.site and invariant.site not in sites:
                 known = ", ".join(sites) or "none"
-                raise ValueError(f"invariant: there is no scope.site {invariant.site!r}; there are: {known}")
+                told = f"there is no scope.site {invariant.site!r}; there are: {known}"
+                raise problem_at(("invariant", number, "site"), told)
         if self.judge.diff_review == "llm" and not any(step.kind == "llm" for step in self.step):
-            raise ValueError("judge.diff_review = 'llm' reviews what models write, but no step has kind = 'llm'")
-        if any(step.kind == "human" for step in self.step[:-1]):
-            raise ValueError("a step of kind 'human' is the last rung of the ladder")
+            raise problem_at(("judge", "diff_review"), "'llm' reviews what models write, but no step has kind = 'llm'")
+        for number, step in enumerate(self.step[:-1]):
+            if step.kind == "human":
+                raise problem_at(("step", number, "kind"), "'human' is the last rung of the ladder")
         return self
 
     @property

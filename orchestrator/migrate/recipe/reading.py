@@ -6,8 +6,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from orchestrator.config.toml import describe, read_toml
+from orchestrator.config.toml import describe, dotted, line_of, read_toml
 from orchestrator.errors import UsageProblem
+from orchestrator.migrate.recipe.idle import idle_keys
 from orchestrator.migrate.recipe.model import Recipe
 from orchestrator.migrate.recipe.prompts import with_prompts
 
@@ -49,8 +50,17 @@ def _with_rule(step: object, number: int, path: Path) -> object:
 
 
 def parse_recipe(values: Mapping[str, Any], path: Path) -> Recipe:
-    """A recipe from parsed TOML; `path` is the file it came from."""
+    """A recipe from parsed TOML; `path` is the file it came from.
+
+    Raises:
+        UsageProblem: names file, line and key of everything that is wrong, or that would do nothing.
+    """
     try:
-        return Recipe.model_validate(values)
+        recipe = Recipe.model_validate(values)
     except ValidationError as error:
         raise UsageProblem(describe(error, path, path.read_text(encoding="utf-8"), Recipe)) from error
+    if idle := list(idle_keys(recipe)):
+        source = path.read_text(encoding="utf-8")
+        told = (f"{path}:{line_of(source, key)}: {dotted(key)}: {why}" for key, why in idle)
+        raise UsageProblem("\n".join(told))
+    return recipe

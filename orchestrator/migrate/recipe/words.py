@@ -4,6 +4,7 @@ import re
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 """An id: lower-case letters, digits and hyphens."""
@@ -15,6 +16,11 @@ Count = Annotated[int, Field(ge=0)]
 """0 or more."""
 Many = Annotated[int, Field(ge=1)]
 """1 or more."""
+
+
+def problem_at(key: tuple[str | int, ...], text: str) -> PydanticCustomError:
+    """What is wrong at a key below the table that is looked at: for an error that names it and its line."""
+    return PydanticCustomError("at", "{text}", {"text": text, "key": key})
 
 
 def compiled(pattern: str) -> str:
@@ -29,6 +35,18 @@ def compiled(pattern: str) -> str:
     except re.error as error:
         raise ValueError(f"no regular expression: {error}") from error
     return pattern
+
+
+def replaceable(pattern: str, rewrite: str) -> None:
+    """Check that `rewrite` can stand for what `pattern` matches.
+
+    Raises:
+        ValueError: the pattern is no regular expression, or does not have a group that `rewrite` names.
+    """
+    try:
+        re.sub(compiled(pattern), rewrite, "")
+    except (re.error, IndexError) as error:
+        raise ValueError(f"rewrite does not fit the pattern: {error}") from error
 
 
 Regex = Annotated[str, AfterValidator(compiled)]

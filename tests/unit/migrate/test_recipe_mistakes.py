@@ -111,3 +111,73 @@ def test_what_is_missing_is_told_with_what_it_is(tmp_path: Path) -> None:
     assert "r.toml:6: scope.site[0].id is missing; it is lower-case letters, digits and hyphens" in told(
         tmp_path, RIGHT.replace('id = "s"\n', "")
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new", "said"),
+    [
+        (
+            8,
+            'pattern = "a"',
+            'pattern = "a"\n[[scope.site]]\nid = "s"\npattern = "b"',
+            "scope.site[1].id: 's' is there",
+        ),
+        (
+            17,
+            'run = "tool {files}"',
+            'when = "failed"\nrun = "tool {files}"',
+            "step[0].when: 'failed' takes nothing here",
+        ),
+        (22, 'run = "test"', 'run = "test"\n[[verify.check]]\nid = "t"\nrun = "x"', "verify.check[1].id: 't' is there"),
+        (
+            24,
+            'kind = "tests-not-lost"',
+            'kind = "sites-at-most"\nsite = "z"',
+            "invariant[0].site: there is no scope.site",
+        ),
+        (26, '"rules"', '"llm"', "judge.diff_review: 'llm' reviews what models write"),
+        (
+            17,
+            'run = "tool {files}"',
+            'kind = "human"\n[[step]]\nid = "b"\nrun = "x {files}"',
+            "step[0].kind: 'human' is",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_told_at_the_line_of_the_key(
+    tmp_path: Path, line: int, old: str, new: str, said: str
+) -> None:
+    assert RIGHT.splitlines()[line - 1].endswith(old)
+    (one,) = told(tmp_path, RIGHT.replace(old, new))
+    assert one.split(": ", 1)[1].startswith(said)
+    number = int(one.split(":")[1])
+    assert said.split(":")[0].rpartition(".")[2] in RIGHT.replace(old, new).splitlines()[number - 1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('pattern = "a"', 'pattern = "a"\nlanguage = "python"', "r.toml:9: scope.site[0].language: goes with engine ="),
+        ('pattern = "a"', 'pattern = "a"\nrun = "grep a"', "r.toml:9: scope.site[0].run: goes with engine = 'command'"),
+        ('by = ["owner"]', 'by = ["owner"]\nrun = "x"', "r.toml:13: shard.run: goes with by ="),
+        ("files = 2", 'files = 2\npaths = ["a.py"]', "r.toml:15: sample.paths: goes with pick = 'list'"),
+        (
+            'run = "test"',
+            'run = "test"\nselect = "x"',
+            "r.toml:23: verify.check[0].select: goes with tests = 'command'",
+        ),
+        ('group_pr = "all"', 'title = "{shard.nam}"', "r.toml:28: merge.title: {shard.nam} stands for nothing"),
+    ],
+)
+def test_a_key_that_would_do_nothing_is_a_mistake(tmp_path: Path, old: str, new: str, said: str) -> None:
+    (one,) = told(tmp_path, RIGHT.replace(old, new))
+    assert one.startswith(said)
+
+
+@pytest.mark.parametrize("rewrite", [r"\2", r"\g<name>", r"\g<"])
+def test_a_replacement_that_the_pattern_has_no_group_for_is_told_before_anything_runs(
+    tmp_path: Path, rewrite: str
+) -> None:
+    step = f"kind = 'rewrite'\npattern = '(a)'\nrewrite = '{rewrite}'"
+    (one,) = told(tmp_path, RIGHT.replace('run = "tool {files}"', step))
+    assert one.startswith("r.toml:15: step[0]: rewrite does not fit the pattern: ")
