@@ -92,6 +92,7 @@ class _Follower:
     def follow(self) -> tuple["subprocess.Popen[bytes]", RunState]:
         """Start an engine and follow it to its end; gives it and the state then."""
         self._watcher.opened(self._state)
+        self._tell_beginning()
         with self._signals():
             engine = start_engine(self._place)
             self._engine = engine.pid
@@ -103,6 +104,12 @@ class _Follower:
                 if has_ended:
                     return engine, self._state
                 time.sleep(_POLL_S)
+
+    def _tell_beginning(self) -> None:
+        """Show what a run that no engine has worked on yet begins with: its id, warnings, what was found."""
+        if not self._state.epoch:
+            for recorded in self._store.read():
+                self._watcher.recorded(recorded)
 
     def _read_on(self) -> None:
         for recorded in self._store.read(after=self._state.seq):

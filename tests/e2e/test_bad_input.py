@@ -60,6 +60,16 @@ def test_the_recipe_itself_is_sound(repo: Path) -> None:
     assert migrate(repo, RECIPE, "--json").json["files"]["landed"] == ["calc.py"]
 
 
+def test_a_run_begins_with_its_id_and_with_what_it_leaves_out(repo: Path) -> None:
+    (repo / "calc.py").write_text((repo / "calc.py").read_text() + "# not committed\n")
+    done = migrate(repo, RECIPE, "--json")
+    lines = done.err.splitlines()
+    assert f"run {done.json['run']}: spaces (base " in lines[0]
+    assert "warning: your checkout has changes that are not committed (calc.py)" in lines[1]
+    again = orchestrate("migrate", "resume", "--repo", str(repo), "--state", str(repo.parent / "state"), cwd=repo)
+    assert "not committed (calc.py)" not in again.err.partition("\n\n")[0]
+
+
 def test_a_directory_that_is_no_repository(tmp_path: Path) -> None:
     (tmp_path / "plain").mkdir()
     for words in (("run", "x", "--gate", "true"), ("status",), ("logs",), ("resume",), ("gc",)):
