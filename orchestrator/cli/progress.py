@@ -14,7 +14,15 @@ from orchestrator.report.phase import Phase, phase
 
 _QUIET = DETAIL | {"model.replied", "tool.returned", "session.started", "session.ended", "check.started", "file.moved"}
 """What plain lines leave out besides what `logs` does: each is one of very many."""
-_NOTABLE = {"run.started", "run.noticed", "unit.ejected", "landing.finished", "verdict.given", "plan.submitted", "task.ended"}
+_NOTABLE = {
+    "run.started",
+    "run.noticed",
+    "unit.ejected",
+    "landing.finished",
+    "verdict.given",
+    "plan.submitted",
+    "task.ended",
+}
 _NOTABLE |= {"step.finished", "model.failed", "run.draining", "plan.refused", "iteration.judged"}
 _HEARTBEAT_S = 60.0
 

@@ -46,6 +46,11 @@ class Answered(Frozen):
         """Whether it still waits for an answer."""
         return self.decision is None
 
+    @property
+    def is_about_recipe(self) -> bool:
+        """Whether it proposes another recipe: a run may end over it and be opened again by it."""
+        return self.approval.matter == "recipe"
+
     def is_due(self, now: datetime) -> bool:
         """Whether it waits no longer for a person, because its time is over."""
         return self.is_open and self.approval.expires_at is not None and self.approval.expires_at <= now

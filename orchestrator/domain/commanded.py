@@ -62,8 +62,7 @@ def _refusal(state: RunState, command: Command) -> str:
 
 
 def _is_about_recipe(state: RunState, item: str) -> bool:
-    """Whether the question is one that a run may end over and be opened again by."""
-    return item in state.approvals and state.approvals[item].approval.matter == "recipe"
+    return item in state.approvals and state.approvals[item].is_about_recipe
 
 
 def _undecidable(state: RunState, item: str) -> str:

@@ -85,6 +85,9 @@ def _(event: migration.RecipeRevised, state: RunState) -> None:
     state.revised = None
     state.revisions.append(event)
     climb_again(state, event.redo)
+    no = {"decision": "deny", "by": event.by, "reason": f"the recipe was revised to {event.revision}"}
+    overtaken = {item: asked for item, asked in state.approvals.items() if asked.is_about_recipe and asked.is_open}
+    state.approvals |= {item: asked.model_copy(update=no) for item, asked in overtaken.items()}
 
 
 @migrated.register

@@ -211,6 +211,15 @@ def test_a_proposed_recipe_can_be_accepted_after_the_run_has_ended() -> None:
     assert (yes.revised, yes.ended) == (NEW, None)
 
 
+def test_a_proposed_recipe_is_asked_about_no_longer_once_the_recipe_was_revised_otherwise() -> None:
+    asked = Approval(item="recipe/1", matter="recipe", subject="1", title="t", recipe=NEW)
+    other = Approval(item="sample/1", matter="sample", subject="1", title="t")
+    state = run(ApprovalRequested(approval=asked), ApprovalRequested(approval=other))
+    revised = fold(record(RecipeRevised(recipe=NEW, revision="r2", redo=(), by="ada")), onto=state)
+    assert [one.approval.item for one in revised.waiting] == ["sample/1"]
+    assert "answered already" in refusal(revised, Approve(item="recipe/1"))
+
+
 COMMANDS = st.one_of(
     st.builds(SkipFiles, files=st.lists(st.sampled_from(["src/a.py", "src/b.py", "lib/c.py", "x"])).map(tuple)),
     st.builds(RetryFiles, files=st.lists(st.sampled_from(["src/a.py", "src/b.py", "lib/c.py"])).map(tuple)),
