@@ -61,7 +61,8 @@ def command(run: str | None, repo: Path, state: str, as_json: bool, **files: Pat
         if as_json:
             print_object(report)
         elif not wanted:
-            print_lines(burndown_lines(report, glyphs()))
+            reason = f": {report['reason']}" if report["reason"] else ""
+            print_lines([f"{report['run']}  {report['outcome']}{reason}", *burndown_lines(report, glyphs())])
 
 
 def write_out(path: Path, text: str) -> None:

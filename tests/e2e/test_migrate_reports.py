@@ -100,3 +100,8 @@ def test_the_report_comes_in_every_form_at_once(home: Path) -> None:
     assert says(home, "report", "--html", str(home / "none" / "x.html")).code == 7
     wrong = says(home, "report", "nothing-like-it")
     assert (wrong.code, "Traceback" in wrong.err) == (2, False)
+
+
+def test_the_report_as_text_begins_with_the_run_and_how_it_ended(home: Path) -> None:
+    ended = says(home, "report", "--json").json
+    assert says(home, "report").out.splitlines()[0] == f"{ended['run']}  partial: {ended['reason']}"
