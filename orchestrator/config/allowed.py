@@ -79,6 +79,8 @@ def expected(schema: Schema, node: Schema) -> str:
         inner = expected(schema, whole.get("items", {}))
         least = f" of {whole['minItems']} or more" if whole.get("minItems") else ""
         return f"a list […]{least}{f', each {inner}' if inner else ''}"
+    if whole.get("format") == "date":
+        return "a date such as 2026-12-31"
     if whole.get("pattern") in _PATTERNS:
         return _PATTERNS[whole["pattern"]]
     words = _KINDS.get(whole.get("type", ""), "")

@@ -17,6 +17,7 @@ Key = tuple[str | int, ...]
 _HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
 _ASSIGNMENT = re.compile(r"\s*((?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|\"[^\"]*\"))*)\s*=")
 _OF_PYTHON = {"bool_parsing", "int_parsing", "int_from_float", "float_parsing", "string_pattern_mismatch", "too_short"}
+_OF_PYTHON |= {"date_parsing", "date_from_datetime_parsing", "date_from_datetime_inexact"}
 """Problems of which pydantic speaks in the words of Python or of regular expressions."""
 _PART = re.compile(r"[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*'")
 

@@ -55,6 +55,7 @@ def told(tmp_path: Path, text: str) -> list[str]:
         (1, "schema = 2", "schema: Input should be 1"),
         (1, "shema = 1", "unknown key shema; did you mean schema? Known here: schema, migration, scope, env, shard,"),
         (3, 'id = "Not A Name"', "migration.id: Input should be lower-case letters, digits and hyphens"),
+        (3, 'deadline = "tomorrow"', "migration.deadline: Input should be a date such as 2026-12-31"),
         (5, 'include = "*.py"', "scope.include: Input should be a list […] of 1 or more, each a text in quotes"),
         (5, "include = []", "scope.include: Input should be a list […] of 1 or more"),
         (5, "include = [1]", "scope.include[0]: Input should be a text in quotes"),
