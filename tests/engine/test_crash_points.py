@@ -53,7 +53,7 @@ ALL = {
     stories.migration: (),
     stories.tail: (),
     stories.taking_back: EVERY,
-    stories.groups: EVERY,
+    stories.groups: (),
     stories.groups_taken_back: EVERY,
     stories.worlds: EVERY,
 }

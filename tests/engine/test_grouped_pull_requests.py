@@ -159,3 +159,20 @@ async def test_a_person_is_asked_for_each_group_and_the_answered_ones_are_opened
         with pytest.raises(PersonNeeded):
             await opened(context, recipe)
         assert list(context.state.prs) == ["@web"]
+
+
+async def test_what_is_taken_back_before_anybody_said_yes_leaves_the_branch_by_one_more_commit(tmp_path: Path) -> None:
+    repo, recipe = root(tmp_path), grouped("owner")
+    async with begun(repo, recipe, approval={"mode": "pr"}) as (place, context):
+        await land(context, SHARDS, NEW)
+        with pytest.raises(PersonNeeded):
+            await opened(context, recipe)
+        web = f"{context.state.run.branch}--web-2b95a8fa"
+        await told(context, RollbackShards(shards=("app",)))
+    async with again(place) as context:
+        await roll_back(context, recipe, context.gate)
+        with pytest.raises(PersonNeeded):
+            await opened(context, recipe)
+        await told(context, *(Approve(item=one.approval.item) for one in context.state.waiting))
+        assert (await opened(context, recipe))["@web"] == "app/d.txt"
+        assert git(repo, "rev-list", "--count", f"main..{context.state.prs['@web'].branch}") == "3"
