@@ -2,8 +2,9 @@
 
     python -m bench.migrate [--files 2000] [--seconds 0.2]
 
-The bound is for 2,000 files: of fewer (BENCH_FILES) the start and the end of a run are a larger part. The codemod takes a known time a file, asleep, so that other work on the
-machine does not count as the codemod's. Leaves with 1 if the bound is passed, or if a second run repeats any step.
+The bound is for 2,000 files: of fewer (BENCH_FILES) the start and the end of a run are a larger part. The codemod takes
+a known time a file, asleep, so that other work on the machine does not count as the codemod's. Leaves with 1 if the
+bound is passed, or if a second run repeats any step.
 """
 
 import argparse

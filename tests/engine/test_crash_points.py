@@ -43,8 +43,8 @@ SOME = {
     stories.shards: ("landing.before-done", "landing.after-done"),
 }
 ONE_AFTER_THE_OTHER = {
-    stories.groups_taken_back: ("landing.before-done", "ref.before-done:2", "push.before-done", "pr.before-done"),
-    stories.worlds: ("setup.before-keep:2", "setup.after-keep"),
+    stories.groups_taken_back: ("landing.before-done", "pr.before-done:2"),
+    stories.worlds: ("setup.before-keep:2",),
 }
 EVERY = ("landing", "ref", "push", "pr", "setup", "inbox")
 """Effects around which a migration dies each time that they happen, and not only the first."""

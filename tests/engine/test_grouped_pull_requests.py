@@ -167,7 +167,6 @@ async def test_what_is_taken_back_before_anybody_said_yes_leaves_the_branch_by_o
         await land(context, SHARDS, NEW)
         with pytest.raises(PersonNeeded):
             await opened(context, recipe)
-        web = f"{context.state.run.branch}--web-2b95a8fa"
         await told(context, RollbackShards(shards=("app",)))
     async with again(place) as context:
         await roll_back(context, recipe, context.gate)
