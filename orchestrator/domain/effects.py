@@ -27,6 +27,8 @@ _ELSEWHERE = (
     "engine.after-claim",
     "recovery.before",
     "recovery.after",
+    "setup.before-keep",
+    "setup.after-keep",
     "inbox.before-record",
     "inbox.after-record",
     "journal.before-commit",

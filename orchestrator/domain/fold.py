@@ -299,6 +299,12 @@ def _(event: work.SessionEnded, state: RunState) -> None:
 
 
 @_apply.register
+def _(event: landing.RefSetting, state: RunState) -> None:
+    if event.ref.startswith("refs/heads/"):
+        state.pointed[event.ref] = (*state.pointed.get(event.ref, ()), event.object)
+
+
+@_apply.register
 def _(event: landing.TrialJudged, state: RunState) -> None:
     state.trials.append(event)
 

@@ -163,6 +163,8 @@ class RunState:
     """Groups whose pull requests a person wants to have opened now."""
     prs: dict[str, PrOpened] = field(default_factory=dict)
     """By group, the pull requests of a run that has several."""
+    pointed: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By ref of a branch, the commits at which the run has put it, or was about to, in order; not its own PR branch."""
     burndown: list[Tick] = field(default_factory=list)
     """What remained when: the last tick is how things are. See `domain.burndown`."""
     inventory_at: datetime | None = None

@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 
 from anyio import to_thread
 
+from orchestrator.crash import crash_point
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.network import refused_in_words
 from orchestrator.domain.tier import Tier
@@ -91,10 +92,12 @@ class Setup:
                 "setup under [env] left nothing that git ignores, so there is nothing to keep: let it install into "
                 "places that .gitignore names, such as .venv or node_modules"
             )
+        crash_point("setup.before-keep")
         try:
             await to_thread.run_sync(partial(self.store.adopt, key, workspace.root, made, is_listed=True))
         except OSError as error:
             raise EnvironmentProblem(f"setup: what it made could not be kept: {error}") from error
+        crash_point("setup.after-keep")
         await tell(f"setup: {', '.join(made)} kept as {key}")
 
     async def _run(self, workspace: LocalWorkspace, line: str) -> None:

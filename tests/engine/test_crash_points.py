@@ -1,175 +1,92 @@
 """Killed with SIGKILL at named points around effects, and resumed, a run ends as if nothing had been."""
 
 import json
+import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from orchestrator.config.layers import user_path
-from orchestrator.crash import VARIABLE
 from orchestrator.demo.story import fingerprint
-from orchestrator.domain.effects import CRASH_POINTS
-from orchestrator.domain.event.base import Intent
-from orchestrator.domain.fold import fold
+from orchestrator.journal.states import read_state
 from orchestrator.journal.store import read_all
-from orchestrator.migrate.models.leaves import leaf_id
-from orchestrator.migrate.recipe import load_recipe
-from tests.running.cli import environment, orchestrate
-from tests.running.killing import Start, as_json, landed_more_than_once, processes_about, terminal
-from tests.running.migrating import words as texts
-from tests.running.projects import GATE, calculator, git, refs, shop, tree_at
-from tests.running.remotes import bare
-from tests.running.scripts import edits, judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
-from tests.running.words import SED, words
+from tests.running import stories
+from tests.running.cli import orchestrate
+from tests.running.killing import (
+    Start,
+    as_json,
+    die,
+    landed_more_than_once,
+    passed,
+    processes_about,
+    terminal,
+    unsettled,
+)
+from tests.running.projects import git, refs, tree_at
+from tests.running.stories import goal
 
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(300)]
 
-DEMO = Path(__file__).parents[2] / "orchestrator" / "demo"
-GOOD, BROKEN = "    return a + b\n", "    return a - b\n"
-
-
-def goal(place: Path, *others: str) -> Start:
-    """Tasks one after the other, the first of which is red at first; `others` are more of them, side by side."""
-    last = {"key": "more", "depends_on": ["sum"]}
-    items = [
-        plans("root", {"key": "sum"}, *({"key": name, "depends_on": ["sum"]} for name in others), last),
-        edits("sum", "calc.py", GOOD, BROKEN),
-        worker_ends("sum"),
-        edits("sum", "calc.py", BROKEN, "    return b + a\n"),
-        worker_ends("sum"),
-        reviews("sum"),
-        writes("more", "more.txt", "more\n"),
-        uses("worker", "more", "shell", command="echo much >> more.txt"),
-        worker_ends("more"),
-        reviews("more"),
-        planner_ends(),
-        judges(),
-    ]
-    for name in others:
-        items += [writes(name, f"{name}.txt", f"{name}\n"), worker_ends(name), reviews(name)]
-    calculator(place / "repo")
-    model = write_script(place / "script.json", items)
-    models = [word for role in ("planner", "worker", "judge") for word in ("--model", f"{role}={model}")]
-    words = ("run", "better sums", "--gate", GATE, "--set", "gate.report=unittest", *models)
-    return Start(words, ("--repo", str(place / "repo"), "--state", str(place / "state")), place, environment(place))
-
-
-def goal_of_eight(place: Path) -> Start:
-    """Eight tasks, with hooks, notifications and a push."""
-    start = goal(place, *"bcdefg")
-    bare(place / "remote.git", place / "repo")
-    config = user_path({"HOME": str(place)})
-    config.parent.mkdir(parents=True)
-    config.write_text(
-        f'[pr]\npush = "origin"\n[notify]\ncommand = "cat >>{place}/sent; echo >>{place}/sent"\n'
-        f'[[hooks]]\non = "after_landing"\nrun = "echo landed >>{place}/hook"\ntrusted = true\n'
-    )
-    return start
-
-
-def migration(place: Path) -> Start:
-    """The sample of the demo, of which one file is ejected."""
-    shop(place).rename(place / "repo")
-    where = ("--repo", str(place / "repo"), "--state", str(place / "state"))
-    return Start(("migrate", "run", str(DEMO / "sample.toml")), where, place, environment(place))
-
-
-def tail(place: Path) -> Start:
-    """A migration whose codemod fails on two files, for which a model finds a word: for one at once, for one later."""
-    words(place / "repo", {"a": ["old", "new"], "b": ["old", "better"], "c": ["old", "best"]})
-    (place / "r.toml").write_text(TAIL)
-    step = load_recipe(place / "r.toml").step[1]
-    first, second = leaf_id(step, "b.txt"), leaf_id(step, "c.txt")
-    items = [
-        *(writes(first, "b.txt", "better\n"), worker_ends(first)),
-        *(writes(second, "c.txt", "worse\n"), worker_ends(second)),
-        *(writes(second, "c.txt", "best\n"), worker_ends(second)),
-    ]
-    model = write_script(place / "script.json", items)
-    where = ("--repo", str(place / "repo"), "--state", str(place / "state"))
-    return Start(
-        ("migrate", "run", str(place / "r.toml"), "--model", f"worker={model}"), where, place, environment(place)
-    )
-
-
-def shards(place: Path) -> Start:
-    """A migration of three shards that land at once, a commit each, but for one file."""
-    files = {f"{name}/{number}.txt": "old" for name in "abc" for number in (1, 2)}
-    texts(place / "repo", files | {"b/1.txt": "older"})
-    (place / "r.toml").write_text(SHARDS)
-    where = ("--repo", str(place / "repo"), "--state", str(place / "state"))
-    return Start(("migrate", "run", str(place / "r.toml")), where, place, environment(place))
-
-
-TAIL = f"""
-schema = 1
-[migration]
-id = "words"
-[scope]
-include = ["*.txt"]
-[[step]]
-id = "codemod"
-run = "{SED}"
-[[step]]
-id = "tail"
-kind = "llm"
-when = "failed"
-[[verify.check]]
-id = "t"
-run = "{GATE}"
-report = "unittest"
-"""
-
-SHARDS = f"""
-schema = 1
-[migration]
-id = "words"
-[scope]
-include = ["*.txt"]
-[sample]
-first = 100
-[shard]
-by = ["directory"]
-depth = 1
-min_files = 1
-[[step]]
-id = "codemod"
-run = "sed -i 's/older/odd/; s/old/new/' {{files}}"
-[[verify.check]]
-id = "t"
-run = "{GATE}"
-report = "unittest"
-"""
-
 Story = Callable[[Path], Start]
-OUTSIDE = {"hook", "notification", "push"}
-JUDGEMENTS = {"lens.voted", "verdict.given", "iteration.judged"}
+Deaths = Sequence[Sequence[str]] | Callable[[Path], Sequence[Sequence[str]]]
+"""The moments of each death, perhaps by the journal of a run that nobody killed."""
+JUDGEMENTS = {"lens.voted", "verdict.given", "iteration.judged", "rollback.refused", "shard.reverted"}
 SOME = {
     goal: (
         *("snapshot.before-done", "candidate.before-done:2", "check.after-intent:2"),
         *("landing.before-done", "pr.before-done"),
     ),
-    migration: ("step.before-done", "landing.after-intent"),
-    tail: ("snapshot.before-done", "candidate.before-done:2"),
-    shards: ("landing.before-done", "landing.after-done"),
+    stories.migration: ("step.before-done", "landing.after-intent"),
+    stories.tail: ("snapshot.before-done", "candidate.before-done:2"),
+    stories.shards: ("landing.before-done", "landing.after-done"),
 }
+ONE_AFTER_THE_OTHER = {
+    stories.groups_taken_back: ("landing.before-done", "pr.before-done:2"),
+    stories.worlds: ("setup.before-keep:2",),
+}
+EVERY = ("landing", "ref", "push", "pr", "setup", "inbox")
+"""Effects around which a migration dies each time that they happen, and not only the first."""
+ALL = {
+    stories.goal_of_eight: (),
+    stories.migration: (),
+    stories.tail: (),
+    stories.taking_back: EVERY,
+    stories.groups: (),
+    stories.groups_taken_back: EVERY,
+    stories.worlds: EVERY,
+}
+"""Story → effects around which it dies each time; around others the first time only."""
 
 
 @pytest.mark.parametrize("story", SOME)
 def test_a_run_killed_around_an_effect_and_again_while_resuming_ends_the_same(story: Story, tmp_path: Path) -> None:
-    _check(story, SOME[story], tmp_path)
+    _check(story, [(moment, "recovery.after") for moment in SOME[story]], tmp_path)
+
+
+@pytest.mark.parametrize("story", ONE_AFTER_THE_OTHER)
+def test_a_migration_killed_again_and_again_ends_the_same(story: Story, tmp_path: Path) -> None:
+    _check(story, [ONE_AFTER_THE_OTHER[story]], tmp_path)
 
 
 @pytest.mark.extended
 @pytest.mark.timeout(3000)
-@pytest.mark.parametrize("story", [goal_of_eight, migration])
+@pytest.mark.parametrize("story", ALL)
 def test_a_run_killed_at_any_point_and_again_while_resuming_ends_the_same(story: Story, tmp_path: Path) -> None:
-    elsewhere = {goal_of_eight: {"step"}, migration: {"model", "tool", "snapshot", "candidate"} | OUTSIDE}[story]
-    points = [name for name in CRASH_POINTS if name.partition(".")[0] not in {*elsewhere, "inbox"}]
-    assert len(points) >= 30
+    def points(calm: Path) -> list[tuple[str, ...]]:
+        found = [(point, "recovery.after") for point in _points(passed(calm), ALL[story])]
+        assert len(found) >= 20
+        return found
+
     _check(story, points, tmp_path)
+
+
+def _points(times: Counter[str], every: Sequence[str]) -> Iterator[str]:
+    """The points at which to die: `NAME` for the first time, `NAME:2` for the second."""
+    for name, count in times.items():
+        last = count if name.partition(".")[0] in every else min(count, 1)
+        yield from (f"{name}:{number}" for number in range(1, last + 1))
 
 
 def test_a_command_that_is_being_taken_at_a_kill_is_taken_once(tmp_path: Path) -> None:
@@ -179,64 +96,68 @@ def test_a_command_that_is_being_taken_at_a_kill_is_taken_once(tmp_path: Path) -
     answer = orchestrate("approve", "latest", "--no-wake", *start.where, cwd=tmp_path, env=start.env)
     assert "waits for the next engine" in answer.err
     for moment in ("inbox.before-record", "inbox.after-record"):
-        die(start, moment, ("resume",))
+        assert die(start, moment, ("resume",))
     result = as_json(start.resume())
     kinds = Counter(one.event.kind for one in read_all(Path(result["journal"])))
     assert (result["outcome"], kinds["approval.decided"], kinds["pr.opened"]) == ("done", 1, 1)
 
 
-def _check(story: Story, moments: Sequence[str], tmp_path: Path) -> None:
-    wanted = outcome(story(_place(tmp_path, "calm")), moment=None)
-    for number, moment in enumerate(moments):
-        place = _place(tmp_path, f"kill-{number}")
-        assert outcome(story(place), moment) == wanted, f"killed at {moment}"
+def _check(story: Story, deaths: Deaths, root: Path) -> None:
+    """The story is run from the same beginning again and again, once in peace; of a death each moment comes in turn."""
+    place, beginning = root / "place", root / "beginning"
+    place.mkdir()
+    start = story(place)
+    shutil.copytree(place, beginning, symlinks=True)
+    wanted = outcome(start)
+    journal = next(place.glob("state/*/runs/*/journal.db"))
+    for number, moments in enumerate(deaths(journal) if callable(deaths) else deaths):
+        place.rename(root / f"ended-{number}")
+        shutil.copytree(beginning, place, symlinks=True)
+        assert outcome(start, *moments) == wanted, f"killed at {', '.join(moments)}"
         assert processes_about(place) == []
 
 
-def outcome(start: Start, moment: str | None) -> dict[str, object]:
-    """How a run ends that is killed at a moment, and once more when it has recovered."""
+def outcome(start: Start, *moments: str) -> dict[str, object]:
+    """How a run ends that is killed at each of these moments in turn."""
     repository = start.cwd / "repo"
     before = fingerprint(repository)
-    if moment is None:
-        result = as_json(start.to_the_end()[0])
-    else:
-        die(start, moment, start.words)
-        die(start, "recovery.after", ("resume",))
-        result = as_json(start.resume())
+    for number, moment in enumerate(moments):
+        is_dead = die(start, moment, start.words if number == 0 else ("resume",))
+        assert is_dead or moment == "recovery.after", f"it did not come to {moment}"
+    result = as_json(start.resume() if moments else start.to_the_end()[0])
     journal = Path(result["journal"])
     assert fingerprint(repository) == before
     assert landed_more_than_once(journal) == []
     assert unsettled(journal) == []
-    known = {result["run"]: "RUN", result["pr_branch"]: "BRANCH"}
     told = start.cwd / "sent"
     sent = [json.loads(line) for line in told.read_text().splitlines() if line] if told.exists() else []
     assert len({one["key"] for one in sent}) == len(sent), "nobody is notified twice of the same"
+    state = read_state(journal)
     return terminal(result) | {
-        "tree": tree_at(repository, result["pr_branch"]),
-        "refs": sorted(_renamed(ref, known) for ref in refs(repository) if "/wip/" not in ref),
+        "files": {path: (file.status, file.reason, file.landed) for path, file in state.files.items()},
         "judgements": Counter(one.event.kind for one in read_all(journal) if one.event.kind in JUDGEMENTS),
-        "shards": git(repository, "log", "--format=%(trailers:key=Shard,valueonly,separator=)", result["pr_branch"]),
-        "pull requests": git(repository, "rev-list", "--count", "refs/orchestrate/prs/1"),
+        "wishes": (state.rollbacks, state.published),
+        **_left_in_git(start.cwd, result),
     }
 
 
-def die(start: Start, moment: str, words: Sequence[str]) -> None:
-    """Work on the run until the moment comes."""
-    done = orchestrate(*words, *start.where, cwd=start.cwd, env={**start.env, VARIABLE: moment})
-    assert done.code == -9 or "ended without a word (signal 9)" in done.err or words == ("resume",), (moment, done.err)
-
-
-def unsettled(journal: Path) -> list[str]:
-    """Effects that are still open at the end, and keys that were used for two."""
-    events = list(read_all(journal))
-    begun = Counter(recorded.event.key for recorded in events if isinstance(recorded.event, Intent))
-    return [*fold(events).open_intents, *(key for key, count in begun.items() if count > 1)]
-
-
-def _place(root: Path, name: str) -> Path:
-    place = root / name
-    place.mkdir()
-    return place
+def _left_in_git(place: Path, result: dict[str, Any]) -> dict[str, object]:
+    """Every ref, and of branches and pull requests what they hold and how many commits it took."""
+    repository, remote = place / "repo", place / "remote.git"
+    known = {result["run"]: "RUN", result["pr_branch"]: "BRANCH"}
+    shown = {
+        _renamed(ref, known): (tree_at(repository, ref), git(repository, "rev-list", "--count", ref))
+        for ref in refs(repository)
+        if ref.startswith("refs/heads/")
+    }
+    trailers = "%(trailers:key=Shard,key=Reverts-Shard,separator=)"
+    return {
+        "refs": sorted(_renamed(ref, known) for ref in refs(repository) if "/wip/" not in ref),
+        "branches": shown,
+        "shards": git(repository, "log", f"--format={trailers}", result["pr_branch"]),
+        "pull requests": [git(repository, "rev-list", "--count", ref) for ref in refs(repository) if "/prs/" in ref],
+        "pushed": {_renamed(ref, known): tree_at(remote, ref) for ref in refs(remote)} if remote.exists() else {},
+    }
 
 
 def _renamed(ref: str, known: dict[str, str]) -> str:

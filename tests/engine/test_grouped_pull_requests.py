@@ -1,6 +1,7 @@
 """Pull requests by group: each is green on its own, few are open at a time, and what is shown only goes forward."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -159,3 +160,35 @@ async def test_a_person_is_asked_for_each_group_and_the_answered_ones_are_opened
         with pytest.raises(PersonNeeded):
             await opened(context, recipe)
         assert list(context.state.prs) == ["@web"]
+
+
+async def test_what_is_taken_back_before_anybody_said_yes_leaves_the_branch_by_one_more_commit(tmp_path: Path) -> None:
+    repo, recipe = root(tmp_path), grouped("owner")
+    async with begun(repo, recipe, approval={"mode": "pr"}) as (place, context):
+        await land(context, SHARDS, NEW)
+        with pytest.raises(PersonNeeded):
+            await opened(context, recipe)
+        await told(context, RollbackShards(shards=("app",)))
+    async with again(place) as context:
+        await roll_back(context, recipe, context.gate)
+        with pytest.raises(PersonNeeded):
+            await opened(context, recipe)
+        await told(context, *(Approve(item=one.approval.item) for one in context.state.waiting))
+        assert (await opened(context, recipe))["@web"] == "app/d.txt"
+        assert git(repo, "rev-list", "--count", f"main..{context.state.prs['@web'].branch}") == "3"
+
+
+async def test_locks_that_a_killed_git_left_on_branches_and_pull_requests_stand_in_nobodys_way(tmp_path: Path) -> None:
+    repo, recipe = root(tmp_path), grouped("owner")
+    async with begun(repo, recipe) as (place, context):
+        await land(context, SHARDS[:2], dict.fromkeys(PATHS[:3], "new\n"))
+        await opened(context, recipe)
+        shown = context.state.prs["@web"]
+        await land(context, SHARDS[2:], {"app/d.txt": "new\n"})
+    for ref in (f"refs/heads/{shown.branch}", shown.ref):
+        lock = repo / ".git" / f"{ref}.lock"
+        lock.touch()
+        os.utime(lock, (0, 0))
+    async with again(place) as context:
+        assert (await opened(context, recipe))["@web"] == "app/c.txt app/d.txt"
+        assert git(repo, "rev-list", "--count", shown.ref) == "2"

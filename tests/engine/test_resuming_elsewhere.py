@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.test_crash_points import die, goal, migration, unsettled
 from tests.running.cli import environment, orchestrate
-from tests.running.killing import Start, as_json, landed_more_than_once, processes_about, terminal
+from tests.running.killing import Start, as_json, die, landed_more_than_once, processes_about, terminal, unsettled
 from tests.running.projects import git, tree_at
+from tests.running.stories import goal, migration
 
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(120)]
 

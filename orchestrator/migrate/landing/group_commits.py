@@ -6,12 +6,13 @@ A branch that was shown to people only ever goes forward: what is taken back is 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration import FileRecord, Shard
 from orchestrator.engine.context import RunContext
-from orchestrator.migrate.landing.pr_groups import Group, files_of
+from orchestrator.migrate.landing.pr_groups import Group, branch_of, files_of
 from worktrees.delta import tree_delta
 from worktrees.git import Git
-from worktrees.merge import commit_tree
+from worktrees.merge import commit_tree, is_ancestor
 from worktrees.overlay import overlay
 from worktrees.packs import existing
+from worktrees.refs import read_ref
 from worktrees.trees import tree_of
 
 _Blobs = dict[str, tuple[str, str] | None]
@@ -25,9 +26,9 @@ class GroupCommits:
         self._git: Git = context.repository.git
 
     async def tip(self, group: Group) -> CommitId:
-        """The last commit of the group, on top of what was last shown of it, or of the base."""
+        """The last commit of the group, on top of where its branch was last put, or of the base."""
         state = self._context.state
-        tip = await self._shown(group)
+        tip = await self._put(group)
         files = {file.path: file for file in files_of(state, group)}
         for shard in (state.shards[name] for name in group.shards):
             changes: _Blobs = {path: _entry(files[path]) for path in shard.files if path in files}
@@ -36,9 +37,14 @@ class GroupCommits:
         back = [state.files[path] for path in changed if path in state.files and path not in files]
         return await self._commit(tip, {file.path: (file.mode, file.base) for file in back}, self._taken_back(group))
 
-    async def _shown(self, group: Group) -> str:
-        run, known = self._context.state.run, self._context.state.prs.get(group.name)
-        return known.head if known and await existing(self._git, [known.head]) else run.base
+    async def _put(self, group: Group) -> str:
+        """Where the run has put the group's branch, perhaps without having come to a pull request for it."""
+        state = self._context.state
+        known, ref = state.prs.get(group.name), f"refs/heads/{branch_of(state, group)}"
+        shown = known.head if known and await existing(self._git, [known.head]) else state.run.base
+        stands = await read_ref(self._git, ref)
+        is_ours = stands in state.pointed.get(ref, ())
+        return stands if stands and is_ours and await is_ancestor(self._git, shown, stands) else shown
 
     async def _commit(self, tip: str, changes: _Blobs, message: str) -> CommitId:
         """One commit more, unless it would change nothing."""

@@ -1,0 +1,207 @@
+"""Runs to be killed: each story starts one of them in a place of its own, and says by which words it is run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from orchestrator.config.layers import user_path
+from orchestrator.migrate.models.leaves import leaf_id
+from orchestrator.migrate.recipe import load_recipe
+from tests.running.cli import environment, orchestrate
+from tests.running.killing import Start
+from tests.running.migrating import words as texts
+from tests.running.projects import GATE, calculator, repository, shop
+from tests.running.remotes import bare
+from tests.running.scripts import edits, judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
+from tests.running.shards import project
+from tests.running.words import SED, words
+
+DEMO = Path(__file__).parents[2] / "orchestrator" / "demo"
+GOOD, BROKEN = "    return a + b\n", "    return a - b\n"
+
+TAIL = f"""
+schema = 1
+[migration]
+id = "words"
+[scope]
+include = ["*.txt"]
+[[step]]
+id = "codemod"
+run = "{SED}"
+[[step]]
+id = "tail"
+kind = "llm"
+when = "failed"
+[[verify.check]]
+id = "t"
+run = "{GATE}"
+report = "unittest"
+"""
+
+SHARDS = f"""
+schema = 1
+[migration]
+id = "words"
+[scope]
+include = ["*.txt"]
+[sample]
+first = 100
+[shard]
+by = ["directory"]
+depth = 1
+min_files = 1
+[[step]]
+id = "codemod"
+run = "sed -i 's/older/odd/; s/old/new/' {{files}}"
+[[verify.check]]
+id = "t"
+run = "{GATE}"
+report = "unittest"
+"""
+
+GROUPS = f"""{SHARDS}
+[merge]
+group_pr = "directory"
+max_open_prs = 2
+"""
+
+WORLDS = """
+schema = 1
+[migration]
+id = "words"
+[scope]
+include = ["*.txt"]
+[env]
+setup = ["mkdir vendor"]
+before = ["echo old > vendor/word"]
+after = ["echo new > vendor/word"]
+[[step]]
+id = "codemod"
+run = "sed -i s/old/$(cat vendor/word)/ {files}"
+[[verify.check]]
+id = "t"
+run = "grep -qx $(cat vendor/word) a.txt"
+report = "exit-code"
+"""
+
+
+def goal(place: Path, *others: str) -> Start:
+    """Tasks one after the other, the first of which is red at first; `others` are more of them, side by side."""
+    last = {"key": "more", "depends_on": ["sum"]}
+    items = [
+        plans("root", {"key": "sum"}, *({"key": name, "depends_on": ["sum"]} for name in others), last),
+        edits("sum", "calc.py", GOOD, BROKEN),
+        worker_ends("sum"),
+        edits("sum", "calc.py", BROKEN, "    return b + a\n"),
+        worker_ends("sum"),
+        reviews("sum"),
+        writes("more", "more.txt", "more\n"),
+        uses("worker", "more", "shell", command="echo much >> more.txt"),
+        worker_ends("more"),
+        reviews("more"),
+        planner_ends(),
+        judges(),
+    ]
+    for name in others:
+        items += [writes(name, f"{name}.txt", f"{name}\n"), worker_ends(name), reviews(name)]
+    calculator(place / "repo")
+    model = write_script(place / "script.json", items)
+    models = [word for role in ("planner", "worker", "judge") for word in ("--model", f"{role}={model}")]
+    words = ("run", "better sums", "--gate", GATE, "--set", "gate.report=unittest", *models)
+    return Start(words, ("--repo", str(place / "repo"), "--state", str(place / "state")), place, environment(place))
+
+
+def goal_of_eight(place: Path) -> Start:
+    """Eight tasks, with hooks, notifications and a push."""
+    start = goal(place, *"bcdefg")
+    bare(place / "remote.git", place / "repo")
+    config = user_path({"HOME": str(place)})
+    config.parent.mkdir(parents=True)
+    config.write_text(
+        f'[pr]\npush = "origin"\n[notify]\ncommand = "cat >>{place}/sent; echo >>{place}/sent"\n'
+        f'[[hooks]]\non = "after_landing"\nrun = "echo landed >>{place}/hook"\ntrusted = true\n'
+    )
+    return start
+
+
+def migration(place: Path) -> Start:
+    """The sample of the demo, of which one file is ejected."""
+    shop(place).rename(place / "repo")
+    where = ("--repo", str(place / "repo"), "--state", str(place / "state"))
+    return Start(("migrate", "run", str(DEMO / "sample.toml")), where, place, environment(place))
+
+
+def tail(place: Path) -> Start:
+    """A migration whose codemod fails on two files, for which a model finds a word: for one at once, for one later."""
+    words(place / "repo", {"a": ["old", "new"], "b": ["old", "better"], "c": ["old", "best"]})
+    (place / "r.toml").write_text(TAIL)
+    step = load_recipe(place / "r.toml").step[1]
+    first, second = leaf_id(step, "b.txt"), leaf_id(step, "c.txt")
+    items = [
+        *(writes(first, "b.txt", "better\n"), worker_ends(first)),
+        *(writes(second, "c.txt", "worse\n"), worker_ends(second)),
+        *(writes(second, "c.txt", "best\n"), worker_ends(second)),
+    ]
+    model = write_script(place / "script.json", items)
+    start = _recipe(place)
+    return replace(start, words=(*start.words, "--model", f"worker={model}"))
+
+
+def shards(place: Path) -> Start:
+    """A migration of three shards that land at once, a commit each, but for one file."""
+    files = {f"{name}/{number}.txt": "old" for name in "abc" for number in (1, 2)}
+    texts(place / "repo", files | {"b/1.txt": "older"})
+    (place / "r.toml").write_text(SHARDS)
+    return _recipe(place)
+
+
+def taking_back(place: Path) -> Start:
+    """Three shards have landed, and two are to be taken back: one that the rest needs, and one that it does not."""
+    needs = {"b_needs_a": "first('b/1.txt') == 'old' or first('a/1.txt') == 'new'"}
+    return _told(_directories(place, needs, SHARDS), ("rollback", "latest", "a", "c", "--reason", "too slow"))
+
+
+def groups(place: Path) -> Start:
+    """Three shards have a pull request and a pushed branch each, of which two may be open at a time."""
+    start = _directories(place, {}, GROUPS)
+    bare(place / "remote.git", place / "repo")
+    config = user_path({"HOME": str(place)})
+    config.parent.mkdir(parents=True)
+    config.write_text('[pr]\npush = "origin"\n')
+    return start
+
+
+def groups_taken_back(place: Path) -> Start:
+    """Of two open pull requests one loses the shard that it was for, and a person wants the third to be opened, too."""
+    return _told(groups(place), ("rollback", "latest", "a"), ("publish", "latest", "c"))
+
+
+def worlds(place: Path) -> Start:
+    """A migration whose old and new world are each set up by commands of the recipe."""
+    repository(place / "repo", {".gitignore": "vendor/\n", "a.txt": "old\n", "b.txt": "old\n"})
+    (place / "r.toml").write_text(WORLDS)
+    start = _recipe(place)
+    return replace(start, words=(*start.words, "--set", 'hands.registries=["registry.test:443"]'))
+
+
+def _directories(place: Path, tests: Mapping[str, str], recipe: str) -> Start:
+    """Two files in each of three directories, and what has to hold of them all."""
+    files = {f"{name}/{number}.txt": "old\n" for name in "abc" for number in (1, 2)}
+    project(place / "repo", {"word": "first('c/1.txt') in ('old', 'new')"} | dict(tests), files)
+    (place / "r.toml").write_text(recipe)
+    return _recipe(place)
+
+
+def _recipe(place: Path) -> Start:
+    where = ("--repo", str(place / "repo"), "--state", str(place / "state"))
+    return Start(("migrate", "run", str(place / "r.toml")), where, place, environment(place))
+
+
+def _told(start: Start, *commands: Sequence[str]) -> Start:
+    """The migration has come to its end, and the next process hears what people say of it."""
+    ended = start.to_the_end()[0]
+    assert ended.code == 0, ended.err
+    for command in commands:
+        told = orchestrate("migrate", *command, "--no-wake", *start.where, cwd=start.cwd, env=start.env)
+        assert told.code == 0, told.err
+    return replace(start, words=("resume",))
