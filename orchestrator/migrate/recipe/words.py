@@ -6,6 +6,11 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
+MISSING_TOOL = (
+    "Install the tool, or begin a new run that binds the directory it lies in: --read-only DIR, or read_only under "
+    "[env] of the recipe (results that are known are not computed again)"
+)
+"""How to mend that a recipe's command is not there. A run that has begun stays in the environment of its baseline."""
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 """An id: lower-case letters, digits and hyphens."""
 Seconds = Annotated[float, Field(gt=0)]

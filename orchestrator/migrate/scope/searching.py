@@ -15,6 +15,7 @@ from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.hands.reading import read_ends
 from orchestrator.hands.run import run_command
 from orchestrator.migrate.recipe import Site
+from orchestrator.migrate.recipe.words import MISSING_TOOL
 from orchestrator.migrate.scope.ast_grep import NO_MATCH, search_line
 from orchestrator.ports.hands import Command, CommandResult, Ending, Workspace
 
@@ -146,9 +147,6 @@ async def _require_done(what: str, result: CommandResult) -> None:
         return
     said = one_line(" ".join((await to_thread.run_sync(read_ends, result.log)).split()))[:600]
     if result.ending == Ending.NOT_STARTED or result.exit_code == _NOT_FOUND:
-        raise EnvironmentProblem(
-            f"{what}: {result.detail or said}. Install the tool, or bind the directory it lies in with "
-            "--read-only DIR or read_only under [env] of the recipe"
-        )
+        raise EnvironmentProblem(f"{what}: {result.detail or said}. {MISSING_TOOL}")
     ended = f"exited {result.exit_code}" if result.exit_code is not None else f"was ended: {result.ending}"
     raise UsageProblem(f"{what}: its command {ended}{f': {said}' if said else ''}")

@@ -13,6 +13,7 @@ from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.judge.signature import signature
 from orchestrator.migrate.recipe import Step
+from orchestrator.migrate.recipe.words import MISSING_TOOL
 from orchestrator.migrate.steps.bench import Bench, Ran, StepRun
 from orchestrator.migrate.steps.driver import Line
 from orchestrator.migrate.steps.parsing import NODE_SUFFIXES, node_check, parse_error
@@ -104,10 +105,7 @@ class Judge:
             raise EnvironmentProblem(f"step {step.id} could not be started: {ran.detail}")
         said = self._last_line(ran.said)
         if ran.exit_code == _NOT_FOUND:
-            raise EnvironmentProblem(
-                f"step {step.id}: {said}. Install the tool, or bind the directory it lies in with "
-                "--read-only DIR or read_only under [env] of the recipe"
-            )
+            raise EnvironmentProblem(f"step {step.id}: {said}. {MISSING_TOOL}")
         why = ran.detail.rstrip(".") or ran.ending
         ended = f"exited {ran.exit_code}" if ran.exit_code is not None else f"was ended: {why}"
         return f"step {step.id} {ended}{f': {said}' if said else ''}", signature(f"{ended}: {said}")
