@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from orchestrator.domain.base import Frozen
-from orchestrator.migrate.recipe.words import Many, Name, Regex, Seconds, compiled
+from orchestrator.migrate.recipe.words import Many, Name, Regex, Seconds, compiled, replacing
 
 StepKind = Literal["command", "rewrite", "llm", "human"]
 CONTEXT = ("file", "original", "codemod_diff", "failures", "siblings", "examples")
@@ -88,7 +88,7 @@ class Step(Frozen):
         if self.engine == "ast-grep" and not self.language:
             raise ValueError("engine = 'ast-grep' needs a language, such as python or typescript")
         if self.engine == "regex":
-            compiled(self.pattern)
+            replacing(compiled(self.pattern), self.rewrite)
 
     def _check_llm(self) -> None:
         for item in self.context:

@@ -31,5 +31,23 @@ def compiled(pattern: str) -> str:
     return pattern
 
 
+def replacing(pattern: str, rewrite: str) -> str:
+    r"""What stands for matches of the pattern, if its `\1` and `\g<name>` are groups of it.
+
+    Raises:
+        ValueError: they are not, or it has an escape that means nothing.
+    """
+    groups = re.compile(pattern)
+    names = {number: name for name, number in groups.groupindex.items()}
+    alike = "".join(f"(?P<{names[n]}>)" if n in names else "()" for n in range(1, groups.groups + 1))
+    matched = re.match(alike, "")
+    assert matched, "nothing matches nothing"
+    try:
+        matched.expand(rewrite)
+    except (re.error, IndexError) as error:
+        raise ValueError(f"rewrite cannot stand for what the pattern matches: {error}") from error
+    return rewrite
+
+
 Regex = Annotated[str, AfterValidator(compiled)]
 """A regular expression as Python's `re` reads it."""

@@ -86,6 +86,9 @@ class Judge:
             seconds=round(made.ran.seconds, 3),
             cache_key=of.key,
         )
+        if blob is None and made.ran.content is not None:
+            reason = f"step {step.id} left what git cannot store: it is not of the encoding that .gitattributes says"
+            return told.model_copy(update=_restored(reason, "not of the encoding that .gitattributes says"))
         if blob is None:
             reason = f"step {step.id} left no readable file: {made.ran.refusal}"
             return told.model_copy(update=_restored(reason, "the file is gone"))
