@@ -233,6 +233,16 @@ async def test_a_pattern_that_never_ends_costs_only_its_own_file(words: Path) ->
     assert len(ended.state.landed_units) == 7
 
 
+async def test_a_file_whose_step_was_ended_for_want_of_time_is_not_known_to_fail_but_tried_again(words: Path) -> None:
+    slow = recipe({"run": f"case {{files}} in c.txt) sleep 9;; d.txt) exit 3;; *) {SED};; esac", "timeout_s": 1})
+    ended = await run(words, slow)
+    assert set(reasons(ended)) == {"c.txt", "d.txt"}
+    again = await run(words, slow)
+    assert "was ended" in reasons(again)["c.txt"]
+    events = [one.event for one in read_all(again.directory.journal) if isinstance(one.event, FileMoved)]
+    assert {event.path for event in events if event.seconds} == {"c.txt"}
+
+
 async def test_a_step_that_leaves_another_encoding_than_attributes_say_costs_only_its_own_file(words: Path) -> None:
     (words / ".gitattributes").write_text("*.txt working-tree-encoding=UTF-16LE\n")
     for path in (words / f"{name}.txt" for name in "abcdefgh"):

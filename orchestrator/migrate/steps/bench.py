@@ -30,7 +30,8 @@ from worktrees.names import printable
 
 FILE_BYTES = 64 * 1024 * 1024
 _SAID_BYTES = 64 * 1024
-_KILLED = (124, 137, 143)
+_SIGKILL = 137
+_KILLED = (124, _SIGKILL, 143)
 """What `timeout` and a shell may exit with for a command that was ended."""
 
 _MOST_LEFT = 1_000
@@ -61,6 +62,11 @@ class Ran:
     content: bytes | None
     detail: str = ""
     refusal: str = ""
+
+    @property
+    def was_ended(self) -> bool:
+        """Whether it did not come to its own end, which may be for want of time or memory: another day it might."""
+        return self.ending != Ending.EXITED or self.exit_code == _SIGKILL
 
 
 @dataclass

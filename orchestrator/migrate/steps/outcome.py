@@ -84,7 +84,7 @@ class Judge:
             status=of.file.status,
             rung=self.run.rung,
             seconds=round(made.ran.seconds, 3),
-            cache_key=of.key,
+            cache_key="" if made.ran.was_ended else of.key,
         )
         if blob is None and made.ran.content is not None:
             reason = f"step {step.id} left what git cannot store: it is not of the encoding that .gitattributes says"
