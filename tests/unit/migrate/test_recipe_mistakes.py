@@ -111,3 +111,13 @@ def test_what_is_missing_is_told_with_what_it_is(tmp_path: Path) -> None:
     assert "r.toml:6: scope.site[0].id is missing; it is lower-case letters, digits and hyphens" in told(
         tmp_path, RIGHT.replace('id = "s"\n', "")
     )
+
+
+@pytest.mark.parametrize(
+    ("after", "key"),
+    [('pattern = "a"', "weight"), ("files = 2", "growth"), ('run = "tool {files}"', "timeout_s"), ("[stop]", "wall_s")],
+)
+def test_a_number_without_end_is_refused_where_it_stands(tmp_path: Path, after: str, key: str) -> None:
+    (tmp_path / "recipe.toml").write_text(RIGHT.replace(after, f"{after}\n{key} = inf"))
+    with pytest.raises(UsageProblem, match=rf"recipe\.toml:\d+: \S*{key}: .*finite number"):
+        load_recipe(tmp_path / "recipe.toml")
