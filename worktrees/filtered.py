@@ -6,6 +6,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.trees import read_blob, read_blobs, write_blob
 
@@ -22,12 +23,13 @@ async def write_blobs(git: Git, contents: Mapping[str, bytes]) -> dict[str, str]
         contents: path → content.
 
     Returns:
-        Path → id of the blob.
+        Path → id of the blob. Left out are those that git refuses, as they are not of the encoding that attributes say.
     """
     special = {path for path in await _special(git, contents) if git.work_tree}
     plain = [path for path in contents if path not in special]
     oids = dict(zip(plain, await _write_plain(git, [contents[path] for path in plain]), strict=True))
-    return oids | {path: await write_blob(git, contents[path], path) for path in special}
+    filtered = {path: await _write_filtered(git, path, contents[path]) for path in sorted(special)}
+    return oids | {path: oid for path, oid in filtered.items() if oid}
 
 
 async def read_checked_out(git: Git, oids: Mapping[str, str]) -> dict[str, bytes]:
@@ -60,6 +62,15 @@ async def _with_attributes(git: Git, paths: Sequence[str]) -> dict[str, set[str]
         if value not in _OFF:
             found.setdefault(path, set()).add(name)
     return found
+
+
+async def _write_filtered(git: Git, path: str, content: bytes) -> str | None:
+    """The blob; None if it is the content that git refuses, which it takes as it is."""
+    try:
+        return await write_blob(git, content, path)
+    except GitError:
+        await write_blob(git, content)
+    return None
 
 
 async def _write_plain(git: Git, contents: Sequence[bytes]) -> list[str]:

@@ -96,6 +96,15 @@ async def test_a_file_that_breaks_a_rule_is_named_before_any_test_runs(root: Pat
         assert len(context.state.receipts) == runs
 
 
+async def test_a_file_on_which_the_pattern_of_a_rule_never_ends_breaks_that_rule(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator.migrate.judging.file_rules._REGEX_S", 0.5)
+    async with judging(root, recipe({"kind": "no-new-match", "pattern": "(a+)+$"})) as (_, gate):
+        broken = await gate.judge(*changed(root, core=f"{CORE}# {'a' * 50}!\n", other="import core  # x\n"), "q")
+        assert broken.difference.problems == ("core.py: (a+)+$ finds no end on it within 0.5 s",)
+
+
 async def test_commands_and_scope_wide_sites_are_looked_at_on_the_tree(root: Path) -> None:
     rules = (
         {"kind": "command", "run": "! grep -q forbidden {files}", "level": "queue"},

@@ -76,7 +76,7 @@ async def test_files_that_share_a_sandbox_know_nothing_of_each_other(words: Path
     }
     assert [on_branch(words, ended, f"{name}.txt") for name in "afgh"] == ["new a", "new f", "new g", "new h"]
     assert not ended.state.notices
-    assert len(has_run(ended)) == 8
+    assert has_run(ended) == [f"{name}.txt" for name in "abdfgh"], "what was ended is not known to fail"
 
 
 @pytest.mark.parametrize(
@@ -220,3 +220,54 @@ async def test_ast_grep_rewrites_by_pattern_and_by_a_rule_in_a_file(tmp_path: Pa
     ended = await migrate(given, loaded)
     assert on_branch(root, ended, "a.py") == "log(1)\nassert_(x.value)"
     assert ended.state.files["b.py"].status == FileStatus.NOTHING_TO_DO
+
+
+async def test_a_pattern_that_never_ends_costs_only_its_own_file(words: Path) -> None:
+    (words / "c.txt").write_text("a" * 50 + "!\n")
+    git(words, "commit", "-qam", "one that never ends")
+    ended = await run(words, recipe({"kind": "rewrite", "pattern": "(a+)+$|old", "rewrite": "new", "timeout_s": 0.5}))
+    assert ended.exit_code == 3
+    assert reasons(ended) == {
+        "c.txt": "step step-0 was ended: its pattern took longer than 0.5 s, or made the file too large"
+    }
+    assert len(ended.state.landed_units) == 7
+
+
+async def test_a_file_whose_step_was_ended_for_want_of_time_is_not_known_to_fail_but_tried_again(words: Path) -> None:
+    slow = recipe({"run": f"case {{files}} in c.txt) sleep 9;; d.txt) exit 3;; *) {SED};; esac", "timeout_s": 1})
+    ended = await run(words, slow)
+    assert set(reasons(ended)) == {"c.txt", "d.txt"}
+    again = await run(words, slow)
+    assert "was ended" in reasons(again)["c.txt"]
+    events = [one.event for one in read_all(again.directory.journal) if isinstance(one.event, FileMoved)]
+    assert {event.path for event in events if event.seconds} == {"c.txt"}
+
+
+async def test_a_step_that_leaves_another_encoding_than_attributes_say_costs_only_its_own_file(words: Path) -> None:
+    (words / ".gitattributes").write_text("*.txt working-tree-encoding=UTF-16LE\n")
+    for path in (words / f"{name}.txt" for name in "abcdefgh"):
+        path.write_bytes("old\n".encode("utf-16-le"))
+    git(words, "add", "--renormalize", ".")
+    git(words, "add", ".gitattributes")
+    git(words, "commit", "-qm", "two bytes a letter")
+    ended = await run(
+        words, recipe({"run": "case {files} in c.txt) echo >> {files};; *) sed -i s/o/O/ {files};; esac"})
+    )
+    assert set(reasons(ended)) == {"c.txt"}
+    assert "not of the encoding that .gitattributes says" in reasons(ended)["c.txt"]
+    assert {on_branch(words, ended, path) for path in ended.state.landed_units} == {"Old"}
+
+
+async def test_more_files_than_fit_on_a_command_line_are_given_to_an_invariant_in_parts_and_refused_to_a_step(
+    tmp_path: Path,
+) -> None:
+    long = "/".join(["d" * 100] * 8)
+    root = repository(tmp_path / "repo", {f"{long}/{number:03}.txt": "old\n" for number in range(160)})
+    kept = {"kind": "command", "run": "! grep -L new {files} | grep .", "level": "queue"}
+    shard = {"by": ["directory"], "max_files": 1000}
+    rewrite = {"kind": "rewrite", "pattern": "old", "rewrite": "new"}
+    ended = await run(root, recipe(rewrite, invariant=[kept], shard=shard))
+    assert (ended.exit_code, len(ended.state.landed_units)) == (0, 160)
+    ended = await run(root, recipe({"run": SED, "per": "shard"}, shard=shard))
+    assert (ended.exit_code, ended.state.ended) == (7, None)
+    assert "160 files at once, which do not fit on one command line" in str(ended.error)

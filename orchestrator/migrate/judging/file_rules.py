@@ -11,12 +11,14 @@ from orchestrator.migrate.judging.invariants import OF_A_FILE, OF_SITES, broken_
 from orchestrator.migrate.judging.unrelated import objection
 from orchestrator.migrate.recipe import Invariant, Recipe
 from orchestrator.migrate.recipe.verify import Level
+from orchestrator.migrate.scope.matching import places
 from orchestrator.ports.hands import Workspace
 from worktrees.diff import diff_blobs
 from worktrees.git import Git
 from worktrees.hunks import Hunk
 from worktrees.trees import read_blobs
 
+_REGEX_S = 20.0
 _TOO_MUCH = Region(1, 1_000_000, 1, 1_000_000)
 """Of a file of which git cannot say what changed in it."""
 
@@ -51,8 +53,10 @@ class FileRules:
             workspace: holds these contents, see `needs_workspace`.
         """
         new = {path: blob for path, blob in files.items() if self._key(path, blob, records, level) not in self._known}
-        for change in await self._changes(new, records, level, workspace):
-            found = await to_thread.run_sync(self._first, change, level)
+        changes = await self._changes(new, records, level, workspace)
+        endless = await self._endless(changes, level)
+        for change in changes:
+            found = endless.get(change.path) or await to_thread.run_sync(self._first, change, level)
             self._known[self._key(change.path, files[change.path], records, level)] = found
         told = {path: self._known[self._key(path, blob, records, level)] for path, blob in sorted(files.items())}
         return {path: found for path, found in told.items() if found is not None}
@@ -74,6 +78,18 @@ class FileRules:
     def _rules(self, level: Level) -> tuple[Invariant, ...]:
         of_a_file = (rule for rule in due(self._recipe.invariant, level) if rule.kind in OF_A_FILE)
         return tuple(rule for rule in of_a_file if not is_of_scope(rule))
+
+    async def _endless(self, changes: Sequence[Change], level: Level) -> Mapping[str, Broken]:
+        """By path, the pattern that would never be done with a file; nothing else may be asked of these."""
+        found: dict[str, Broken] = {}
+        for rule in self._rules(level):
+            if rule.kind == "no-new-match":
+                contents = [content for change in changes for content in (change.before, change.after)]
+                told = await places(rule.pattern, contents, _REGEX_S)
+                words = f"{rule.pattern} finds no end on it within {_REGEX_S:g} s"
+                ends = zip(changes, told[::2], told[1::2], strict=True)
+                found |= {change.path: Broken(words, words) for change, *both in ends if None in both}
+        return found
 
     def _first(self, change: Change, level: Level) -> Broken | None:
         return broken_by(change, self._rules(level)) or objection(change, self._recipe)

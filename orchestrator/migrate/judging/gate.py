@@ -27,7 +27,7 @@ from orchestrator.migrate.judging.policy import beyond
 from orchestrator.migrate.judging.selection import Importers, select, told
 from orchestrator.migrate.judging.tree_rules import (
     command_kept,
-    command_spec,
+    command_specs,
     fewer_tests,
     on_old_sources,
     told_of_old_sources,
@@ -216,8 +216,8 @@ class MigrationGate:
         total = _nothing(asked)
         for number, rule in enumerate(self._recipe.invariant, start=1):
             if rule.kind == "command" and rule in due(self._recipe.invariant, asked.level) and asked.changes:
-                spec = command_spec(number, rule, asked.changes)
-                total = _together(total, await command_kept(gate, spec, asked.commit, asked.tree))
+                for spec in command_specs(number, rule, asked.changes):
+                    total = _together(total, await command_kept(gate, spec, asked.commit, asked.tree))
         return total
 
     async def _of_old_sources(self, asked: _Tree, gate: HarnessGate) -> GateResult:

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from orchestrator.judge.places import is_test
 from orchestrator.migrate.recipe.verify import VerifyCheck
+from orchestrator.migrate.scope.searching import chunks
 
 Importers = Callable[[Iterable[str]], set[str]]
 """Paths to the paths of all files that import one of them, by whatever way round."""
@@ -34,7 +35,7 @@ ALL = Selection(None)
 
 
 def select(check: VerifyCheck, changed: Iterable[str], files: Sequence[str], importers: Importers) -> Selection:
-    """The tests of a check for the files that changed.
+    """The tests of a check for the files that changed; all of them where they do not fit on a command line.
 
     A changed file for which there is no test makes it all of them: that nothing is selected says nothing of it.
 
@@ -53,14 +54,19 @@ def select(check: VerifyCheck, changed: Iterable[str], files: Sequence[str], imp
         own = {path: found | (importers([path]) & known) for path, found in own.items()}
     if lonely := tuple(sorted(path for path, found in own.items() if not found)):
         return Selection(None, lonely)
-    return Selection(tuple(sorted(set().union(*own.values())))) if own else ALL
+    return fitting(sorted(set().union(*own.values()))) if own else ALL
+
+
+def fitting(tests: Sequence[str]) -> Selection:
+    """These tests, or all where they do not fit on a command line."""
+    return Selection(tuple(tests)) if len(list(chunks(tests))) == 1 else ALL
 
 
 def told(output: str, files: Iterable[str]) -> Selection:
     """What a `select` command has printed: a test file a line; all tests if it names none that is there."""
     known = frozenset(files)
     named = {str(PurePosixPath(line.strip())) for line in output.splitlines() if line.strip()}
-    return Selection(tuple(sorted(named & known))) if named & known else ALL
+    return fitting(sorted(named & known)) if named & known else ALL
 
 
 def _own_tests(path: str, tests: Iterable[str]) -> set[str]:

@@ -10,21 +10,29 @@ from orchestrator.judge.checks import check_name
 from orchestrator.judge.gate import HarnessGate
 from orchestrator.judge.places import is_test
 from orchestrator.migrate.recipe import Invariant
+from orchestrator.migrate.scope.searching import chunks
 from orchestrator.ports.gate import GateResult
 from worktrees.git import Git
 from worktrees.merge import commit_tree
 from worktrees.overlay import overlay
 
 
-def command_spec(number: int, invariant: Invariant, changed: Iterable[str]) -> CheckSpec:
-    """An invariant of kind command as a check of its own; `{files}` becomes the changed files."""
-    names = " ".join(shlex.quote(f"./{path}" if path.startswith("-") else path) for path in sorted(changed))
-    return CheckSpec(
-        id=f"invariant-{number}",
-        run=invariant.run.replace("{files}", names),
-        report=ReportFormat.EXIT_CODE,
-        timeout_s=invariant.timeout_s,
-    )
+def command_specs(number: int, invariant: Invariant, changed: Iterable[str]) -> list[CheckSpec]:
+    """An invariant of kind command as checks of its own; `{files}` becomes the changed files.
+
+    More than one only where the files do not fit on one command line.
+    """
+    names = sorted(f"./{path}" if path.startswith("-") else path for path in changed)
+    parts = chunks(names) if "{files}" in invariant.run else [names]
+    return [
+        CheckSpec(
+            id=f"invariant-{number}",
+            run=invariant.run.replace("{files}", " ".join(map(shlex.quote, part))),
+            report=ReportFormat.EXIT_CODE,
+            timeout_s=invariant.timeout_s,
+        )
+        for part in parts
+    ]
 
 
 async def command_kept(gate: HarnessGate, spec: CheckSpec, commit: CommitId, tree: TreeId) -> GateResult:

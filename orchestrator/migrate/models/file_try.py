@@ -22,7 +22,7 @@ from orchestrator.judge.signature import signature
 from orchestrator.migrate.models.gathering import ModelPass, file_brief, starting_blob
 from orchestrator.migrate.models.leaves import created_leaf, leaves, open_leaf, step_task
 from orchestrator.migrate.models.weighing import Further, Weighed, Weighing
-from orchestrator.migrate.scope.inventory import count_sites
+from orchestrator.migrate.scope.sites import count_left
 from orchestrator.ports.roles import Roles
 from worktrees.merge import commit_tree
 from worktrees.names import printable
@@ -145,7 +145,10 @@ class FileTry:
         scope = self._at.recipe.scope
         if not scope.site:
             return None
-        return count_sites(scope, (await read_blobs(self._context.repository.git, [blob]))[blob])
+        by_regex = tuple(site for site in scope.site if site.engine == "regex")
+        content = (await read_blobs(self._context.repository.git, [blob]))[blob]
+        path = self._file.path
+        return (await count_left(scope.model_copy(update={"site": by_regex}), {path: content}))[path]
 
     def _failed(self, reason: str, tried: str | None) -> FileMoved:
         return FileMoved(

@@ -57,5 +57,5 @@ class StopRules(Frozen):
     max_failed_fraction: Fraction = 0.34
     after_shards: Many = 10
     same_signature: Count = 3
-    budget_usd: Annotated[float, Field(ge=0)] = 0.0
-    wall_s: Annotated[float, Field(ge=0)] = 0.0
+    budget_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    wall_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0

@@ -21,7 +21,7 @@ class Site(Frozen):
     pattern: str = ""
     language: str = ""
     run: str = ""
-    weight: Annotated[float, Field(gt=0)] = 1.0
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
     target: Count = 0
 
     @model_validator(mode="after")

@@ -72,7 +72,7 @@ class Sample(Frozen):
     gate: Literal["auto", "human"] = "auto"
     min_pass: Fraction = 0.8
     first: Many = 4
-    growth: Annotated[float, Field(ge=1)] = 4.0
+    growth: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 4.0
 
     @model_validator(mode="after")
     def _has_its_list(self) -> Self:

@@ -61,7 +61,7 @@ class Step(Frozen):
     context: tuple[str, ...] = ("{file}", "{codemod_diff}", "{failures}", "{siblings:2}", "{examples:3}")
     context_tokens: Annotated[tuple[Many, ...], Field(min_length=1)] = (8_000, 40_000, 100_000)
     attempts: Annotated[int, Field(ge=1, le=100)] = 4
-    budget_usd: Annotated[float, Field(ge=0)] = 0.0
+    budget_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
 
     note: bool = False
 

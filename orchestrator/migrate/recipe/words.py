@@ -13,7 +13,7 @@ MISSING_TOOL = (
 """How to mend that a recipe's command is not there. A run that has begun stays in the environment of its baseline."""
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 """An id: lower-case letters, digits and hyphens."""
-Seconds = Annotated[float, Field(gt=0)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Words = Annotated[str, Field(pattern=r"\S")]
 """A text that is not blank."""
 Fraction = Annotated[float, Field(ge=0, le=1)]

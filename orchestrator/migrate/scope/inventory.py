@@ -12,13 +12,11 @@ from orchestrator.errors import NothingToMigrate, ToolRefused, UsageProblem
 from orchestrator.hands.files import tidy
 from orchestrator.migrate.recipe import Recipe, Scope
 from orchestrator.migrate.scope.owners import owners_file, owners_of
-from orchestrator.migrate.scope.sites import FoundSites, count_sites, find_sites, weight_of
+from orchestrator.migrate.scope.sites import FoundSites, find_sites, weight_of
 from orchestrator.ports.hands import Workspace
 from worktrees.git import Git
 from worktrees.names import printable
 from worktrees.trees import Entry, commit_of, list_tree, read_blobs
-
-__all__ = ["base_of", "count_sites", "in_scope", "take_inventory"]
 
 
 @dataclass(frozen=True)

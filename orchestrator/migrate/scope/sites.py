@@ -1,20 +1,22 @@
 """Sites: where what a recipe is about stands in its files, found by any of the three engines."""
 
-import re
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from anyio import to_thread
 
 from orchestrator.domain.migration import SitePlace
-from orchestrator.errors import EnvironmentProblem
+from orchestrator.domain.plain import one_line
+from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.migrate.recipe import Scope, Site
+from orchestrator.migrate.scope import matching
 from orchestrator.migrate.scope.searching import Hits, search
 from orchestrator.ports.hands import Workspace
 
 _FILE_BYTES = 64 * 1024 * 1024
+_REGEX_S = 20.0
+"""For one file, which takes milliseconds unless the pattern is one of those that never end."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +36,6 @@ def weight_of(scope: Scope, places: Sequence[SitePlace]) -> float:
     """What sites count together in the burndown."""
     weights = {site.id: site.weight for site in scope.site}
     return sum(weights[place.site] for place in places)
-
-
-def count_sites(scope: Scope, content: bytes) -> int:
-    """How many matches the regular expressions of the scope have in a content, all of them together."""
-    return sum(1 for site in scope.site if site.engine == "regex" for _ in _matches(site, content))
 
 
 async def find_sites(scope: Scope, contents: Mapping[str, bytes], workspace: Workspace | None = None) -> FoundSites:
@@ -88,7 +85,7 @@ async def count_left(
 
 async def _hits(site: Site, contents: Mapping[str, bytes], workspace: Workspace | None) -> Hits:
     if site.engine == "regex":
-        return await to_thread.run_sync(_by_regex, site, contents)
+        return await _by_regex(site, contents)
     if workspace is None:
         raise EnvironmentProblem(f"sites of kind {site.id} are found by {site.engine}, which needs a workspace")
     hits = await search(site, sorted(contents), workspace)
@@ -111,20 +108,14 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-def _by_regex(site: Site, contents: Mapping[str, bytes]) -> Hits:
-    return Hits({path: places for path, content in contents.items() if (places := list(_by_line(site, content)))})
-
-
-def _by_line(site: Site, content: bytes) -> Iterator[tuple[int, int]]:
-    ends = [-1, *(newline.start() for newline in re.finditer(b"\n", content))]
-    for match in _matches(site, content):
-        line = bisect_left(ends, match.start())
-        before = content[ends[line - 1] + 1 : match.start()]
-        yield line, len(before.decode("utf-8", "replace")) + 1
-
-
-def _matches(site: Site, content: bytes) -> Iterator[re.Match[bytes]]:
-    return re.finditer(site.pattern.encode(), content, re.MULTILINE)
+async def _by_regex(site: Site, contents: Mapping[str, bytes]) -> Hits:
+    found = dict(zip(contents, await matching.places(site.pattern, list(contents.values()), _REGEX_S), strict=True))
+    if endless := [path for path, places in found.items() if places is None]:
+        raise UsageProblem(
+            f"site {site.id}: its pattern finds no end on {one_line(endless[0])} within {_REGEX_S:g} s. Write it "
+            "without repetitions within repetitions, such as (a+)+, or leave the file out of the scope"
+        )
+    return Hits({path: places for path, places in found.items() if places})
 
 
 def _place(place: SitePlace) -> tuple[int, int, str]:

@@ -20,6 +20,8 @@ class Batches:
         self._slots = max(1, slots)
         self._seconds: float | None = None
         self.is_allowed = is_allowed
+        self.strays: set[str] = set()
+        """What lines were found to have changed beside their own files."""
 
     def size(self, waiting: int) -> int:
         """How many of the waiting files the next batch takes, at least one."""

@@ -9,11 +9,10 @@ file, nothing of the batch is believed, and from then on every file has a sandbo
 import shlex
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from anyio import to_thread
 
-from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.unkeepable import unkeepable
@@ -30,7 +29,8 @@ from worktrees.names import printable
 
 FILE_BYTES = 64 * 1024 * 1024
 _SAID_BYTES = 64 * 1024
-_KILLED = (124, 137, 143)
+_SIGKILL = 137
+_KILLED = (124, _SIGKILL, 143)
 """What `timeout` and a shell may exit with for a command that was ended."""
 
 _MOST_LEFT = 1_000
@@ -62,6 +62,11 @@ class Ran:
     detail: str = ""
     refusal: str = ""
 
+    @property
+    def was_ended(self) -> bool:
+        """Whether it did not come to its own end, which may be for want of time or memory: another day it might."""
+        return self.ending != Ending.EXITED or self.exit_code == _SIGKILL
+
 
 @dataclass
 class Bench:
@@ -73,7 +78,6 @@ class Bench:
     batches: Batches
     tracked: frozenset[str]
     tree: TreeId
-    _beside: set[str] = field(default_factory=set)
     _mounted: frozenset[str] | None = None
 
     @classmethod
@@ -81,12 +85,10 @@ class Bench:
     async def at(
         cls, context: RunContext, run: StepRun, batches: Batches, tracked: frozenset[str]
     ) -> "AsyncIterator[Bench]":
-        """Open a workspace for the step; on leaving, notice what the step changed outside its files."""
+        """Open a workspace for the step."""
         workspace = await context.hands.open(run.start, f"step {run.step.id}")
         try:
-            bench = cls(context, run, workspace, batches, tracked, await context.tree(run.start))
-            yield bench
-            await bench._notice_strays()
+            yield cls(context, run, workspace, batches, tracked, await context.tree(run.start))
         finally:
             await workspace.close()
 
@@ -170,7 +172,7 @@ class Bench:
         for path, content in originals.items():
             with suppress(ToolRefused):  # something else than a file stands there now
                 await self.workspace.write(path, content)
-        self._beside |= await self._strays() - originals.keys()
+        self.batches.strays |= await self._strays() - originals.keys()
         await self.reset()
 
     async def reset(self) -> None:
@@ -196,14 +198,6 @@ class Bench:
             if reason is None:
                 raise
             return reason
-
-    async def _notice_strays(self) -> None:
-        """Name what the step changed beside the files it was given; nothing of it is kept."""
-        if self._beside:
-            first, more = sorted(self._beside)[:8], len(self._beside) - 8
-            shown = ", ".join(first) + (f" and {more} more" if more > 0 else "")
-            text = f"{also_changed(self.run.step)} {shown}; that was left out"
-            await self.context.journal.append(Noticed(level="warning", text=text))
 
 
 def also_changed(step: Step) -> str:

@@ -8,7 +8,7 @@ from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.steps.batch import Batches
 from orchestrator.migrate.steps.bench import Bench, StepRun
-from orchestrator.migrate.steps.knowledge import may_batch
+from orchestrator.migrate.steps.knowledge import may_batch, notice_reach
 from orchestrator.migrate.steps.making import Maker
 from orchestrator.migrate.steps.outcome import Given
 from worktrees.trees import list_tree
@@ -55,8 +55,10 @@ async def repeating(context: RunContext, run: StepRun, files: Sequence[FileRecor
     given = [Given(file, file.blob or file.base) for file in files]
     tracked = frozenset(entry.path for entry in await list_tree(context.repository.git, run.start))
     found: frozenset[str] = frozenset()
-    async with Bench.at(context, run, Batches(1, may_batch(context, run.step)), tracked) as bench:
+    batches = Batches(1, may_batch(context, run.step))
+    async with Bench.at(context, run, batches, tracked) as bench:
         maker = Maker(context, run, bench)
         for begin in range(0, len(given), _AT_ONCE):
             found |= await changed_again(maker, given[begin : begin + _AT_ONCE])
+    await notice_reach(context, run.step, batches)
     return found

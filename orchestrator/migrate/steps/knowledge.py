@@ -15,11 +15,13 @@ from orchestrator.journal.journal import Journal
 from orchestrator.journal.runs import RunDirectory, StateDirectory
 from orchestrator.migrate.recipe import Step
 from orchestrator.migrate.scope.ast_grep import ast_grep_program
+from orchestrator.migrate.steps.batch import Batches
 from orchestrator.migrate.steps.bench import Bench, also_changed
 from orchestrator.migrate.steps.cache import StepCache, program_of
 from orchestrator.migrate.steps.rewriting import is_in_process
 from orchestrator.ports.hands import Command
 
+_SHOWN = 8
 _VERSION_S = 10.0
 
 
@@ -93,8 +95,13 @@ def one_at_a_time(step: Step) -> str:
     return f"step {step.id} has a sandbox for each file:"
 
 
-async def notice_one_at_a_time(context: RunContext, step: Step) -> None:
-    """Tell why the step is slower than it might be, unless its strays tell it already."""
-    if may_batch(context, step):
+async def notice_reach(context: RunContext, step: Step, batches: Batches) -> None:
+    """Name what a step changed beside the files it was given, of which nothing is kept; or why it is slow without."""
+    if batches.strays:
+        first, more = sorted(batches.strays)[:_SHOWN], len(batches.strays) - _SHOWN
+        shown = ", ".join(first) + (f" and {more} more" if more > 0 else "")
+        text = f"{also_changed(step)} {shown}; that was left out"
+        await context.journal.append(Noticed(level="warning", text=text))
+    elif not batches.is_allowed and may_batch(context, step):
         why = "files that share one left something behind, or something was missing in it (timeout, find, base64)"
         await context.journal.append(Noticed(level="info", text=f"{one_at_a_time(step)} {why}"))

@@ -5,12 +5,16 @@ from dataclasses import dataclass
 
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.engine.context import RunContext
+from orchestrator.errors import EnvironmentProblem
 from orchestrator.migrate.steps.bench import Bench, StepRun
 from orchestrator.migrate.steps.driver import Line
 from orchestrator.migrate.steps.outcome import Given, Judge, Made
 from orchestrator.migrate.steps.rewriting import is_in_process, line_of, rewritten
 from worktrees.filtered import read_checked_out
 from worktrees.git import Git
+
+_MOST_BYTES = 120_000
+"""Of a command line: the kernel takes 131,072 as one argument."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +44,22 @@ class Maker:
         contents = await read_checked_out(self._git, others)
         lines = [Line(one.path, line_of(step, [one.path]), contents.get(one.path)) for one in files]
         if step.kind == "command" and step.per == "shard":
-            ran = await bench.together(line_of(step, [one.path for one in files]), lines, step.timeout_s)
+            ran = await bench.together(self._line_of_shard([one.path for one in files]), lines, step.timeout_s)
         else:
             ran = await bench.each(lines, step.timeout_s)
         return [
             Made(of, original, contents.get(of.path, original), one)
             for of, original, one in zip(files, originals, ran, strict=True)
         ]
+
+    def _line_of_shard(self, paths: Sequence[str]) -> str:
+        line = line_of(self.run.step, paths)
+        if len(line.encode("utf-8", "surrogateescape")) > _MOST_BYTES:
+            raise EnvironmentProblem(
+                f"step {self.run.step.id} gets {len(paths)} files at once, which do not fit on one command line: "
+                'give it a smaller max_files under [shard], or per = "file"'
+            )
+        return line
 
     @property
     def _git(self) -> Git:

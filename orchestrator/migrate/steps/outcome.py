@@ -85,8 +85,11 @@ class Judge:
             status=of.file.status,
             rung=self.run.rung,
             seconds=round(made.ran.seconds, 3),
-            cache_key=of.key,
+            cache_key="" if made.ran.was_ended else of.key,
         )
+        if blob is None and made.ran.content is not None:
+            reason = f"step {step.id} left what git cannot store: it is not of the encoding that .gitattributes says"
+            return told.model_copy(update=_restored(reason, "not of the encoding that .gitattributes says"))
         if blob is None:
             reason = f"step {step.id} left no readable file: {made.ran.refusal}"
             return told.model_copy(update=_restored(reason, "the file is gone"))

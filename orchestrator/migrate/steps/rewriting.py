@@ -3,15 +3,13 @@
 A regular expression works on contents as git stores them, so line ends and encodings that a checkout has do not matter.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from time import perf_counter
-
-from anyio import to_thread
 
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.migrate.recipe import Step
 from orchestrator.migrate.scope.ast_grep import rewrite_line
+from orchestrator.migrate.scope.matching import substituted
 from orchestrator.migrate.steps.bench import Ran, command_line, no_option
 from orchestrator.migrate.steps.outcome import Given, Made
 from orchestrator.ports.hands import Ending
@@ -49,23 +47,20 @@ def start_of(step: Step, file: FileRecord) -> str:
     return failed if step.start == "tried" else file.base
 
 
-def substituted(step: Step, content: bytes) -> bytes:
-    r"""The content with every match of the step's pattern replaced; `\1` and `\g<name>` stand for groups."""
-    text = content.decode("utf-8", "surrogateescape")
-    return re.sub(step.pattern, step.rewrite or "", text, flags=re.MULTILINE).encode("utf-8", "surrogateescape")
-
-
 async def rewritten(git: Git, step: Step, files: Sequence[Given]) -> list[Made]:
     """What the step's regular expression makes of files."""
     contents = await read_blobs(git, [oid for one in files for oid in (one.file.stands, one.blob)])
-    return await to_thread.run_sync(_all, step, files, contents)
-
-
-def _all(step: Step, files: Sequence[Given], contents: Mapping[str, bytes]) -> list[Made]:
-    return [_one(step, one, contents[one.file.stands], contents[one.blob]) for one in files]
-
-
-def _one(step: Step, of: Given, original: bytes, given: bytes) -> Made:
     begun = perf_counter()
-    content = substituted(step, given)
-    return Made(of, original, given, Ran(Ending.EXITED, 0, perf_counter() - begun, "", content))
+    made = await substituted(step.pattern, step.rewrite or "", [contents[one.blob] for one in files], step.timeout_s)
+    seconds = (perf_counter() - begun) / max(1, len(files))
+    return [
+        Made(one, contents[one.file.stands], contents[one.blob], _ran(step, content, contents[one.blob], seconds))
+        for one, content in zip(files, made, strict=True)
+    ]
+
+
+def _ran(step: Step, content: bytes | None, given: bytes, seconds: float) -> Ran:
+    if content is not None:
+        return Ran(Ending.EXITED, 0, seconds, "", content)
+    detail = f"its pattern took longer than {step.timeout_s:g} s, or made the file too large"
+    return Ran(Ending.TIMED_OUT, None, seconds, "", given, detail)

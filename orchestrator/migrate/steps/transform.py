@@ -17,7 +17,7 @@ from orchestrator.migrate.steps.batch import Batches
 from orchestrator.migrate.steps.bench import Bench, StepRun
 from orchestrator.migrate.steps.cache import Keys, rests_on
 from orchestrator.migrate.steps.idempotence import checked
-from orchestrator.migrate.steps.knowledge import knowledge, may_batch, notice_one_at_a_time
+from orchestrator.migrate.steps.knowledge import knowledge, may_batch, notice_reach
 from orchestrator.migrate.steps.making import Maker
 from orchestrator.migrate.steps.outcome import Given, uses_node
 from orchestrator.migrate.steps.rewriting import is_in_process, start_of
@@ -140,9 +140,8 @@ class _Work:
             async with anyio.create_task_group() as tasks:
                 for _ in range(min(_WORKSPACES * self.run.slots, len(self._waiting))):
                     tasks.start_soon(self._worker)
+            await notice_reach(self.context, self.run.step, self.batches)
             require_going(self.context)
-        if groups and not self.batches.is_allowed:
-            await notice_one_at_a_time(self.context, self.run.step)
 
     async def _worker(self) -> None:
         state = self.context.state

@@ -182,3 +182,13 @@ def test_a_replacement_that_the_pattern_has_no_group_for_is_told_before_anything
     step = f"kind = 'rewrite'\npattern = '(a)'\nrewrite = '{rewrite}'"
     (one,) = told(tmp_path, RIGHT.replace('run = "tool {files}"', step))
     assert one.startswith("r.toml:15: step[0]: rewrite does not fit the pattern: ")
+
+
+@pytest.mark.parametrize(
+    ("after", "key"),
+    [('pattern = "a"', "weight"), ("files = 2", "growth"), ('run = "tool {files}"', "timeout_s"), ("[stop]", "wall_s")],
+)
+def test_a_number_without_end_is_refused_where_it_stands(tmp_path: Path, after: str, key: str) -> None:
+    (tmp_path / "recipe.toml").write_text(RIGHT.replace(after, f"{after}\n{key} = inf"))
+    with pytest.raises(UsageProblem, match=rf"recipe\.toml:\d+: \S*{key}: .*finite number"):
+        load_recipe(tmp_path / "recipe.toml")

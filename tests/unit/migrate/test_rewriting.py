@@ -5,10 +5,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.migrate.recipe import Step
-from orchestrator.migrate.steps.rewriting import start_of, substituted
+from orchestrator.migrate.scope import matching
+from orchestrator.migrate.scope.regex_worker import substituted
+from orchestrator.migrate.steps.rewriting import start_of
 
 
 def rewrite(pattern: str, by: str) -> Step:
@@ -28,12 +31,26 @@ def rewrite(pattern: str, by: str) -> Step:
 def test_matches_are_replaced_line_by_line_with_their_groups(
     pattern: str, by: str, before: bytes, after: bytes
 ) -> None:
-    assert substituted(rewrite(pattern, by), before) == after
+    assert substituted(pattern, by, before) == after
 
 
 @given(st.binary())
 def test_bytes_that_do_not_match_stay_whatever_they_are(content: bytes) -> None:
-    assert substituted(rewrite(r"(?!)", "x"), content) == content
+    assert substituted(r"(?!)", "x", content) == content
+
+
+async def test_a_pattern_that_never_ends_costs_only_the_content_it_never_ends_on() -> None:
+    endless = b"a" * 50 + b"!"
+    contents = [b"aa", endless, b"\xff aa", endless]
+    assert await matching.substituted("(a+)+$", "b", contents, 0.5) == [b"b", None, b"\xff b", None]
+    assert await matching.places("(a+)+$", contents[:3], 0.5) == [[(1, 1)], None, [(1, 3)]]
+
+
+@pytest.mark.parametrize("by", [r"\2", r"\q", r"\g<other>"])
+def test_what_cannot_stand_for_a_match_is_refused_before_anything_runs(by: str) -> None:
+    with pytest.raises(ValidationError, match="rewrite does not fit the pattern"):
+        rewrite(r"(?i)(?P<name>old)", by)
+    assert rewrite(r"(?i)(?P<name>old)(x)?", r"\2 \1 \g<name> \n").kind == "rewrite"
 
 
 def file(status: FileStatus, **changes: Any) -> FileRecord:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.migrate.judging.selection import Selection, select, told
+from orchestrator.migrate.judging.selection import ALL, Selection, select, told
 from orchestrator.migrate.recipe.verify import VerifyCheck
 
 FILES = (
@@ -71,3 +71,9 @@ def test_more_changes_never_select_less(changed: list[str]) -> None:
         for path in changed:
             part = chosen(mode, path).files
             assert whole is None or (part is not None and set(part) <= set(whole))
+
+
+def test_more_tests_than_fit_on_a_command_line_are_all_of_them() -> None:
+    many = [f"tests/{'deep/' * 20}test_{number:04}.py" for number in range(2000)]
+    assert told("\n".join(many), many) == ALL
+    assert told("\n".join(many[:20]), many).files == tuple(many[:20])

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import Scope
+from orchestrator.migrate.scope.regex_worker import places
 from orchestrator.migrate.scope.searching import told_places
-from orchestrator.migrate.scope.sites import count_left, count_sites, find_sites, weight_of
+from orchestrator.migrate.scope.sites import count_left, find_sites, weight_of
 
 SCOPE = Scope.model_validate(
     {
@@ -26,14 +27,24 @@ async def test_places_count_lines_and_characters_from_one_and_stand_in_order() -
 
 
 @given(st.lists(st.sampled_from([b"old", b"\n", b"x", b"\xff", b" "])).map(b"".join))
-def test_a_count_is_as_many_as_there_are_places(content: bytes) -> None:
-    import anyio
+def test_every_place_is_where_the_match_stands_and_none_is_left_out(content: bytes) -> None:
+    found = list(places("old", content))
+    lines = content.decode("utf-8", "replace").split("\n")
+    assert len(found) == content.count(b"old")
+    assert all(lines[line - 1][column - 1 :].startswith("old") for line, column in found)
 
-    async def both() -> tuple[int, int]:
-        places = (await find_sites(SCOPE, {"a": content})).places.get("a", ())
-        return len(places), (await count_left(SCOPE, {"a": content}))["a"]
 
-    assert anyio.run(both) == (count_sites(SCOPE, content), count_sites(SCOPE, content))
+async def test_a_count_is_as_many_as_there_are_places() -> None:
+    content = b"old\nxold old\xff\n"
+    found = (await find_sites(SCOPE, {"a": content, "b": b""})).places
+    assert await count_left(SCOPE, {"a": content, "b": b""}) == {"a": len(found["a"]), "b": 0}
+
+
+async def test_a_pattern_that_never_ends_is_told_with_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orchestrator.migrate.scope.sites._REGEX_S", 0.3)
+    endless = Scope.model_validate({"include": ["*"], "site": [{"id": "deep", "pattern": "(a+)+$"}]})
+    with pytest.raises(UsageProblem, match=r"site deep: its pattern finds no end on bad\.txt within 0\.3 s"):
+        await find_sites(endless, {"good.txt": b"aa", "bad.txt": b"a" * 50 + b"!"})
 
 
 @pytest.mark.parametrize(
