@@ -6,21 +6,21 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint bench cases setup system node containers constraints clean
+.PHONY: demo test lint bench cases setup system node containers browser terminal constraints clean
 
 demo: $(STAMP)
 	$(BIN)/orchestrate demo
 	@command -v orchestrate >/dev/null || echo 'for the commands above: export PATH="$(CURDIR)/$(BIN):$$PATH"'
 
 # The slow tests run even if a quick one failed, so that one run tells of all.
-test: node containers $(STAMP)
+test: node containers browser terminal $(STAMP)
 	@failed=; \
 	$(BIN)/python -m pytest -n 3 -m "not slow and not extended" || failed=1; \
 	$(BIN)/python -m pytest -n 3 --dist loadfile -m "slow and not extended" || failed=1; \
 	test -z "$$failed"
 
 # All slow tests at full size, with those that make test leaves out: larger projects, every crash point, two hundred kills.
-cases: node containers $(STAMP)
+cases: node containers browser terminal $(STAMP)
 	KILL_MOMENTS=10 $(BIN)/python -m pytest -m "extended or slow"
 
 lint: $(STAMP)
@@ -34,8 +34,9 @@ bench: $(STAMP)
 	$(BIN)/python -m bench.journal
 	$(BIN)/python -m bench.hands
 	$(BIN)/python -m bench.migrate
+	$(BIN)/python -m bench.tui
 
-setup: node $(STAMP)
+setup: node terminal $(STAMP)
 
 # An environment that is broken (Python without ensurepip leaves one) or older than its Python is made anew.
 $(STAMP): pyproject.toml constraints.txt | system
@@ -72,6 +73,14 @@ node: system
 # The second backend of the sandbox. podman's own runtime is crun; runc also starts where both versions of cgroups are mounted.
 containers: system
 	@$(call need,$(if $(call has,podman),,podman crun netavark uidmap) $(if $(call has,runc),,runc))
+
+# What the dashboard's browser view is looked at with.
+browser: system
+	@$(call need,$(if $(or $(call has,chromium),$(call has,google-chrome)),,chromium))
+
+# The terminal that the dashboard is tested in.
+terminal: system
+	@$(call need,$(if $(call has,tmux),,tmux))
 
 constraints: $(STAMP)
 	(head -n 1 constraints.txt; $(BIN)/python -m pip freeze --exclude-editable) > constraints.new && mv constraints.new constraints.txt

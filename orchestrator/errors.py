@@ -19,9 +19,17 @@ class OrchestrateError(Exception):
 
 
 class UsageProblem(OrchestrateError):
-    """The user's input cannot be acted on: arguments, configuration, recipe, repository state."""
+    """The user's input cannot be acted on: arguments, configuration, recipe, repository state.
+
+    `key` is where in a recipe the mistake stands, if it stands in one: each part is a key, the id or index of a table
+    in a list, or the text of an entry. Whoever knows the recipe's file tells the line, see `migrate.recipe.locating`.
+    """
 
     exit_code = 2
+
+    def __init__(self, told: str = "", key: tuple[str | int, ...] = ()) -> None:
+        super().__init__(told)
+        self.key = key
 
 
 class NothingToMigrate(UsageProblem):
@@ -86,7 +94,7 @@ class RunLocked(OrchestrateError):
 
 
 class ProviderDown(OrchestrateError):
-    """A model provider stayed unavailable after bounded retries; try again later."""
+    """A model provider or a forge stayed unavailable after bounded retries; try again later."""
 
     exit_code = 75
 

@@ -9,6 +9,7 @@ from orchestrator.agent.loop import run_session
 from orchestrator.agent.spec import SessionSpec
 from orchestrator.config.model import Config
 from orchestrator.domain.contract import Contract
+from orchestrator.domain.forge_check import ForgeCheck, told_lines
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.task import Task
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
@@ -60,6 +61,12 @@ def contract_lines(contract: Contract, met: Collection[str] = ()) -> str:
 def check_lines(checks: Iterable[CheckSummary]) -> str:
     """Receipts in words."""
     return bullets((f"{check.check}: {check.result} (receipt {check.receipt})" for check in checks), "- (no check ran)")
+
+
+def forge_check_lines(checks: Iterable[ForgeCheck]) -> str:
+    """What the forge's checks say, as data: what they print can come from the very code that they test."""
+    lines = told_lines(tuple(checks))
+    return f"The forge's checks on the pull request\n{fence('forge', bullets(lines))}" if lines else ""
 
 
 def slice_text(task: Task) -> str:

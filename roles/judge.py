@@ -16,7 +16,7 @@ from orchestrator.domain.verdict import LensVote
 from orchestrator.judge.contract import uncited
 from orchestrator.ports.roles import IterationBrief, ReviewBrief, SessionResult
 from prompts import fence
-from roles.base import Surroundings, bullets, check_lines, contract_lines, result_text
+from roles.base import Surroundings, bullets, check_lines, contract_lines, forge_check_lines, result_text
 from roles.review import PROMPT_OF, Review, review_problems, told, vote
 
 _CITABLE = "task, check, receipt or changed file by its name"
@@ -48,7 +48,7 @@ class ModelJudge:
             "goal": brief.goal,
             "contract": contract_lines(brief.contract),
             "reports": "\n\n".join(map(result_text, brief.reports)) or "- (no task)",
-            "checks": check_lines(brief.checks),
+            "checks": "\n".join(filter(None, (check_lines(brief.checks), forge_check_lines(brief.forge)))),
             "flaky": fence("flaky", bullets(brief.flaky)),
             "diffstat": fence("diffstat", brief.diffstat),
         }

@@ -4,11 +4,12 @@ import os
 from pathlib import Path
 
 DATA = Path(__file__).parent / "data"
+DOCS = Path(__file__).parents[1] / "docs"
 
 
-def check_golden(name: str, text: str) -> None:
-    """Fail unless the file under tests/data holds exactly this text."""
-    path = DATA / name
+def check_golden(name: str, text: str, base: Path = DATA) -> None:
+    """Fail unless the file of this name, under tests/data if nowhere else, holds exactly this text."""
+    path = base / name
     if os.environ.get("UPDATE_GOLDEN"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

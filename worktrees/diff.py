@@ -63,17 +63,24 @@ class Diff:
         return tuple(sorted({path for file in self.files for path in (file.path, file.old_path) if path is not None}))
 
 
-async def diff(git: Git, old: str, new: str) -> Diff:
+async def diff(git: Git, old: str, new: str, paths: Sequence[str] = (), *, has_hunks: bool = True) -> Diff:
     """The difference between two trees or commits, renames recognised. Text that is not UTF-8 is shown replaced.
+
+    Args:
+        git: of the repository that has both.
+        old: what was before.
+        new: what is now.
+        paths: only these and what lies below them, if any are given; a rename needs both of its paths.
+        has_hunks: False leaves them all out: a first look at what may be a very large change.
 
     Raises:
         GitError: one of them does not exist.
     """
-    fields = (await git.text(*_COMMON, "--raw", "--numstat", "-z", old, new)).split("\0")
+    fields = (await git.text(*_COMMON, "--raw", "--numstat", "-z", old, new, "--", *paths)).split("\0")
     changes = list(_changes(iter(fields)))
-    if not any(file.added or file.removed for file, _ in changes):
+    if not has_hunks or not any(file.added or file.removed for file, _ in changes):
         return Diff(tuple(file for file, _ in changes))
-    patch = await git.run(*_COMMON, "--patch", "--full-index", old, new, limit_bytes=_PATCH_BYTES)
+    patch = await git.run(*_COMMON, "--patch", "--full-index", old, new, "--", *paths, limit_bytes=_PATCH_BYTES)
     pieces = _pieces(patch.stdout)
     if patch.is_cut:
         pieces[-1:] = []

@@ -98,13 +98,13 @@ class Quarantine:
 def _see_through(common_dir: Path, place: Path) -> None:
     alternates = place / "objects" / "info" / "alternates"
     alternates.parent.mkdir(parents=True, exist_ok=True)
-    alternates.write_bytes(_quoted(common_dir / "objects") + b"\n")
+    alternates.write_bytes(quoted(common_dir / "objects") + b"\n")
     if (common_dir / "shallow").is_file():
         shutil.copyfile(common_dir / "shallow", place / "shallow")
 
 
-def _quoted(path: Path) -> bytes:
-    """As git's own C-like quoting has it, which any path can be written in."""
+def quoted(path: Path) -> bytes:
+    """A path among alternates: in git's own C-like quoting any path can be written."""
     escapes = {b"\\": b"\\\\", b'"': b'\\"', b"\n": b"\\n"}
     content = b"".join(escapes.get(bytes([byte]), bytes([byte])) for byte in os.fsencode(path))
     return b'"' + content + b'"'

@@ -1,9 +1,15 @@
-"""A branch on a remote: where it stands, and moving it forward. Never by force, and always as the user."""
+"""Branches and other refs of a remote: where they stand, and moving them. Always as the user.
+
+A branch only ever moves forward; what else is ours there is replaced only as long as it is what we know.
+"""
 
 import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from worktrees.errors import GitError, PushRefused, UnknownRemote
 from worktrees.git import Git
+from worktrees.packs import quoted
 
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _REFUSED = re.compile(r"^!\t[^\t]*\t(.*)$", re.MULTILINE)
@@ -40,8 +46,8 @@ async def remote_tip(git: Git, remote: str, branch: str) -> str | None:
     return next((commit for commit, _, name in lines if name == ref), None)
 
 
-async def push_commit(git: Git, remote: str, commit: str, branch: str) -> None:
-    """Make a branch on a remote, or move it forward to a commit.
+async def push_commit(git: Git, remote: str, commit: str, branch: str, wishes: Sequence[str] = ()) -> None:
+    """Make a branch on a remote, or move it forward to a commit. `wishes` are told to the remote as push options.
 
     Raises:
         PushRefused: it would not be a move forward, or the remote does not allow it.
@@ -49,7 +55,8 @@ async def push_commit(git: Git, remote: str, commit: str, branch: str) -> None:
     """
     options = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
     try:
-        done = await git.for_remotes().run("push", *options, "--", remote, f"{commit}:refs/heads/{branch}", ok=(0, 1))
+        told = (*options, *(f"--push-option={wish}" for wish in wishes))
+        done = await git.for_remotes().run("push", *told, "--", remote, f"{commit}:refs/heads/{branch}", ok=(0, 1))
     except GitError as error:
         raise _without_credentials(error) from error
     if done.exit_code:
@@ -60,3 +67,77 @@ async def push_commit(git: Git, remote: str, commit: str, branch: str) -> None:
 def _without_credentials(error: GitError) -> GitError:
     """The same, without what may stand before the host in a URL."""
     return GitError(_CREDENTIALS.sub("…", str(error)), (error.args_[:1]), error.exit_code, "")
+
+
+async def remote_refs(git: Git, remote: str, *patterns: str) -> dict[str, str]:
+    """The refs of a remote that fit one of the patterns, such as `refs/orchestrate/*`, with what each points at.
+
+    Raises:
+        UnknownRemote: there is no such remote.
+        GitError: it could not be reached.
+    """
+    url = await require_remote(git, remote)
+    try:
+        listing = await git.for_remotes().text("ls-remote", "--", url, *patterns)
+    except GitError as error:
+        raise _without_credentials(error) from error
+    lines = (line.partition("\t") for line in listing.splitlines())
+    return {name: oid for oid, _, name in lines}
+
+
+async def fetch_refs(git: Git, remote: str, refs: Sequence[str]) -> None:
+    """Have refs here stand where they stand on a remote, wherever they stood before; all of them exist there.
+
+    Raises:
+        UnknownRemote: there is no such remote.
+        GitError: it could not be reached, or has no such ref.
+    """
+    await _fetch(git, remote, [f"+{ref}:{ref}" for ref in refs])
+
+
+async def _fetch(git: Git, remote: str, what: Sequence[str]) -> None:
+    url = await require_remote(git, remote)
+    options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--recurse-submodules=no")
+    try:
+        await git.for_remotes().run("fetch", *options, "--", url, *what)
+    except GitError as error:
+        raise _without_credentials(error) from error
+
+
+async def fetch_commits(git: Git, remote: str, commits: Sequence[str]) -> None:
+    """Get commits with all their history from a remote, for a clone that was made without it.
+
+    Raises:
+        UnknownRemote: there is no such remote.
+        GitError: it could not be reached, or has no such commit.
+    """
+    await _fetch(git, remote, commits)
+
+
+async def swap_refs(
+    git: Git, remote: str, moves: Mapping[str, tuple[str, str | None]], objects: Path | None = None
+) -> None:
+    """Move refs of a remote, all or none.
+
+    Args:
+        git: the repository.
+        remote: a name that it knows.
+        moves: each ref with what it is to point at, and what it must point at until then (None: it must not exist).
+        objects: the directory of another repository's objects, where what is to be pushed may lie.
+
+    Raises:
+        PushRefused: one of them points elsewhere by now, or the remote does not allow it.
+        GitError: it could not be reached.
+    """
+    options = ("--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
+    leases = [f"--force-with-lease={ref}:{old or ''}" for ref, (_, old) in moves.items()]
+    wanted = [f"{new}:{ref}" for ref, (new, _) in moves.items()]
+    also = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted(objects).decode("utf-8", "surrogateescape")} if objects else {}
+    url = await require_remote(git, remote)
+    try:
+        done = await git.for_remotes().run("push", *options, *leases, "--", url, *wanted, ok=(0, 1), env=also)
+    except GitError as error:
+        raise _without_credentials(error) from error
+    if done.exit_code:
+        said = "; ".join(_REFUSED.findall(done.text)) or "it did not say why"
+        raise PushRefused(f"{remote} refuses {', '.join(moves)}: {said}", ("push", remote), done.exit_code)

@@ -6,8 +6,10 @@ from time import monotonic
 from orchestrator.agent.history import Turn
 from orchestrator.agent.points import SessionPoints
 from orchestrator.agent.spec import SessionSpec
+from orchestrator.agent.stoppable import stoppable
 from orchestrator.agent.tools.base import ToolResult
 from orchestrator.domain.chat import ToolCall
+from orchestrator.domain.event.base import effect_name
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.excerpt import cap
 from orchestrator.ports.effect import effect
@@ -79,7 +81,11 @@ class Actor:
         begun = monotonic()
         async with effect(self._ledger, called) as using:
             veto = await self._points.before_tool(number, index, call)
-            result = await self._run(call) if veto is None else ToolResult(_VETOED.format(veto), is_ok=False)
+            result = (
+                await self._run(effect_name(key), call)
+                if veto is None
+                else ToolResult(_VETOED.format(veto), is_ok=False)
+            )
             shown = replace(result, text=cap(self._ledger.redact(result.text)).text or "[no output]")
             using.done = ToolReturned(
                 **shared,
@@ -94,7 +100,7 @@ class Actor:
             await self._points.after_tool(number, index, call, shown)
         return shown
 
-    async def _run(self, call: ToolCall) -> ToolResult:
+    async def _run(self, name: str, call: ToolCall) -> ToolResult:
         tool = self._spec.tools.get(call.name)
         if tool is None:
             known = ", ".join(self._spec.tools)
@@ -102,4 +108,4 @@ class Actor:
         if tool.is_mutating and is_marked(call.arguments):
             return ToolResult(_UNSHOWN, is_ok=False)
         self.has_mutated = self.has_mutated or tool.is_mutating
-        return await tool(call.arguments)
+        return await stoppable(self._ledger, name, self._spec.workspace, tool(call.arguments))

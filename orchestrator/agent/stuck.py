@@ -122,7 +122,7 @@ def _arguments(written: str) -> str:
     """Arguments with their keys in order, so that only their meaning is compared; as written if they are no JSON."""
     try:
         return json.dumps(json.loads(written), sort_keys=True)
-    except ValueError:
+    except (ValueError, RecursionError):
         return " ".join(written.split())
 
 

@@ -11,7 +11,7 @@ from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.hands.deps import Deps
 from orchestrator.hands.deps_store import DepsStore
 from orchestrator.hands.local import local_hands
-from orchestrator.hands.manifests import read_manifests
+from orchestrator.hands.manifests import Manifests, read_manifests
 from orchestrator.hands.policy import GivenDir, Grant
 from worktrees.git import Git
 from worktrees.repository import Repository
@@ -42,16 +42,7 @@ async def with_deps(
     """
     if not entries:
         return granted
-    if granted.ceiling < Tier.REGISTRIES:
-        raise UsageProblem(
-            f"deps under [env] need tier 2, and nothing here may have more than {int(granted.ceiling)}: set ask_tier "
-            "under [hands] to 2, or remove deps"
-        )
-
-    async def read(path: str) -> str | None:
-        return await _text(repository.git, commit, path)
-
-    manifests = await read_manifests(entries, read)
+    manifests = await manifests_of(granted, entries, repository, commit)
     alone = granted.model_copy(update={"share": (), "read_only": tuple(outside(granted, repository.root))})
     async with local_hands(repository, state, alone) as hands:
         if hands.refusal:
@@ -60,6 +51,25 @@ async def with_deps(
     if hidden := [name for name in lent if (repository.root / name).exists()]:
         await tell(f"deps: {', '.join(hidden)} of your checkout is not used; what deps installed stands in its place")
     return granted.model_copy(update={"lent": lent})
+
+
+async def manifests_of(granted: Grant, entries: Sequence[str], repository: Repository, commit: CommitId) -> Manifests:
+    """What the entries name, if it may be installed.
+
+    Raises:
+        UsageProblem: an entry cannot be understood, or tier 2 is granted to nobody.
+    """
+    if granted.ceiling < Tier.REGISTRIES:
+        told = (
+            f"deps under [env] need tier 2, and nothing here may have more than {int(granted.ceiling)}: set ask_tier "
+            "under [hands] to 2, or remove deps"
+        )
+        raise UsageProblem(told, ("env", "deps"))
+
+    async def read(path: str) -> str | None:
+        return await _text(repository.git, commit, path)
+
+    return await read_manifests(entries, read)
 
 
 def outside(granted: Grant, root: Path) -> Iterator[GivenDir]:

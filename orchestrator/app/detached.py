@@ -4,12 +4,14 @@ import os
 import subprocess
 import sys
 
-from orchestrator.app.wiring import Place
+from orchestrator.app.place import Place
 from orchestrator.errors import EnvironmentProblem
 
 
-def start_engine(place: Place) -> "subprocess.Popen[bytes]":
+def start_engine(place: Place, *, outlives_us: bool = True) -> "subprocess.Popen[bytes]":
     """Start a process that works on the run; it belongs to no terminal, and what it prints goes to the run's log.
+
+    Unless it `outlives_us` it stops when this process is gone, however that came.
 
     Raises:
         EnvironmentProblem: it could not be started.
@@ -21,6 +23,7 @@ def start_engine(place: Place) -> "subprocess.Popen[bytes]":
         str(place.repository.root),
         "--state",
         str(place.state.path.parent),
+        *(() if outlives_us else ("--while", str(os.getpid()))),
     ]
     try:
         with place.directory.engine_log.open("ab") as log:

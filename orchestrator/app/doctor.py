@@ -10,10 +10,13 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from orchestrator.app.forges import github_place
 from orchestrator.app.options import Options, Surroundings, grant, look_around, provider_rules
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.unsafe import UNSAFE
 from orchestrator.errors import OrchestrateError
+from orchestrator.forge.github_answers import Repository as GitHubRepository
+from orchestrator.forge.github_pace import Patience
 from orchestrator.hands.local import local_hands
 from orchestrator.llm.router import ModelRouter
 from roles.kit import configured
@@ -21,6 +24,7 @@ from worktrees.errors import GitError
 from worktrees.git import version
 
 _MIN_GIT = (2, 38)
+_ONCE = Patience(tries=2, longest_s=5.0)
 _UNUSED = "no configured model falls under this key, so its limits hold for nothing: see docs/providers.md"
 _MIN_FREE_BYTES = 2 * 1024**3
 
@@ -49,6 +53,8 @@ async def examine(options: Options) -> AsyncIterator[Finding]:
     for finding in await _hands(around):
         yield finding
     yield _gate(around)
+    for finding in await _forge(around):
+        yield finding
     for finding in await _models(around):
         yield finding
 
@@ -91,6 +97,24 @@ def _gate(around: Surroundings) -> Finding:
         command or 'no gate command: `run` needs --gate "COMMAND" or command under [gate]; migrations bring their own'
     )
     return Finding("gate", bool(command), text, is_warning=True)
+
+
+async def _forge(around: Surroundings) -> list[Finding]:
+    """Nothing to look at where pull requests stay in the repository."""
+    if around.config.pr.forge == "local":
+        return []
+    from orchestrator.forge.github_api import github_api  # only who uses it pays for an HTTP client
+
+    try:
+        place = await github_place(around.repository, around.config)
+        async with github_api(place, patience=_ONCE) as api:
+            found = await api.get(GitHubRepository, "")
+    except OrchestrateError as problem:
+        return [Finding("forge", False, str(problem))]
+    if found.permissions and not found.permissions.push:
+        mend = "give it contents: write and pull_requests: write"
+        return [Finding("forge", False, f"the token in {place.variable} may not write to {found.full_name}: {mend}")]
+    return [Finding("forge", True, f"{found.full_name} by the token in {place.variable}")]
 
 
 async def _models(around: Surroundings) -> list[Finding]:

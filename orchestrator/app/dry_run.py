@@ -6,12 +6,14 @@ from typing import Any
 
 from anyio import to_thread
 
+from orchestrator.app.beginning import begin_run, grants
 from orchestrator.app.deps import DEPS
+from orchestrator.app.earlier import earlier_runs
 from orchestrator.app.options import Options, Surroundings, look_around
+from orchestrator.app.place import Place
 from orchestrator.app.scratch import Scratch, scratch
 from orchestrator.app.surveying import surveyed_at
-from orchestrator.app.verbs import begin_run, grants
-from orchestrator.app.wiring import Means, Place, Watcher, open_run
+from orchestrator.app.wiring import Means, Watcher, open_run
 from orchestrator.config.layers import merged
 from orchestrator.config.model import Config
 from orchestrator.domain.ids import CommitId
@@ -23,7 +25,7 @@ from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.scope.inventory import base_of
 from orchestrator.migrate.steps.knowledge import knowledge
 
-_ALONE = {"pr": {"push": ""}, "approval": {"mode": "auto", "expires_s": 0}}
+_ALONE = {"pr": {"push": "", "forge": "local"}, "approval": {"mode": "auto", "expires_s": 0}}
 _LEFT_OUT = {"hooks", "notify"}
 """Nobody outside is asked or told anything."""
 
@@ -69,5 +71,6 @@ def _inside(around: Surroundings, place: Scratch) -> Surroundings:
 
 async def _begun(inside: Surroundings, around: Surroundings, recipe: Recipe, base: CommitId, asked: Asked) -> Place:
     found = await surveyed_at(inside, recipe, base, asked, around.state.path / DEPS)
+    found = (*found, *await earlier_runs(around, recipe, base, found))
     new = NewRun("migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump(), found, base)
     return await begin_run(inside, new, *grants(inside.config, recipe))

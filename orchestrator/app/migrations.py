@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from orchestrator.app.verbs import foreseen
-from orchestrator.app.wiring import Place
+from orchestrator.app.place import Place, foreseen
 from orchestrator.config.effective import effective
 from orchestrator.domain.command import Publish, Revise
 from orchestrator.domain.commanded import refusal
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState
+from orchestrator.domain.told_migrations import fixed_parts_changed
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.landing.pr_groups import TOGETHER, groups_of
 from orchestrator.migrate.landing.publishing import openable
@@ -128,8 +128,10 @@ def revision(place: Place, state: RunState, recipe: Recipe) -> tuple[Revise, str
         UsageProblem: the run cannot go on by it.
     """
     command = Revise(recipe=recipe.dump())
-    if why := refusal(foreseen(place, state), command):
-        raise UsageProblem(why)
+    after = foreseen(place, state)
+    if why := refusal(after, command):
+        changed = fixed_parts_changed(after.revised or after.recipe or {}, command.recipe)
+        raise UsageProblem(why, tuple(changed[0].split(".")) if changed else ())
     return command, recipe_diff(Recipe.model_validate(state.recipe), recipe)
 
 

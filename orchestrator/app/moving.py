@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from anyio import to_thread
 
 from orchestrator.app.options import Options, open_repository, state_directory
 from orchestrator.config.layers import is_for_users_alone, leaves, load, merged
+from orchestrator.config.model import Config
 from orchestrator.config.toml import dotted
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.session import open_session
@@ -50,22 +52,29 @@ async def send(
     with _scratch(state) as scratch:
         file = target or scratch / "archive.tar.gz"
         exported = await export_run(repository.git, run, file, scratch, is_whole=is_whole)
-        place = str(target) if target else await by_ref.store(repository.git, exported, file)
+        place = str(target) if target else await by_ref.store(repository.git, exported.manifest, file)
     waiting = await to_thread.run_sync(lambda: list(run.inbox.waiting()))
     return Sent(exported, place, len(waiting))
 
 
-async def receive(options: Options, source: Path | None, ref: str | None, *, trust_settings: bool = False) -> Imported:
+async def receive(
+    options: Options,
+    source: Path | None,
+    ref: str | None,
+    *,
+    trust_settings: bool = False,
+    own: Config | None = None,
+) -> Imported:
     """Import a run from a file, or from the ref `journal` of the run that `ref` names.
 
     Unless its settings are trusted, what of them acts as the user or decides where keys are sent is replaced by this
-    user's own, see `own_instead`.
+    user's `own`, see `own_instead`.
 
     Raises:
         UsageProblem: there is no such file or ref, it is not sound, or it does not fit what is here.
     """
     repository, state = await to_thread.run_sync(_places, options)
-    instead = None if trust_settings else own_instead
+    instead = None if trust_settings else partial(own_instead, own=own)
     if source is not None:
         return await import_run(repository, state, source, instead)
     with _scratch(state) as scratch:
@@ -74,20 +83,21 @@ async def receive(options: Options, source: Path | None, ref: str | None, *, tru
         return await import_run(repository, state, archive, instead)
 
 
-def own_instead(settings: Mapping[str, Any]) -> dict[str, Any]:
+def own_instead(settings: Mapping[str, Any], own: Config | None = None) -> dict[str, Any]:
     """The settings that hold instead of those that came with a run: this user's own for what is not somebody else's.
 
     Those are what runs or reaches out as the user (hooks, notifications, pushes), what the sandbox shows of this
-    machine, and where model calls and their keys go.
+    machine, and where model calls and their keys go. Without `own` the user's own are those of no project.
     """
-    own = load(None).config.model_dump(mode="json", by_alias=True)
+    ours = (own or load(None).config).model_dump(mode="json", by_alias=True)
     roles = {}
     for name, theirs in settings["roles"].items():
-        place = {key: own["roles"][name][key] for key in ("api_base", "api_key_env", "fallbacks")}
+        place = {key: ours["roles"][name][key] for key in ("api_base", "api_key_env", "fallbacks")}
         roles[name] = place | _places_within(theirs, place)
-    own_tables = {key: own[key] for key in ("hooks", "notify", "hands")}
+    own_tables = {key: ours[key] for key in ("hooks", "notify", "hands")}
     others = {key: value for key, value in settings.items() if key not in own_tables}
-    return merged(others, {"pr": {"push": own["pr"]["push"]}, "roles": roles}) | own_tables
+    outside = ("push", "forge", "url", "repository", "token_env", "checks_wait_s", "checks_poll_s", "merge")
+    return merged(others, {"pr": {key: ours["pr"][key] for key in outside}, "roles": roles}) | own_tables
 
 
 def _places_within(role: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from orchestrator.config.model import Config
 from orchestrator.domain.price import Price
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.policy import Choice, GivenDir, Grant, Limits, RegistryWish
-from orchestrator.hands.unconfined import refuse_in_ci
+from orchestrator.hands.unwatched import refuse_in_ci
 from orchestrator.journal.runs import StateDirectory
 from orchestrator.llm.limits import ProviderRules
 from orchestrator.llm.retry import RetryPolicy

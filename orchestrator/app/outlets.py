@@ -6,8 +6,8 @@ from pathlib import Path
 
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Recorded
+from orchestrator.domain.hooks import AFTER_RUN
 from orchestrator.domain.state import RunState
-from orchestrator.engine.points import AFTER_RUN
 from orchestrator.hooks.notifier import Notifier, channels
 from orchestrator.hooks.runner import effect_name_of
 from orchestrator.journal.journal import Journal

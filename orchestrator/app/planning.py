@@ -7,9 +7,9 @@ from pathlib import Path
 
 from anyio import to_thread
 
+from orchestrator.app.beginning import require_models
 from orchestrator.app.options import Options, grant, look_around, prices
 from orchestrator.app.secrets import redactor_for
-from orchestrator.app.verbs import require_models
 from orchestrator.app.wiring import build_roles
 from orchestrator.domain.contract import Contract
 from orchestrator.domain.handoff import Handoff

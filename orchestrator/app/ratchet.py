@@ -45,7 +45,8 @@ async def check_sites(options: Options, question: Question) -> Verdict:
     """
     recipe = question.recipe
     if not recipe.work_scope.site:
-        raise UsageProblem("the recipe counts no sites: add a [[scope.site]] with an id and a pattern to check it")
+        told = "the recipe counts no sites: add a [[scope.site]] with an id and a pattern to check it"
+        raise UsageProblem(told, ("scope",))
     repository = await to_thread.run_sync(open_repository, options.repository)
     names = [question.ref or "HEAD", *([question.since] if question.since else [])]
     commits = [await to_thread.run_sync(_resolve, repository, name) for name in names]

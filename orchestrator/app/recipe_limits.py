@@ -14,13 +14,14 @@ def limited(around: Surroundings, stop: StopRules) -> Surroundings:
     """The surroundings with the lower of both limits: a recipe only ever lowers what the user set (0: no limit)."""
     config = around.config
     wanted = {
-        "budget": {"usd": _lower(config.budget.usd, stop.budget_usd)},
-        "run": {"time_limit_s": _lower(config.run.time_limit_s, stop.wall_s)},
+        "budget": {"usd": lower(config.budget.usd, stop.budget_usd)},
+        "run": {"time_limit_s": lower(config.run.time_limit_s, stop.wall_s)},
     }
     return replace(around, loaded=replace(around.loaded, config=_with(config, wanted)))
 
 
-def _lower(of_user: float, of_recipe: float) -> float:
+def lower(of_user: float, of_recipe: float) -> float:
+    """The lower of two limits, of which 0 means none."""
     given = [limit for limit in (of_user, of_recipe) if limit > 0]
     return min(given, default=0)
 

@@ -7,12 +7,13 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.app.asking import Wishes, asking
+from orchestrator.app.beginning import create_run
 from orchestrator.app.deps import DEPS
 from orchestrator.app.options import Options, open_repository, state_directory, with_absolute_scripts
+from orchestrator.app.place import Place as RunPlace
 from orchestrator.app.scratch import Scratch, scratch
-from orchestrator.app.verbs import carry_out, create_run
+from orchestrator.app.verbs import carry_out
 from orchestrator.app.wiring import Means, Watcher, open_run
-from orchestrator.app.wiring import Place as RunPlace
 from orchestrator.config.effective import effective
 from orchestrator.config.layers import load, merged
 from orchestrator.config.model import Config
@@ -23,14 +24,17 @@ from orchestrator.errors import Interrupted, OrchestrateError, PersonNeeded, Usa
 from orchestrator.journal.memory import JournalReader
 from orchestrator.llm.recorded import Place, RecordedModel
 from orchestrator.llm.steady import steady
+from orchestrator.ports.forge import Forge
 from orchestrator.replay import milestones
 from orchestrator.replay.following import OrderedJournal, RecordedPace
+from orchestrator.replay.forge import RecordedForge
 from orchestrator.replay.order import ReplayStopped
 from orchestrator.replay.reask import Reasker
 from orchestrator.replay.recording import Recording
 from orchestrator.replay.report import Asking, ReplayReport, facts_that_differ, report_on
 from orchestrator.replay.requests import Divergence, RequestComparison
 from orchestrator.replay.schedule import schedule_of
+from orchestrator.replay.stops import StoppingJournal, stops_of
 from prompts import PromptSource
 from worktrees.errors import GitError
 from worktrees.git import Git
@@ -39,7 +43,7 @@ from worktrees.trees import tree_of
 _ALONE = {
     "run": {"time_limit_s": 0, "max_workers": 1_000_000},
     "approval": {"mode": "auto", "expires_s": 0},
-    "pr": {"push": ""},
+    "pr": {"push": "", "forge": "local", "checks_poll_s": 0.01},
     "budget": {"usd": 0, "tokens": 0, "calls": 0},
 }
 _LEFT_OUT = ("budget", "hooks", "notify")
@@ -126,16 +130,26 @@ class _Replay:
         return RunPlace(place.repository, place.state, directory)
 
     def _means(self) -> Means:
+        stops = stops_of(self._recording.events)
         if self._recording.state.run.recipe is not None:  # its steps follow one another in an order of their own
             client = RecordedModel(self._recording.answers, self._require_recorded, self._heard)
-            return Means(client=client, prompts=self._source, deps=self._deps)
+            journal = partial(StoppingJournal, stops=stops)
+            return Means(
+                client=client, open_journal=journal, prompts=self._source, around=self._recorded_forge, deps=self._deps
+            )
         return Means(
             client=RecordedModel(self._recording.answers, self._answer_turn, self._heard),
             pace=RecordedPace(self._order, self._schedule.rounds),
-            open_journal=partial(OrderedJournal, order=self._order, answers=self._recording.answers_about_tiers),
+            open_journal=partial(
+                OrderedJournal, stops=stops, order=self._order, answers=self._recording.answers_about_tiers
+            ),
             prompts=self._source,
+            around=self._recorded_forge,
             deps=self._deps,
         )
+
+    def _recorded_forge(self, forge: Forge) -> Forge:
+        return RecordedForge(forge, self._recording.events)
 
     async def _require_recorded(self, place: Place) -> None:
         """Where a migration asks what it was never asked before, the replay cannot go on."""

@@ -17,7 +17,9 @@ from orchestrator.redact.sources import secrets_of
 
 def redactor_for(config: Config, environ: Mapping[str, str] = os.environ, home: Path | None = None) -> Redactor:
     """Takes out what this process knows and what the configuration names. Blocks to read the user's files."""
-    names = tuple(dict.fromkeys((*config.redact.env, *_key_variables(config))))
+    names = tuple(
+        dict.fromkeys((*config.redact.env, *_key_variables(config), config.notify.webhook_env, config.pr.token_env))
+    )
     return Redactor(secrets_of(environ, home or Path.home(), names), config.redact.patterns)
 
 

@@ -44,9 +44,7 @@ async def with_setup(
     """
     if not env.setup:
         return granted
-    tier = Tier.EVERYTHING if env.network == "allow" else Tier.REGISTRIES
-    if granted.ceiling < tier:
-        raise UsageProblem(_not_granted(tier, granted.ceiling))
+    tier = granted_tier(granted, env)
     own = tuple(outside(granted, repository.root))
     alone = granted.model_copy(update={"share": (), "read_only": own})
     async with local_hands(repository, state, alone) as hands:
@@ -57,6 +55,19 @@ async def with_setup(
     if hidden := [name for name in lent if (repository.root / name).exists()]:
         await tell(f"setup: {', '.join(hidden)} of your checkout is not used; what setup made stands in its place")
     return granted.model_copy(update={"lent": {**granted.lent, **lent}})
+
+
+def granted_tier(granted: Grant, env: RecipeEnv) -> Tier:
+    """The tier at which the commands of `env.setup`, of which there are some, are run.
+
+    Raises:
+        UsageProblem: it is granted to nobody.
+    """
+    tier = Tier.EVERYTHING if env.network == "allow" else Tier.REGISTRIES
+    if granted.ceiling < tier:
+        key = "network" if tier == Tier.EVERYTHING else env.setup[0]
+        raise UsageProblem(_not_granted(tier, granted.ceiling), ("env", key))
+    return tier
 
 
 def _not_granted(tier: Tier, ceiling: Tier) -> str:

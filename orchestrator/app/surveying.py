@@ -6,17 +6,18 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from orchestrator.app.deps import DEPS, with_deps
+from orchestrator.app.deps import DEPS, manifests_of, with_deps
+from orchestrator.app.earlier import earlier_runs
 from orchestrator.app.options import Surroundings, grant
 from orchestrator.app.secrets import redactor_for
-from orchestrator.app.setup import with_setup
+from orchestrator.app.setup import granted_tier, with_setup
 from orchestrator.domain.event.migration import FileMoved, FilesFound, ShardsPlanned
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.local import local_hands
 from orchestrator.migrate.asked import EVERYTHING, Asked
-from orchestrator.migrate.judging.worlds import env_of
+from orchestrator.migrate.judging.worlds import WORLDS, env_of
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.scope.ast_grep import programs
 from orchestrator.migrate.scope.inventory import base_of
@@ -27,7 +28,7 @@ Surveyed = tuple[FilesFound | FileMoved | ShardsPlanned | Noticed, ...]
 
 
 async def surveyed(around: Surroundings, recipe: Recipe, asked: Asked = EVERYTHING) -> tuple[CommitId, Surveyed]:
-    """The commit that a migration starts from, and the events that it begins with.
+    """The commit that a migration starts from, and the events that it begins with, with a notice of an earlier run.
 
     Raises:
         UsageProblem: the recipe names no base, has no file in scope, or cannot be followed; nothing is asked for.
@@ -35,7 +36,8 @@ async def surveyed(around: Surroundings, recipe: Recipe, asked: Asked = EVERYTHI
         EnvironmentProblem: it takes a sandbox or a program that this host does not have.
     """
     base = await base_of(around.repository.git, recipe, around.repository.head())
-    return base, await surveyed_at(around, recipe, base, asked)
+    found = await surveyed_at(around, recipe, base, asked)
+    return base, (*found, *await earlier_runs(around, recipe, base, found))
 
 
 async def surveyed_at(
@@ -47,6 +49,20 @@ async def surveyed_at(
         return await survey(git, base, recipe, None, asked)
     async with workspace_at(around, recipe, base, store) as workspace:
         return await survey(git, base, recipe, workspace, asked)
+
+
+async def require_installable(around: Surroundings, recipe: Recipe, base: CommitId) -> None:
+    """Make sure, while there is no run yet, of what can be told of `[env]` without installing anything.
+
+    Raises:
+        UsageProblem: an entry of `deps` cannot be understood, or what is to be installed needs a tier that nobody has.
+    """
+    granted = grant(around.config)
+    if entries := (*around.config.env.deps, *recipe.env.deps):
+        await manifests_of(granted, entries, around.repository, base)
+    for world in WORLDS:
+        if (env := env_of(recipe.env, world)).setup:
+            granted_tier(granted, env)
 
 
 @asynccontextmanager

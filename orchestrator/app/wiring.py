@@ -12,9 +12,11 @@ from anyio import to_thread
 
 from orchestrator.agent.ask import Asker
 from orchestrator.app.deps import DEPS, with_deps
+from orchestrator.app.forges import opened_forge, require_forge
 from orchestrator.app.hands import JournaledHands
 from orchestrator.app.options import grant, prices, provider_rules, retry_policy
 from orchestrator.app.outlets import notifying
+from orchestrator.app.place import Place
 from orchestrator.app.secrets import redactor_for
 from orchestrator.app.setup import with_setup
 from orchestrator.config.effective import LiveConfig
@@ -32,14 +34,12 @@ from orchestrator.engine.desk import Desk
 from orchestrator.engine.fence import raise_fence
 from orchestrator.engine.ladder import RunLadder
 from orchestrator.engine.pace import Freely, Pace
-from orchestrator.errors import EnvironmentProblem, OrchestrateError, UsageProblem
-from orchestrator.forge.local import LocalForge
+from orchestrator.errors import EnvironmentProblem, OrchestrateError
 from orchestrator.hands.local import LocalHands, local_hands
 from orchestrator.hands.policy import GivenDir, Grant
 from orchestrator.hooks.runner import RunHooks
 from orchestrator.journal.caretaker import Caretaker
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.runs import RunDirectory, StateDirectory
 from orchestrator.judge.canary import Canaries
 from orchestrator.judge.checks import CheckRunner
 from orchestrator.judge.gate import HarnessGate
@@ -50,6 +50,7 @@ from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.judging.worlds import env_of
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
 from orchestrator.migrate.scope.ast_grep import programs
+from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ladder import AS_SHIPPED, Ladder
@@ -59,9 +60,6 @@ from orchestrator.report.status import STATUS, status_body
 from prompts import SHIPPED, PromptSource
 from roles.base import Surroundings as RoleSurroundings
 from roles.kit import ModelRoles, model_problems
-from worktrees.errors import UnknownRemote
-from worktrees.remote import require_remote
-from worktrees.repository import Repository
 
 
 class Watcher(Protocol):
@@ -76,13 +74,8 @@ class Watcher(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where a run is: its repository, what is kept for that, and the run's own directory."""
-
-    repository: Repository
-    state: StateDirectory
-    directory: RunDirectory
+def _as_it_is(forge: Forge) -> Forge:
+    return forge
 
 
 @dataclass(frozen=True)
@@ -94,6 +87,7 @@ class Means:
         pace: when things begin.
         open_journal: which journal is written.
         prompts: what the roles are told.
+        around: what stands before the forge.
         deps: where installed dependencies lie, if not in the run's own state directory.
     """
 
@@ -101,6 +95,7 @@ class Means:
     pace: Pace = field(default_factory=Freely)
     open_journal: Callable[[Path, Clock], Journal] = Journal
     prompts: PromptSource = SHIPPED
+    around: Callable[[Forge], Forge] = _as_it_is
     deps: Path | None = None
 
 
@@ -140,7 +135,7 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
             before=before,
             lending=partial(_lending, place, live.now, allowed, journal),
             canaries=None if recipe else _canaries(live.now, hands, journal),
-            forge=_forge(place, journal.state),
+            forge=means.around(await stack.enter_async_context(_forge(place, live.now, journal))),
             roles=await _roles(place, live, journal, hooks, means, stack) if _asks(recipe) else None,
             hooks=hooks,
             recovered=recovered,
@@ -210,7 +205,7 @@ async def _worlds(
     """The hands that work with what they are granted, and those of the baseline where that has a world of its own."""
     env = recipe.env if recipe else RecipeEnv()
     try:
-        await require_push(place.repository, config)
+        await require_forge(place.repository, config)
         tools = programs(recipe) if recipe else ()
         allowed, hands = await _hands(place, config, env_of(env, "after"), tools, journal, stack, deps)
         if not env.has_two_worlds:
@@ -261,29 +256,17 @@ async def _lending(
         yield JournaledHands(hands, journal)
 
 
-async def require_push(repository: Repository, config: Config) -> None:
-    """Make sure before hours of work, not after them, that there is a remote to push to.
-
-    Raises:
-        UsageProblem: there is no remote of the name under [pr] push.
-    """
-    name = config.pr.push
-    try:
-        if name:
-            await require_remote(repository.git, name)
-    except UnknownRemote as error:
-        raise UsageProblem(f"{error} to push to: add it (git remote add {name} URL), or set push under [pr]") from error
-
-
 def _hooks(place: Place, config: Config, journal: Journal, hands: Hands) -> Hooks:
     if not config.hooks:
         return NO_HOOKS
     return RunHooks(config.hooks, journal, hands, place.repository.git, place.repository.root)
 
 
-def _forge(place: Place, state: RunState) -> LocalForge:
-    when = state.run.started_at.isoformat(timespec="seconds")
-    return LocalForge(place.repository.git, place.state.path / "prs", when)
+def _forge(place: Place, config: Config, journal: Journal) -> AbstractAsyncContextManager[Forge]:
+    async def tell(text: str) -> None:
+        await journal.append(Noticed(level="info", text=text))
+
+    return opened_forge(place.repository, place.state.path / "prs", config, journal.state, tell)
 
 
 async def _roles(

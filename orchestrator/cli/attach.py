@@ -10,8 +10,8 @@ from types import FrameType
 from typing import Literal
 
 from orchestrator.app.detached import start_engine
-from orchestrator.app.verbs import tell
-from orchestrator.app.wiring import Place
+from orchestrator.app.place import Place
+from orchestrator.app.telling import tell
 from orchestrator.cli.finding import is_live
 from orchestrator.cli.progress import Watching, watching
 from orchestrator.cli.reading import opened
@@ -54,8 +54,10 @@ def start_in_background(place: Place) -> None:
         time.sleep(_POLL_S)
 
 
-def work_on(place: Place) -> RunState:
+def work_on(place: Place, *, outlives_us: bool = True) -> RunState:
     """Start an engine for a run and follow it to where it stops; gives the state then.
+
+    The engine `outlives_us` if this process dies, or stops then, too.
 
     Raises:
         RunLocked: another engine works on the run.
@@ -65,7 +67,7 @@ def work_on(place: Place) -> RunState:
     if is_live(place.directory):
         raise _locked(place)
     with opened(place.directory) as store, watching() as watcher:
-        engine, state = _Follower(place, store, watcher).follow()
+        engine, state = _Follower(place, store, watcher).follow(outlives_us)
     if engine.returncode == RunLocked.exit_code and (state.ended or state.paused) is None:
         raise _locked(place)
     if (state.ended or state.paused) is None or (engine.returncode or 0) < 0:
@@ -89,12 +91,12 @@ class _Follower:
         self._engine: int | None = None
         self._early: list[tuple[_How, str]] = []
 
-    def follow(self) -> tuple["subprocess.Popen[bytes]", RunState]:
+    def follow(self, outlives_us: bool) -> tuple["subprocess.Popen[bytes]", RunState]:
         """Start an engine and follow it to its end; gives it and the state then."""
         self._watcher.opened(self._state)
         self._tell_beginning()
         with self._signals():
-            engine = start_engine(self._place)
+            engine = start_engine(self._place, outlives_us=outlives_us)
             self._engine = engine.pid
             for how, by in self._early:
                 self._stop(how, by)

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import find_run, foreseen, tell
-from orchestrator.app.wiring import Place
+from orchestrator.app.place import Place, find_run, foreseen
+from orchestrator.app.telling import tell
 from orchestrator.cli.attach import start_in_background
 from orchestrator.cli.finding import is_live
 from orchestrator.cli.options import as_json, in_repository
@@ -23,6 +23,7 @@ from orchestrator.domain.fold import advance
 from orchestrator.domain.ids import ROOT, TaskId
 from orchestrator.domain.state import RunState
 from orchestrator.errors import RunLocked, UsageProblem
+from orchestrator.report.questions import item_named
 
 F = TypeVar("F", bound=Callable[..., Any])
 _WAIT_S = 5.0
@@ -41,10 +42,13 @@ _no_wake = click.option("--no-wake", is_flag=True, help="Do not start an engine;
 @in_repository
 @as_json
 def approve_(run: str, item: str | None, reason: str, no_wake: bool, **given: Any) -> None:  # noqa: ANN401
-    """Answer yes to ITEM (what RUN asks, if it is one thing). An engine is started if none lives.
+    """Answer yes to ITEM (what RUN asks, if it is one thing), which may be its number in the inbox.
+
+    An engine is started if none lives.
 
     \b
     orchestrate approve latest
+    orchestrate approve latest 2
     orchestrate approve 7f3a landing/parser@1 --reason "looked at it"
     """
     _answer(run, item, partial(Approve, reason=reason), no_wake, given)
@@ -58,7 +62,9 @@ def approve_(run: str, item: str | None, reason: str, no_wake: bool, **given: An
 @in_repository
 @as_json
 def deny_(run: str, item: str | None, reason: str, no_wake: bool, **given: Any) -> None:  # noqa: ANN401
-    """Answer no to ITEM (what RUN asks, if it is one thing); the reason goes to whoever asked.
+    """Answer no to ITEM (what RUN asks, if it is one thing), which may be its number in the inbox.
+
+    The reason goes to whoever asked.
 
     \b
     orchestrate deny 7f3a plan/root@1 --reason "leave the parser alone"
@@ -166,15 +172,15 @@ def inbox_(run: str | None, **given: Any) -> None:  # noqa: ANN401
             }
         )
         return
-    lines = [line for one in state.waiting for line in _asked(one)]
+    lines = [line for number, one in enumerate(state.waiting, start=1) for line in _asked(number, one)]
     lines += [f"not taken yet: {one.command.do} by {one.by}, {one.at:%Y-%m-%d %H:%M:%S} UTC" for one in sent]
     print_lines(lines or [f"run {place.directory.run} asks nothing"])
 
 
-def _asked(one: Answered) -> list[str]:
+def _asked(number: int, one: Answered) -> list[str]:
     asked = one.approval
     until = f" (counts as {asked.default} after {asked.expires_at:%Y-%m-%d %H:%M} UTC)" if asked.expires_at else ""
-    return [f"{asked.item}  {asked.title}{until}", *(f"    {text}" for text in asked.detail)]
+    return [f"{number}  {asked.item}  {asked.title}{until}", *(f"    {text}" for text in asked.detail)]
 
 
 def _answer(run: str, item: str | None, answer: Callable[..., Command], no_wake: bool, given: dict[str, Any]) -> None:
@@ -185,6 +191,7 @@ def _answer(run: str, item: str | None, answer: Callable[..., Command], no_wake:
             told = f"asks {len(names)} things: name one of {', '.join(names)}" if names else "asks nothing"
             raise UsageProblem(f"run {place.directory.run} {told}")
         item = names[0]
+    item = item_named(state, item)
     send(place, state, answer(item=item), wake=not no_wake, as_json=given["as_json"])
 
 

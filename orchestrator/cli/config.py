@@ -1,5 +1,6 @@
 """`orchestrate config`."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import click
 
 from orchestrator.cli.finding import top_of
 from orchestrator.cli.options import as_json, configured, settings_of
-from orchestrator.cli.output import print_object
+from orchestrator.cli.output import print_lines, print_object
 from orchestrator.config.layers import leaves, load
 from orchestrator.config.toml import dotted
 from orchestrator.errors import UsageProblem
@@ -15,10 +16,11 @@ from orchestrator.errors import UsageProblem
 
 @click.group("config")
 def command() -> None:
-    """Show the configuration.
+    """Show the configuration, and the shape of what verbs print with --json.
 
     \b
     orchestrate config show --origin
+    orchestrate config schema status
     """
 
 
@@ -44,6 +46,38 @@ def show(repo: Path, origin: bool, settings: tuple[str, ...], trust_project: boo
         name = dotted(key)
         came = f"  # {loaded.origins.get(name, 'inherited')}" if origin else ""
         click.echo(f"{name} = {value!r}{came}")
+
+
+@command.command("schema")
+@click.argument("name", required=False)
+@as_json
+def schema(name: str | None, as_json: bool) -> None:
+    """Print the JSON Schema of what a verb prints with --json; without NAME all names there are.
+
+    NAME is what the object gives as its `schema`, or the part of it between `orchestrate.` and the number.
+
+    \b
+    orchestrate config schema
+    orchestrate config schema orchestrate.result/1 > result.schema.json
+    orchestrate config schema status
+    """
+    from orchestrator.cli.schemas import SCHEMAS
+
+    if name is not None:
+        print_object(SCHEMAS[_full(name, SCHEMAS)])
+    elif as_json:
+        names = [{"name": known, "printed_by": one["description"]} for known, one in SCHEMAS.items()]
+        print_object({"schema": "orchestrate.schemas/1", "schemas": names})
+    else:
+        print_lines(f"{known:32} {one['description']}" for known, one in SCHEMAS.items())
+
+
+def _full(name: str, known: Iterable[str]) -> str:
+    """The whole name of a schema; the newest where no number is given."""
+    fits = [one for one in known if name in (one, one.removeprefix("orchestrate.").rpartition("/")[0])]
+    if not fits:
+        raise UsageProblem(f"nothing is printed under the name {name!r}: see orchestrate config schema")
+    return max(fits)
 
 
 def _project(repo: Path) -> Path | None:

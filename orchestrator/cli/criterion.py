@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from orchestrator.app.verbs import foreseen
+from orchestrator.app.place import foreseen
 from orchestrator.cli.commands import find, send
 from orchestrator.cli.options import as_json, in_repository, named
 from orchestrator.domain.command import AddCriterion, DropCriterion

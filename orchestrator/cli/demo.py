@@ -7,10 +7,11 @@ from pathlib import Path
 import anyio
 import click
 
+from orchestrator.cli.finding import whereabouts
 from orchestrator.cli.options import as_json
 from orchestrator.cli.output import print_object, say
 from orchestrator.cli.progress import watching
-from orchestrator.cli.running import exit_with, whereabouts
+from orchestrator.cli.running import exit_with
 from orchestrator.demo.story import Told, goal, migration
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.report.result import run_result

@@ -5,9 +5,10 @@ from typing import Any
 
 import anyio
 import click
+from anyio import to_thread
 
 from orchestrator.app.doctor import Finding, examine
-from orchestrator.app.options import Options
+from orchestrator.app.options import Options, look_around
 from orchestrator.cli.options import as_json, configured, in_repository, settings_of
 from orchestrator.cli.output import alarm, print_lines, print_object
 from orchestrator.cli.running import exit_with
@@ -18,10 +19,17 @@ from orchestrator.domain.unsafe import UNSAFE
 @click.command("doctor")
 @in_repository
 @click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
+@click.option("--ci", "in_ci", is_flag=True, help="And what a job of a CI system needs, as far as it can be seen here.")
 @configured
 @as_json
 def command(
-    repo: Path, state: str, read_only: tuple[str, ...], settings: tuple[str, ...], trust_project: bool, as_json: bool
+    repo: Path,
+    state: str,
+    read_only: tuple[str, ...],
+    in_ci: bool,
+    settings: tuple[str, ...],
+    trust_project: bool,
+    as_json: bool,
 ) -> None:
     """Check what a run needs: git, repository, disk, sandbox (a real escape self-test), gate, models.
 
@@ -29,12 +37,13 @@ def command(
 
     \b
     orchestrate doctor
+    orchestrate doctor --ci
     orchestrate doctor --repo ../click --read-only ~/tools --set roles.worker.model=openai/gpt-5-mini
     """
     flags: dict[str, Any] = settings_of(settings)
     if state:
         nest(flags, ("state", "dir"), state)
-    findings = anyio.run(_examine, Options(repo, flags, read_only, trust_project), as_json)
+    findings = anyio.run(_examine, Options(repo, flags, read_only, trust_project), in_ci, as_json)
     is_ok = all(finding.is_ok or finding.is_warning for finding in findings)
     if as_json:
         rows = [
@@ -45,15 +54,26 @@ def command(
     exit_with(0 if is_ok else 7)
 
 
-async def _examine(options: Options, is_silent: bool) -> list[Finding]:
+async def _examine(options: Options, in_ci: bool, is_silent: bool) -> list[Finding]:
     findings = []
     async for finding in examine(options):
         findings.append(finding)
-        if not is_silent:
-            mark = "ok  " if finding.is_ok else "warn" if finding.is_warning else "FAIL"
-            text = f"{mark}  {finding.name:18} {finding.detail}"
-            if finding.detail == UNSAFE:
-                alarm(text, err=False)
-            else:
-                print_lines([text])
+        _show(finding, is_silent)
+    if in_ci and any(finding.name == "repository" and finding.is_ok for finding in findings):
+        from orchestrator.app.doctor_ci import examine_ci
+
+        for finding in await to_thread.run_sync(lambda: examine_ci(look_around(options))):
+            findings.append(finding)
+            _show(finding, is_silent)
     return findings
+
+
+def _show(finding: Finding, is_silent: bool) -> None:
+    if is_silent:
+        return
+    mark = "ok  " if finding.is_ok else "warn" if finding.is_warning else "FAIL"
+    text = f"{mark}  {finding.name:18} {finding.detail}"
+    if finding.detail == UNSAFE:
+        alarm(text, err=False)
+    else:
+        print_lines([text])

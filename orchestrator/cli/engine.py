@@ -1,5 +1,9 @@
 """`orchestrate engine`."""
 
+import os
+import signal
+import threading
+import time
 from functools import partial
 from pathlib import Path
 
@@ -12,11 +16,14 @@ from orchestrator.cli.options import in_repository
 from orchestrator.cli.output import say
 from orchestrator.cli.running import exit_with
 
+_POLL_S = 0.5
+
 
 @click.command("engine")
 @click.argument("run")
 @in_repository
-def command(run: str, repo: Path, state: str) -> None:
+@click.option("--while", "parent", type=int, hidden=True, help="Stop when this process, which started us, is gone.")
+def command(run: str, repo: Path, state: str, parent: int | None) -> None:
     """Work on RUN in this process, without a terminal: what `run` and `resume` start in the background.
 
     For service managers and containers: SIGTERM stops it after a checkpoint, `orchestrate resume` goes on.
@@ -24,8 +31,17 @@ def command(run: str, repo: Path, state: str) -> None:
     \b
     orchestrate engine 7f3a
     """
+    if parent is not None:
+        threading.Thread(target=_stop_without, args=(parent,), daemon=True).start()
     flags = {"state": {"dir": state}} if state else {}
     ended: Ended = anyio.run(partial(resume, Options(repo, flags), run))
     if ended.error:
         say(f"{type(ended.error).__name__}: {ended.error}")
     exit_with(ended.exit_code)
+
+
+def _stop_without(parent: int) -> None:
+    """As a SIGTERM would, once the process that started this one has died."""
+    while os.getppid() == parent:
+        time.sleep(_POLL_S)
+    os.kill(os.getpid(), signal.SIGTERM)

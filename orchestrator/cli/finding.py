@@ -1,6 +1,7 @@
 """Finding runs for the verbs that only read: without a git library, a subprocess or (if need be) the configuration."""
 
 import os
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -41,3 +42,9 @@ def _configured(environ: Mapping[str, str]) -> str:
 def is_live(directory: RunDirectory) -> bool:
     """Whether a process holds the run's lock and gives signs of life."""
     return holder(directory.path) is not None
+
+
+def whereabouts(repo: Path, state: str) -> str:
+    """The options that name a repository and a state directory, where they are not the usual ones."""
+    at = f" --repo {shlex.quote(str(repo))}" if repo != Path() else ""
+    return at + (f" --state {shlex.quote(state)}" if state else "")

@@ -17,14 +17,16 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # finding plugins 
 
 VERBS = {
     "demo": "Migrate a real package in front of your eyes; needs no model key.",
+    "init": "Write orchestrate.toml, or a workflow file for your forge.",
     "run": "Carry a goal through planner, workers and judge to a PR branch.",
     "plan": "Let the planner plan a goal; changes nothing.",
     "migrate": "Change a whole codebase by recipe, file by file.",
     "status": "Show where a run stands.",
+    "watch": "Watch a run on a screen of its own, and answer what it asks.",
     "logs": "Print what happened in a run.",
     "show": "Show a task: attempts, verdicts, receipts.",
     "cost": "Show what a run cost, by task, role and model, and what was wasted.",
-    "report": "Show how runs were judged: verdicts, causes, and how reviewers held up.",
+    "report": "Report on a run: a page, Markdown, JUnit, SARIF; or how its reviewers held up.",
     "diff": "Print the diff of a run, a task or a file.",
     "approve": "Answer yes to what a run asks; it goes on.",
     "deny": "Answer no to what a run asks; it goes on.",
@@ -32,21 +34,23 @@ VERBS = {
     "continue": "Go on with a run that was paused.",
     "retry": "Have a task tried again, also from an earlier turn.",
     "cancel": "Give up a task, or a whole run.",
+    "stop-call": "End the one command that an agent waits for.",
     "criterion": "Ask a run for one thing more, or one less.",
     "inbox": "Show what waits for a person.",
     "resume": "Go on with a run that stopped.",
+    "ci": "Carry a run on from job to job of a CI system.",
     "engine": "Work on a run in this process, for service managers.",
     "repair": "Make the damaged journal of a run whole again.",
     "replay": "Do a run over from its journal, offline, and say where it diverges.",
     "hands": "Run one command as a worker's would run, and see what it can reach.",
     "doctor": "Check sandbox, git, models and state, and say how to mend them.",
-    "config": "Show the configuration and where each value comes from.",
-    "gc": "Remove idle workspaces and, if named, whole runs.",
+    "config": "Show where each value of the configuration comes from, and the shapes of --json.",
+    "gc": "Remove what is no longer needed: idle workspaces, old outputs; if asked, whole runs.",
 }
 
 
 _COMMANDS = ("approve", "deny", "pause", "continue", "retry", "cancel", "inbox")
-_MODULES = dict.fromkeys(_COMMANDS, "commands")
+_MODULES = {**dict.fromkeys(_COMMANDS, "commands"), "stop-call": "stop_call"}
 
 
 def _command(name: str) -> str:
@@ -88,6 +92,7 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code."""
+    _have_standard_streams()
     hide_process()
     sys.excepthook = _crashed
     try:
@@ -104,6 +109,15 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.exit(141)
     except (OrchestrateError, GitError, OSError) as error:
         _fail(error)
+
+
+def _have_standard_streams() -> None:
+    """A closed one becomes one that gives nothing and keeps nothing, so that no file opened later gets its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(descriptor, True)
+            setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8"))
 
 
 def _crashed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

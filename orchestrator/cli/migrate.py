@@ -41,9 +41,16 @@ class _Group(click.Group):
         """All verbs, in the order of a migration's life."""
         return list(VERBS)
 
-    def get_command(self, _ctx: click.Context, name: str) -> click.Command | None:
-        """The command of one verb."""
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command of one verb.
+
+        Raises:
+            UsageError: a recipe stands where the verb should.
+        """
         verb = VERBS.get(name)
+        if verb is None and name.endswith(".toml"):
+            told = f"{name} is no verb: say what to do with the recipe, such as orchestrate migrate plan {name}, or run"
+            raise click.UsageError(told, ctx)
         if verb is None:
             return None
         command: click.Command = getattr(import_module(f"orchestrator.cli.{verb.module}"), verb.name)

@@ -9,14 +9,14 @@ import click
 
 from orchestrator import __version__
 from orchestrator.app.ratchet import Question, check_sites
-from orchestrator.cli.migrate_report import write_out
 from orchestrator.cli.migrate_run import options_of
 from orchestrator.cli.options import as_json, configured, in_repository
 from orchestrator.cli.output import as_text, print_lines, print_object, say
 from orchestrator.cli.running import failing_as_object
+from orchestrator.cli.writing import write_out
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.ratchet import report_of
-from orchestrator.migrate.recipe import load_recipe
+from orchestrator.migrate.recipe import load_recipe, located
 from orchestrator.report.ratchet import annotations, ratchet_lines
 from orchestrator.report.sarif import sarif
 
@@ -52,7 +52,7 @@ def command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
     to_stdout = given["sarif_file"] == Path("-")
     if to_stdout and given["as_json"]:
         raise UsageProblem("--json and --sarif - both go to standard output: name a file for one of them")
-    with failing_as_object(given["as_json"]):
+    with failing_as_object(given["as_json"]), located(recipe):
         loaded = load_recipe(recipe)
         question = Question(loaded, given["ref"], given["since"], given["max_sites"])
         verdict = anyio.run(check_sites, options_of(given), question)

@@ -7,31 +7,17 @@ import anyio
 
 from orchestrator.app.dry_run import DryWishes, dry_run
 from orchestrator.app.options import Options
-from orchestrator.cli.migrate_report import write_out
 from orchestrator.cli.output import alarm, print_lines, print_object
 from orchestrator.cli.progress import Watching, watching
 from orchestrator.cli.running import failing_as_object
+from orchestrator.cli.writing import write_out
 from orchestrator.domain.unsafe import UNSAFE
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.asked import Asked
-from orchestrator.migrate.recipe import load_recipe
+from orchestrator.migrate.recipe import load_recipe, located
 from orchestrator.report.dry_run import dry_run_lines, dry_run_md
 
 _STDOUT = Path("-")
-_NEEDED = {"report": "--report", "diff": "--diff", "verify": "--verify"}
-
-
-def require_dry(given: dict[str, Any]) -> None:
-    """Refuse options that only a dry run has.
-
-    Raises:
-        UsageProblem: one was given.
-    """
-    for name, option in _NEEDED.items():
-        if given[name]:
-            raise UsageProblem(
-                f"{option} is for a dry run: add --dry-run, or see `orchestrate migrate report` afterwards"
-            )
 
 
 def try_out(options: Options, recipe: Path, asked: Asked, given: dict[str, Any]) -> int:
@@ -65,5 +51,5 @@ def _tried(options: Options, recipe: Path, wishes: DryWishes) -> dict[str, Any]:
     async def work(watcher: Watching) -> dict[str, Any]:
         return await dry_run(options, load_recipe(recipe), wishes, watcher)
 
-    with watching() as watcher:
+    with watching() as watcher, located(recipe):
         return anyio.run(work, watcher)

@@ -9,17 +9,17 @@ import click
 
 from orchestrator.app.migrations import due_groups, revision
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import tell, to_be_resumed
-from orchestrator.app.wiring import Place
+from orchestrator.app.place import Place, to_be_resumed
+from orchestrator.app.telling import tell
 from orchestrator.cli.commands import find, send
-from orchestrator.cli.finding import is_live
+from orchestrator.cli.finding import is_live, whereabouts
 from orchestrator.cli.options import as_json, detached, in_repository, running
 from orchestrator.cli.output import say
 from orchestrator.cli.resume import asked_for, options_of
-from orchestrator.cli.running import carry_out, exit_with, whereabouts
+from orchestrator.cli.running import carry_out, exit_with
 from orchestrator.domain.command import Publish
 from orchestrator.domain.state import RunState
-from orchestrator.migrate.recipe import load_recipe
+from orchestrator.migrate.recipe import load_recipe, located
 
 
 @click.command("resume")
@@ -45,7 +45,8 @@ def command(run: str | None, recipe: Path | None, **given: Any) -> None:  # noqa
     """
     place, state = find(run, given)
     if recipe is not None and state.run.mode == "migration":
-        revise, difference = revision(place, state, load_recipe(recipe))
+        with located(recipe):
+            revise, difference = revision(place, state, load_recipe(recipe))
         say(difference)
         if is_live(place.directory):
             send(place, state, revise, wake=False, as_json=given["as_json"])

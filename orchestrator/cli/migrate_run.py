@@ -7,11 +7,9 @@ from typing import Any
 import anyio
 import click
 
-from orchestrator.app.inventory import inventory
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import begin_migration
-from orchestrator.app.wiring import Place
-from orchestrator.cli.migrate_dry_run import require_dry, try_out
+from orchestrator.app.place import Place
+from orchestrator.cli.finding import whereabouts
 from orchestrator.cli.options import (
     as_json,
     configured,
@@ -26,12 +24,13 @@ from orchestrator.cli.options import (
     without_sandbox,
 )
 from orchestrator.cli.output import print_lines, print_object
-from orchestrator.cli.running import carry_out, exit_with, failing_as_object, whereabouts
+from orchestrator.cli.running import carry_out, exit_with, failing_as_object
 from orchestrator.config.values import nest
 from orchestrator.domain.state import RunState
+from orchestrator.errors import UsageProblem
 from orchestrator.journal.states import read_state
 from orchestrator.migrate.asked import Asked
-from orchestrator.migrate.recipe import load_recipe
+from orchestrator.migrate.recipe import load_recipe, located
 
 _RECIPE = click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
 
@@ -39,8 +38,10 @@ _FLAGS = {
     "state": ("state", "dir"),
     "max_workers": ("run", "max_workers"),
     "budget_usd": ("budget", "usd"),
+    "approval": ("approval", "mode"),
     "time_limit": ("run", "time_limit_s"),
 }
+_NEEDED = {"report": "--report", "diff": "--diff", "verify": "--verify"}
 
 
 @click.command("run")
@@ -55,6 +56,7 @@ _FLAGS = {
 )
 @click.option("--max-workers", type=click.IntRange(1), help="Files that models work on at the same time.")
 @click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of model calls.")
+@click.option("--approval", type=click.Choice(["auto", "review", "pr"]), help="When to ask you, see [approval].")
 @click.option(
     "--only",
     multiple=True,
@@ -93,15 +95,29 @@ def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
     """
     options, asked = options_of(given), Asked(given["only"], given["sample"])
     if given["dry_run"]:
+        from orchestrator.cli.migrate_dry_run import try_out
+
         exit_with(try_out(options, recipe, asked, given))
     with failing_as_object(given["as_json"]):
-        require_dry(given)
+        _require_dry(given)
     where = whereabouts(given["repo"], given["state"])
     exit_with(carry_out(partial(_begin, options, recipe, asked), given["as_json"], where, given["detach"]))
 
 
+def _require_dry(given: dict[str, Any]) -> None:
+    """Refuse options that only a dry run has."""
+    for name, option in _NEEDED.items():
+        if given[name]:
+            raise UsageProblem(
+                f"{option} is for a dry run: add --dry-run, or see `orchestrate migrate report` afterwards"
+            )
+
+
 def _begin(options: Options, recipe: Path, asked: Asked) -> tuple[Place, RunState]:
-    place = anyio.run(begin_migration, options, load_recipe(recipe), asked)
+    from orchestrator.app.beginning import begin_migration  # takes its time to load, and a mistake is told without it
+
+    with located(recipe):
+        place = anyio.run(begin_migration, options, load_recipe(recipe), asked)
     return place, read_state(place.directory.journal)
 
 
@@ -121,7 +137,9 @@ def plan(recipe: Path, shows_all: bool, **given: Any) -> None:  # noqa: ANN401
     \b
     Exit codes: 0 there is something to do, 5 no pattern has a site, 2 wrong recipe or nothing in scope, 7 environment.
     """
-    with failing_as_object(given["as_json"]):
+    from orchestrator.app.inventory import inventory
+
+    with failing_as_object(given["as_json"]), located(recipe):
         found = anyio.run(inventory, options_of(given), load_recipe(recipe))
     if given["as_json"]:
         print_object(found.as_object())

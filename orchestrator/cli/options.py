@@ -1,6 +1,7 @@
 """Options that several verbs share, and what they mean as configuration."""
 
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -136,3 +137,9 @@ def models_of(pairs: tuple[str, ...], into: dict[str, Any]) -> None:
                 param_hint="--model",
             )
         nest(into, ["roles", name, *([_TABLES[name], within] if within else []), "model"], model)
+
+
+def goal_of(given: str) -> str:
+    """The goal in the words that were given, or for `-` what standard input holds, whatever its encoding is."""
+    text = sys.stdin.buffer.read().decode("utf-8", "replace") if given == "-" else given
+    return text.strip()

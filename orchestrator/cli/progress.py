@@ -4,16 +4,16 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from typing import Protocol, Self
 
 from orchestrator.cli.output import say
 from orchestrator.domain.event import Recorded
 from orchestrator.domain.state import RunState
-from orchestrator.report.lines import DETAIL, line
-from orchestrator.report.phase import Phase, phase
+from orchestrator.report.lines import line
+from orchestrator.report.narration import Narration, is_github
+from orchestrator.report.phase import phase
 
-_QUIET = DETAIL | {"model.replied", "tool.returned", "session.started", "session.ended", "check.started", "file.moved"}
-"""What plain lines leave out besides what `logs` does: each is one of very many."""
 _NOTABLE = {
     "run.started",
     "run.noticed",
@@ -24,7 +24,6 @@ _NOTABLE = {
     "task.ended",
 }
 _NOTABLE |= {"step.finished", "model.failed", "run.draining", "plan.refused", "iteration.judged"}
-_HEARTBEAT_S = 60.0
 
 
 class Watching(Protocol):
@@ -54,7 +53,7 @@ class _Lines:
 
     def __init__(self) -> None:
         self._state: RunState | None = None
-        self._spoke = time.monotonic()
+        self._narration = Narration(time.monotonic(), is_github=is_github(os.environ))
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, daemon=True)
 
@@ -62,8 +61,7 @@ class _Lines:
         self._state = state
 
     def recorded(self, recorded: Recorded) -> None:
-        if recorded.event.kind not in _QUIET:
-            self._say(line(recorded))
+        _say_all(self._narration.told(recorded, time.monotonic()))
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -73,14 +71,15 @@ class _Lines:
         self._stop.set()
         self._thread.join()
 
-    def _say(self, text: str) -> None:
-        self._spoke = time.monotonic()
-        say(text)
-
     def _beat(self) -> None:
         while not self._stop.wait(1.0):
-            if self._state is not None and time.monotonic() - self._spoke > _HEARTBEAT_S:
-                self._say(_words(phase(self._state), self._state))
+            if self._state is not None:
+                _say_all(self._narration.beat(self._state, time.strftime("%H:%M:%S"), time.monotonic()))
+
+
+def _say_all(lines: Iterable[str]) -> None:
+    for text in lines:
+        say(text)
 
 
 class _Bar:
@@ -125,10 +124,6 @@ class _Bar:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         self._progress.stop()
-
-
-def _words(now: Phase, state: RunState) -> str:
-    return f"{time.strftime('%H:%M:%S')}  {now.title}: {now.done} of {now.total}; {_spent(state)}"
 
 
 def _spent(state: RunState) -> str:

@@ -29,7 +29,8 @@ def command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
     with directory.lock():
         result = repair(directory)
     if as_json:
-        print_object({"run": directory.run, "repaired": result is not None} | (asdict(result) if result else {}))
+        told = {"schema": "orchestrate.repair/1", "run": directory.run, "repaired": result is not None}
+        print_object(told | (asdict(result) if result else {}))
     else:
         print_lines(_told(result, directory.run))
 

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 import click
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import to_be_resumed
+from orchestrator.app.place import to_be_resumed
+from orchestrator.cli.finding import whereabouts
 from orchestrator.cli.options import as_json, detached, in_repository, running, settings_of, uncached, without_cache
-from orchestrator.cli.running import carry_out, exit_with, whereabouts
+from orchestrator.cli.running import carry_out, exit_with
 from orchestrator.config.values import nest
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -1,6 +1,5 @@
 """`orchestrate run`."""
 
-import sys
 from functools import partial
 from typing import Any
 
@@ -8,14 +7,15 @@ import anyio
 import click
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import begin_goal
-from orchestrator.app.wiring import Place
+from orchestrator.app.place import Place
+from orchestrator.cli.finding import whereabouts
 from orchestrator.cli.options import (
     as_json,
     configured,
     contracted,
     criteria_of,
     detached,
+    goal_of,
     in_repository,
     models_of,
     running,
@@ -23,8 +23,7 @@ from orchestrator.cli.options import (
     unsafe,
     without_sandbox,
 )
-from orchestrator.cli.plan import print_plan
-from orchestrator.cli.running import carry_out, exit_with, whereabouts
+from orchestrator.cli.running import carry_out, exit_with
 from orchestrator.config.values import nest
 from orchestrator.domain.state import RunState
 from orchestrator.journal.states import read_state
@@ -95,11 +94,13 @@ def command(goal: str, **given: Any) -> None:  # noqa: ANN401
     or only models, providers or tests stood in the way, 7 environment or credentials, 8 locked, 75 provider down,
     130/143 stopped after a checkpoint.
     """
-    goal = sys.stdin.read().strip() if goal == "-" else goal.strip()
+    goal = goal_of(goal)
     if not goal:
         raise click.UsageError("the goal is empty")
-    options = _options(given)
+    options = options_of(given)
     if given["dry_run"]:
+        from orchestrator.cli.plan import print_plan
+
         print_plan(options, goal, given["as_json"])
         return
     where = whereabouts(given["repo"], given["state"])
@@ -107,11 +108,14 @@ def command(goal: str, **given: Any) -> None:  # noqa: ANN401
 
 
 def _begin(options: Options, goal: str) -> tuple[Place, RunState]:
+    from orchestrator.app.beginning import begin_goal  # takes its time to load, and a mistake is told without it
+
     place = anyio.run(begin_goal, options, goal)
     return place, read_state(place.directory.journal)
 
 
-def _options(given: dict[str, Any]) -> Options:
+def options_of(given: dict[str, Any]) -> Options:
+    """What the options say as a caller's wishes."""
     flags = settings_of(given["settings"])
     models_of(given["models"], flags)
     criteria_of(given["criteria"], given["musts"], flags)

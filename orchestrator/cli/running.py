@@ -1,14 +1,11 @@
 """What all verbs do that work on a run: start its engine, watch it, say how it ended, leave with its exit code."""
 
-import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import click
 
-from orchestrator.app.verbs import is_due
-from orchestrator.app.wiring import Place
+from orchestrator.app.place import Place, is_due
 from orchestrator.cli.attach import Detached, start_in_background, work_on
 from orchestrator.cli.output import alarm, print_object, say, told
 from orchestrator.domain.state import RunState
@@ -80,12 +77,6 @@ def _in_background(place: Place, as_json: bool, where: str) -> int:
 
 def _goes_on(place: Place, where: str) -> str:
     return f"run {place.directory.run} goes on in the background; see: orchestrate status {place.directory.run}{where}"
-
-
-def whereabouts(repo: Path, state: str) -> str:
-    """The options that name a repository and a state directory, where they are not the usual ones."""
-    at = f" --repo {shlex.quote(str(repo))}" if repo != Path() else ""
-    return at + (f" --state {shlex.quote(state)}" if state else "")
 
 
 def exit_with(code: int) -> None:

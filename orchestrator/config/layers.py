@@ -27,6 +27,8 @@ _PROJECT_MAY_NOT = (
     ("retry",),
     ("providers",),
     ("gc",),
+    ("pr", "checks_wait_s"),
+    ("pr", "checks_poll_s"),
     ("redact",),
     ("run", "time_limit_s"),
     ("roles", "*", "model"),
@@ -38,7 +40,8 @@ _PROJECT_MAY_NOT = (
 )
 _TIER = ("roles", "*", "tier")
 _SHARE = ("env", "share")
-_PROJECT_NEVER = (("notify",), ("pr", "push"))
+_PR_OUTSIDE = tuple(("pr", key) for key in ("push", "forge", "url", "repository", "token_env", "merge"))
+_PROJECT_NEVER = (("notify",), *_PR_OUTSIDE, ("tui",))
 """What acts on this machine as the user, or in the user's name: no trust in a repository extends to that."""
 _FLAG_ONLY = ("hands", "without_sandbox")
 """What holds for one run only, and is said each time."""
@@ -215,12 +218,10 @@ def _refuse_project_keys(layer: Layer) -> None:
 
 def _refuse_higher_tiers(project: Layer, below: Sequence[Layer]) -> None:
     """A project may lower the tier of a role, and not raise it."""
-    values: dict[str, Any] = {}
-    for layer in below:
-        _lay(values, layer.values)
-    usual = Config.model_validate(values).roles.model_dump()
-    for key, tier in leaves(project.values):
-        if _covers(_TIER, key) and isinstance(tier, int) and tier > usual.get(key[1], {}).get("tier", 0):
+    tiers = [(key, tier) for key, tier in leaves(project.values) if _covers(_TIER, key) and isinstance(tier, int)]
+    usual = _resolve(tuple(below)).config.roles.model_dump() if tiers else {}
+    for key, tier in tiers:
+        if tier > usual.get(key[1], {}).get("tier", 0):
             raise UsageProblem(
                 f"{project.path}:{line_of(project.source, key)}: {dotted(key)} may only be lowered by the repository "
                 f"being worked on; put it into {user_path()} or start with --trust-project if you trust this repository"

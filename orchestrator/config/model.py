@@ -2,7 +2,8 @@
 
 import re
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
@@ -28,6 +29,20 @@ def _host_port(text: str) -> str:
 
 
 HostPort = Annotated[str, AfterValidator(_host_port)]
+
+
+def _forge_url(text: str) -> str:
+    """Nothing that gets a token may be reached in the clear, except on this machine."""
+    parts = urlsplit(text)
+    is_here = parts.scheme == "http" and parts.hostname in {"127.0.0.1", "::1", "localhost"}
+    if not (parts.scheme == "https" or is_here) or not parts.hostname:
+        raise ValueError(f"{text!r} is no URL that begins with https://")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ValueError("must hold neither a user nor a query: the token is taken from the variable under token_env")
+    return text.rstrip("/")
+
+
+ForgeUrl = Annotated[str, AfterValidator(_forge_url)]
 
 
 class RunSettings(Frozen):
@@ -160,13 +175,28 @@ class PrSettings(Frozen):
     target: str
     prefix: str
     push: Annotated[str, Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9_./-]*)?$")] = ""
+    forge: Literal["local", "github"] = "local"
+    url: ForgeUrl = "https://api.github.com"
+    repository: Annotated[str, Field(pattern=r"^([A-Za-z0-9_-]+/[A-Za-z0-9._-]+)?$")] = ""
+    token_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] = "GITHUB_TOKEN"
+    checks_wait_s: Annotated[float, Field(ge=0)] = 0.0
+    checks_poll_s: Seconds = 10.0
+    merge: Literal["never", "when-green"] = "never"
+
+    @model_validator(mode="after")
+    def _merge_knows_green(self) -> Self:
+        if self.merge == "when-green" and not self.checks_wait_s:
+            raise ValueError('merge = "when-green" needs checks_wait_s: nothing is green that nobody waited for')
+        return self
 
 
 class NotifySettings(Frozen):
-    """`[notify]`; without `command` and `dir` nobody is notified."""
+    """`[notify]`; without a channel nobody is notified. `webhook_env` names the variable that holds a URL."""
 
     command: str = ""
     dir: str = ""
+    desktop: bool = False
+    webhook_env: Annotated[str, Field(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")] = ""
     on: tuple[str, ...] = NOTIFY_ON
     quiet_s: Annotated[float, Field(ge=0)] = 0.0
     timeout_s: Seconds = 30.0
@@ -198,6 +228,19 @@ class MigrateSettings(Frozen):
     """`[migrate]`"""
 
     cache: bool = True
+
+
+class TuiSettings(Frozen):
+    """`[tui]`: how `orchestrate watch` looks. Whoever watches decides that; what a run began with does not matter."""
+
+    theme: Literal["dark", "light"] = "dark"
+    ascii: bool = False
+    animations: bool = True
+    mouse: bool = True
+    bell: bool = True
+    notifications: bool = True
+    quiet_s: Annotated[float, Field(ge=0)] = 30.0
+    keys: dict[str, str] = Field(default_factory=dict)
 
 
 class StateSettings(Frozen):
@@ -284,6 +327,7 @@ class Config(Frozen):
     state: StateSettings
     migrate: MigrateSettings = MigrateSettings()
     notify: NotifySettings = NotifySettings()
+    tui: TuiSettings = TuiSettings()
     hooks: Annotated[tuple[Hook, ...], AfterValidator(_once_each)] = ()
     contract: Annotated[tuple[CriterionSettings, ...], AfterValidator(_told_apart)] = ()
     prices: dict[str, PriceSettings] = Field(default_factory=dict)

@@ -9,7 +9,7 @@ from orchestrator.domain.base import Frozen
 from orchestrator.domain.contract import Criterion
 
 Decision = Literal["approve", "deny"]
-Matter = Literal["plan", "landing", "pull-request", "budget", "tier", "contract", "sample", "recipe"]
+Matter = Literal["plan", "landing", "pull-request", "merge", "budget", "tier", "contract", "sample", "recipe"]
 
 
 class Approval(Frozen):

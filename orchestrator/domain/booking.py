@@ -1,10 +1,13 @@
 """Booking what calls cost, as part of the fold: events hold what one call cost, only the state holds sums."""
 
 from collections.abc import MutableMapping
+from datetime import datetime
 from typing import TypeVar
 
 from orchestrator.domain.event.base import Event
+from orchestrator.domain.event.forge import ChecksSeen
 from orchestrator.domain.event.landing import LandingFinished
+from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested
 from orchestrator.domain.event.work import (
     AttemptStarted,
     ModelCalled,
@@ -18,6 +21,8 @@ from orchestrator.domain.state import RunState, unit_task
 from orchestrator.domain.usage import Usage
 
 K = TypeVar("K", bound=str)
+
+_TIMED = (AttemptStarted, PlanningStarted, TaskEnded, PlanningEnded, LandingFinished)
 
 POSSIBLY_BILLED = frozenset({"lost", "timed-out"})
 """Errors after which nobody knows whether the provider charged for the call."""
@@ -53,6 +58,8 @@ def book_failure(state: RunState, event: ModelFailed) -> None:
 
 def book_time(state: RunState, event: Event) -> None:
     """Book when work at a task begins and ends; `state` has taken the event in already."""
+    if not isinstance(event, _TIMED):
+        return
     match event:
         case AttemptStarted(task=str(task)) | PlanningStarted(task=str(task)):
             state.begun_s.setdefault(task, state.wall_s)
@@ -61,6 +68,22 @@ def book_time(state: RunState, event: Event) -> None:
             state.ended_s[task] = state.wall_s
         case LandingFinished():
             state.ended_s.update({unit_task(unit): state.wall_s for unit in event.units})
+
+
+def book_question(state: RunState, event: ApprovalRequested | ApprovalDecided, at: datetime) -> None:
+    """When a question was put, or answered."""
+    if isinstance(event, ApprovalRequested):
+        state.asked_at[event.approval.item] = at
+    else:
+        state.answered_at[event.item] = at
+
+
+def book_checks(state: RunState, event: ChecksSeen, at: datetime) -> None:
+    """What the forge's checks say, and since when they are waited for."""
+    if state.checks is None or (state.checks.ref, state.checks.commit) != (event.ref, event.commit):
+        state.checks_since = None
+    state.checks = event
+    state.checks_since = state.checks_since or at
 
 
 def _book_risk(state: RunState, event: ModelFailed) -> None:

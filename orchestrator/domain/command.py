@@ -8,7 +8,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, field_validator, mode
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.contract import Criterion
-from orchestrator.domain.ids import CRITERION_ID, TaskId
+from orchestrator.domain.ids import CRITERION_ID, SessionId, TaskId
 
 
 class _Told(Frozen):
@@ -81,6 +81,18 @@ class Retry(_Told):
     note: str = ""
     attempt: int | None = None
     turn: int | None = None
+
+
+class StopCall(_Told):
+    """End the command that a conversation waits for, and nothing else: its model is told so and goes on.
+
+    `call` is the one that is meant, as `tool/SESSION/TURN/INDEX`; whichever runs, if it is empty.
+    """
+
+    do: Literal["stop-call"] = "stop-call"
+    session: SessionId
+    call: str = ""
+    reason: str = ""
 
 
 class Configure(_Told):
@@ -177,6 +189,7 @@ Command = Annotated[
     | Stop
     | Cancel
     | Retry
+    | StopCall
     | Configure
     | AddCriterion
     | DropCriterion

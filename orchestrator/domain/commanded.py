@@ -15,11 +15,13 @@ from orchestrator.domain.command import (
     Pause,
     Retry,
     Stop,
+    StopCall,
 )
 from orchestrator.domain.contract import GATE, GOAL
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.lifecycle import TASK_MOVES, move
 from orchestrator.domain.state import RunState, TaskState
+from orchestrator.domain.stopped import stop_call, stop_refusal
 from orchestrator.domain.task import EndCause, TaskStatus
 from orchestrator.domain.told_migrations import is_for_migrations, migration_refusal, obey_migration
 
@@ -52,8 +54,8 @@ def _refusal(state: RunState, command: Command) -> str:
             return _not_cancelled(state, command.task)
         case Continue() if state.held is None:
             return "the run is not paused"
-        case AddCriterion() | DropCriterion() if state.ended is None:
-            return _not_amended(state, command)
+        case StopCall() | AddCriterion() | DropCriterion() if state.ended is None:
+            return stop_refusal(state, command) if isinstance(command, StopCall) else _not_amended(state, command)
         case Configure(is_all=False) if "contract" in command.settings:
             return FROZEN
         case Configure():
@@ -140,17 +142,23 @@ def _obey(state: RunState, command: Command, by: str) -> None:
             _cancel(state, command, by)
         case Retry():
             _retry(state, command)
-        case Configure(is_all=True):
-            state.started = state.run.model_copy(update={"settings": {}})
-            state.overrides = (command.settings,)
+        case StopCall():
+            stop_call(state, command)
         case Configure():
-            state.overrides = (*state.overrides, command.settings)
+            _configure(state, command)
         case AddCriterion() if state.contract:
             state.contract = state.contract.extended((command.criterion,))
             _judge_again(state)
         case DropCriterion() if state.contract:
             state.contract = state.contract.without(command.id)
             _judge_again(state)
+
+
+def _configure(state: RunState, command: Configure) -> None:
+    if command.is_all:
+        state.started = state.run.model_copy(update={"settings": {}})
+        state.overrides = ()
+    state.overrides = (*state.overrides, command.settings)
 
 
 def _judge_again(state: RunState) -> None:

@@ -1,14 +1,14 @@
 """`fold`: events to state. The only place where an event changes anything."""
 
-from collections.abc import Iterable
-from functools import singledispatch
+from collections.abc import Callable, Iterable
+from functools import cache, singledispatch
 
 from orchestrator.domain.approval import Answered
-from orchestrator.domain.booking import book_failure, book_reply, book_time
+from orchestrator.domain.booking import book_checks, book_failure, book_question, book_reply, book_time
 from orchestrator.domain.burndown import book_tick
 from orchestrator.domain.commanded import answered, granted_criteria, obey
 from orchestrator.domain.contract import frozen
-from orchestrator.domain.event import landing, migration, outside, people, run, work
+from orchestrator.domain.event import forge, landing, migration, outside, people, run, work
 from orchestrator.domain.event.base import Done, Event, Intent, Recorded, effect_name
 from orchestrator.domain.lifecycle import TASK_MOVES, move
 from orchestrator.domain.migrated import landed, migrated
@@ -44,14 +44,24 @@ def advance(state: RunState, recorded: Recorded) -> None:
     if isinstance(event, run.EngineStarted):
         state.earlier_s = state.wall_s
         state.epoch_at = recorded.at
+    if isinstance(event, people.ApprovalRequested | people.ApprovalDecided):
+        book_question(state, event, recorded.at)
+    if isinstance(event, forge.ChecksSeen):
+        book_checks(state, event, recorded.at)
     moved = state.files.get(event.path) if isinstance(event, migration.FileMoved) else None
-    _apply(event, state)
+    _handler(type(event))(event, state)
     if isinstance(event, Done):
         state.open_intents.pop(event.key, None)
     state.seq = recorded.seq
     state.last_at = recorded.at
     book_time(state, event)
     book_tick(state, event, recorded.at, moved)
+
+
+@cache
+def _handler(kind: type[Event]) -> Callable[[Event, RunState], None]:
+    """What applies events of a kind; `dispatch` itself would look for it under a weak reference each time."""
+    return _apply.dispatch(kind)
 
 
 @singledispatch
@@ -134,6 +144,7 @@ def _(event: run.RunDraining, state: RunState) -> None:
 @_apply.register
 def _(event: run.RunPaused, state: RunState) -> None:
     state.paused = event
+    state.checks_since = None
 
 
 @_apply.register
@@ -144,9 +155,26 @@ def _(event: run.ClockJumped, state: RunState) -> None:
 @_apply.register
 def _(event: run.PrOpened, state: RunState) -> None:
     state.pr = event
+    if state.checks and (state.checks.ref, state.checks.commit) != (event.ref, event.head):
+        state.checks, state.checks_since = None, None
     if event.group:
         state.prs[event.group] = event
         state.published = tuple(group for group in state.published if group != event.group)
+
+
+@_apply.register
+def _(event: forge.PrMerging, state: RunState) -> None:
+    state.merging = event
+
+
+@_apply.register
+def _(event: forge.PrMerged, state: RunState) -> None:
+    state.merged = event
+
+
+@_apply.register
+def _(event: forge.PrClosed, state: RunState) -> None:
+    state.pr, state.checks, state.checks_since = None, None, None
 
 
 @_apply.register
@@ -342,8 +370,8 @@ for _kind in (
 
 @_apply.register
 def _(event: outside.NotificationSending, state: RunState) -> None:
-    if event.channel == "command":  # at most once: begun is as good as sent
-        state.notified["command"] = event.through
+    if event.channel != "dir":  # at most once: begun is as good as sent
+        state.notified[event.channel] = event.through
 
 
 @_apply.register

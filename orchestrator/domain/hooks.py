@@ -29,6 +29,8 @@ Decision = Literal["allow", "veto", "stop", "failed"]
 
 VETO_EXIT = 2
 REASON_CHARS = 2_000
+AFTER_RUN = "end"
+"""The one occurrence of the end of a run."""
 _WITHOUT_PATHS = frozenset({"before_run", "after_run", "before_turn", "after_turn", "before_attempt"})
 
 

@@ -46,6 +46,20 @@ def code_span(text: str) -> str:
 
 def strip_controls(text: str) -> str:
     """The text without control and bidirectional formatting characters, except line feeds and tabs."""
-    if text.isprintable():
-        return text
-    return "".join(char for char in text if char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cf", "Cs"})
+    return text if text.isprintable() else text.translate(_WITHOUT_CONTROLS)
+
+
+class _WithoutControls(dict[int, int | None]):
+    """What becomes of each character; what is looked up is kept for common ones, so that it stays small."""
+
+    def __missing__(self, code: int) -> int | None:
+        char = chr(code)
+        is_gone = char not in "\n\t" and unicodedata.category(char) in {"Cc", "Cf", "Cs"}
+        found = None if is_gone else code
+        if code < _COMMON:
+            self[code] = found
+        return found
+
+
+_COMMON = 0x3000
+_WITHOUT_CONTROLS = _WithoutControls()

@@ -16,6 +16,7 @@ from orchestrator.domain.check import CANARY, Receipt
 from orchestrator.domain.command import Retry
 from orchestrator.domain.contract import Contract, IterationVerdict
 from orchestrator.domain.event.base import Intent
+from orchestrator.domain.event.forge import ChecksSeen, PrMerged, PrMerging
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
 from orchestrator.domain.event.migration import RecipeRevised
 from orchestrator.domain.event.run import Noticed, PrOpened, RunEnded, RunPaused, RunStarted
@@ -131,6 +132,14 @@ class RunState:
     forgotten: frozenset[TaskId] = frozenset()
     baseline: tuple[str, ...] = ()
     pr: PrOpened | None = None
+    """The pull request that was opened last, unless it was closed since."""
+    checks: ChecksSeen | None = None
+    """What the forge's checks said last of the commit that the pull request asks to merge."""
+    checks_since: datetime | None = None
+    """Since when these are waited for; None where nobody waits, or a pause ended that."""
+    merging: PrMerging | None = None
+    merged: PrMerged | None = None
+    """The merge that was begun last, and the one that was done last."""
     notices: tuple[Noticed, ...] = ()
     approvals: dict[str, Answered] = field(default_factory=dict)
     commands: dict[str, str] = field(default_factory=dict)
@@ -178,6 +187,11 @@ class RunState:
     landings: list[LandingFinished] = field(default_factory=list)
     tries: Counter[str] = field(default_factory=Counter)
     open_intents: dict[str, Intent] = field(default_factory=dict)
+    asked_at: dict[str, datetime] = field(default_factory=dict)
+    answered_at: dict[str, datetime] = field(default_factory=dict)
+    """When the questions of `approvals` were put to people, and answered."""
+    stopped_calls: dict[str, str] = field(default_factory=dict)
+    """Calls of tools that people had stopped, as `tool/SESSION/TURN/INDEX`, with the reason."""
     spent: Usage = field(default_factory=Usage)
     spent_by_role: dict[str, Usage] = field(default_factory=dict)
     spent_by_model: dict[str, Usage] = field(default_factory=dict)
@@ -225,9 +239,16 @@ class RunState:
         return [one for one in self.approvals.values() if one.is_open and not self._is_moot(one.approval)]
 
     def _is_moot(self, approval: Approval) -> bool:
-        """Whether it is about the tier of a task that has ended."""
+        """Whether it is about the tier of a task that has ended, or was put again since, about how things are now."""
+        if approval.matter == "sample":
+            return approval.item != self._put_last(approval.subject.partition("-")[0])
         task = self.tasks.get(TaskId(approval.subject.rpartition("/")[0])) if approval.matter == "tier" else None
         return task is not None and task.status.is_terminal
+
+    def _put_last(self, subject: str) -> str:
+        """The last of the questions whether a migration is to go on that are about this."""
+        asked = [one.approval for one in self.approvals.values() if one.approval.matter == "sample"]
+        return [one.item for one in asked if one.subject.partition("-")[0] == subject][-1]
 
     @property
     def attempted(self) -> list[Overstep]:

@@ -87,7 +87,7 @@ def _(command: RetryFiles, state: RunState) -> str:
     if landed:
         return f"{_named(landed)} landed: there is nothing to try again"
     under_way = [file for file in files if file.status not in _RETRIED]
-    return f"{_named(under_way)} is on its way ({under_way[0].status})" if under_way else ""
+    return f"{_named(under_way)} is on its way ({under_way[0].status}): it has not failed yet" if under_way else ""
 
 
 @_refusal.register

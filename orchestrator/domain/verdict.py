@@ -43,16 +43,30 @@ class LensVote(Frozen):
     findings: tuple[PointFinding, ...] = ()
 
 
+class Finding(Frozen):
+    """What a rule saw in a change; a blocking one keeps it from landing.
+
+    `is_granted` tells that it would have blocked, had the plan not granted that its file changes.
+    """
+
+    rule: str
+    text: str
+    is_blocking: bool
+    is_granted: bool = False
+
+
 class Verdict(Frozen):
     """The judge's decision on one attempt; `receipts` are the keys of the receipts it rests on.
 
     `flags` are what was noticed in the change and decided nothing: text aimed at reviewers, hidden characters, files
-    that the task did not name. `cause` names why it is no merge; old journals do not have it.
+    that the task did not name. `findings` are those and what blocked, by rule. `cause` names why it is no merge. Old
+    journals have neither of the two.
     """
 
     kind: VerdictKind
     reasons: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     receipts: tuple[str, ...] = ()
     votes: tuple[LensVote, ...] = ()
     cause: EndCause | None = None

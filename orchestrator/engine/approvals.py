@@ -1,5 +1,6 @@
 """Asking people: what needs an answer before it may happen, by how much of the repository it touches."""
 
+import shlex
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from math import ceil
@@ -34,8 +35,12 @@ async def ask(context: RunContext, approval: Approval) -> Answered:
 def waits(context: RunContext) -> PersonNeeded:
     """The error that ends an engine which has nothing to do but to wait for a person."""
     run, waiting = context.state.run.run, context.state.waiting
-    items = ", ".join(one.approval.item for one in waiting)
-    return PersonNeeded(f"waits for an answer to {items}: orchestrate approve {run} ITEM, or deny")
+    items = [one.approval.item for one in waiting]
+    item = shlex.quote(items[0]) if len(items) == 1 else "ITEM"
+    return PersonNeeded(
+        f"waits for an answer to {', '.join(items)}: orchestrate watch {run}, "
+        f"or orchestrate approve {run} {item}, or deny"
+    )
 
 
 def question(

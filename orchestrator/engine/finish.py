@@ -65,10 +65,16 @@ async def propose(context: RunContext, proposal: Proposal) -> None:
     if context.config.approval.mode == "pr":
         answer = await ask(context, pull_request_question(context, proposal))
         if answer.decision == "deny":
-            text = f"no pull request was opened: denied by {answer.by}" + (f" ({answer.reason})" * bool(answer.reason))
-            await context.journal.append(Noticed(level="warning", text=text))
+            because = f" ({answer.reason})" * bool(answer.reason)
+            await notice_once(context, f"no pull request was opened: denied by {answer.by}{because}")
             return
     await _open(context, proposal)
+
+
+async def notice_once(context: RunContext, text: str) -> None:
+    """Warn of something that a run may come to more than once, as after a kill."""
+    if all(notice.text != text for notice in context.state.notices):
+        await context.journal.append(Noticed(level="warning", text=text))
 
 
 def pull_request_question(context: RunContext, proposal: Proposal) -> Approval:
@@ -93,6 +99,7 @@ async def _open(context: RunContext, proposal: Proposal) -> None:
                 target=run.target,
                 labels=proposal.labels,
                 draft=proposal.draft,
+                group=group,
             )
         )
         opening.done = PrOpened(

@@ -7,11 +7,14 @@ from orchestrator.domain.contract import Contract, Criterion, IterationVerdict
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import ContractFrozen, IterationJudged, IterationStarted, Noticed
 from orchestrator.domain.event.work import PlanningStarted, TaskCreated
+from orchestrator.domain.forge_check import ForgeCheck, named, red_reasons
 from orchestrator.domain.ids import ROOT, CommitId
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.engine.approvals import ask, question
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.contract import contract_for, prove, see_on_base
+from orchestrator.engine.forge_checks import checks_of_landed
+from orchestrator.engine.merging import close_pull_request
 from orchestrator.engine.planning import report_on, root_task
 from orchestrator.engine.reviewing import summarise
 from orchestrator.judge.contract import Proof, settled
@@ -42,26 +45,30 @@ async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict
     """The verdict on the whole; recorded, once, unless no answer of the judge could be understood.
 
     None if a person had a task tried again or changed the contract meanwhile: what was judged is not the whole any
-    more.
+    more. Where the forge's checks are waited for, they come first.
 
     Raises:
-        EnvironmentProblem: a command of the contract could not be run.
+        EnvironmentProblem: a command of the contract could not be run, or the forge cannot be asked.
+        LimitReached: the forge's checks have not ended in time.
     """
     state = context.state
     again, contract = state.judged_again, state.contract or Contract(criteria=())
     if len(state.iterations) == state.iteration:
         return state.iterations[-1]
+    checks = await checks_of_landed(context)
+    if state.judged_again != again:
+        return None
     head = await context.head()
     proofs = await prove(context, contract, head)
-    answer = await roles.judge.judge_iteration(await _brief(context, contract, head, proofs, again))
+    answer = await roles.judge.judge_iteration(await _brief(context, contract, head, proofs, checks))
     if isinstance(answer, IterationVerdict):
-        answer = settled(contract, answer, {proof.id: proof for proof in proofs})
+        answer = settled(contract, answer, {proof.id: proof for proof in proofs}, red_reasons(checks))
         await context.journal.append(IterationJudged(number=state.iteration, verdict=answer, again=again))
     return answer if state.judged_again == again else None
 
 
 async def _brief(
-    context: RunContext, contract: Contract, head: CommitId, proofs: Sequence[Proof], again: int
+    context: RunContext, contract: Contract, head: CommitId, proofs: Sequence[Proof], checks: Sequence[ForgeCheck]
 ) -> IterationBrief:
     state, git = context.state, context.repository.git
     leaves = [task for task in state.tasks.values() if task.spec.id != ROOT]
@@ -70,13 +77,14 @@ async def _brief(
     return IterationBrief(
         goal=state.run.goal,
         number=state.iteration,
-        again=again,
+        again=state.judged_again,
         contract=contract,
         reports=tuple(map(_judged, leaves)),
         checks=tuple(map(_named, receipts)),
         diffstat=await diff_stat(git, state.run.base, head) or "nothing changed",
         flaky=tuple(sorted(state.flaky))[:_FLAKY_SHOWN],
-        citable=(*(task.spec.id for task in leaves), *_names(receipts), *changed.paths),
+        forge=tuple(checks),
+        citable=(*(task.spec.id for task in leaves), *_names(receipts), *named(checks, "passed"), *changed.paths),
     )
 
 
@@ -134,7 +142,13 @@ async def amend(context: RunContext, verdict: IterationVerdict) -> bool:
 
 
 async def begin_again(context: RunContext, verdict: IterationVerdict) -> None:
-    """Wake the root planner with the verdict's reasons."""
+    """Wake the root planner with the verdict's reasons; a pull request of what is begun anew is closed.
+
+    Raises:
+        PersonNeeded, EnvironmentProblem: the forge does not let it be closed, or cannot be reached.
+    """
+    if verdict.decision == "restart":
+        await close_pull_request(context, verdict.reasons)
     await context.journal.append(*_planning(context.state, verdict.reasons, forget=verdict.decision == "restart"))
 
 

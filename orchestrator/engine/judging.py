@@ -10,7 +10,7 @@ from orchestrator.domain.event.work import CandidateTaken, LensVoted, VerdictGiv
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.domain.task import Task
-from orchestrator.domain.verdict import VerdictKind
+from orchestrator.domain.verdict import Finding, VerdictKind
 from orchestrator.engine.approvals import landing_question
 from orchestrator.engine.changes import Changes, read_changes
 from orchestrator.engine.context import RunContext
@@ -20,7 +20,7 @@ from orchestrator.engine.reviewing import reviewed
 from orchestrator.engine.testing import tested
 from orchestrator.judge.examine import examine
 from orchestrator.judge.kinds import counted_lines
-from orchestrator.judge.rules import Finding, check_diff
+from orchestrator.judge.rules import check_diff
 from orchestrator.judge.scope import beside, scope_findings
 from orchestrator.judge.verdict import Evidence, decide
 from orchestrator.ports.roles import Roles

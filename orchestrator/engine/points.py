@@ -1,7 +1,7 @@
 """The points of a run at which hooks are asked and told, as far as the engine itself comes by them."""
 
 from orchestrator.domain.attempt import Attempt
-from orchestrator.domain.hooks import Scope
+from orchestrator.domain.hooks import AFTER_RUN, Scope
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import TaskState, unit_id
 from orchestrator.domain.task import EndCause
@@ -9,9 +9,6 @@ from orchestrator.domain.verdict import Verdict, VerdictKind
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import PersonNeeded
 from orchestrator.ports.hooks import Moment
-
-AFTER_RUN = "end"
-"""The one occurrence of the end of a run."""
 
 
 async def before_run(context: RunContext) -> None:

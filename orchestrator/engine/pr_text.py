@@ -15,6 +15,11 @@ _SHOWN = 20
 _CHARS = 500
 
 
+def goal_title(state: RunState) -> str:
+    """The title of a goal's pull request."""
+    return state.run.goal.splitlines()[0][:100]
+
+
 def goal_body(state: RunState, reason: str) -> str:
     """The body for a goal's pull request, as Markdown. Words of models stand in it defanged."""
     leaves = [task for task in state.tasks.values() if task.spec.kind == "leaf"]

@@ -8,11 +8,11 @@ from anyio import to_thread
 from orchestrator.domain.check import NEW_TESTS, Receipt
 from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.state import TaskState
+from orchestrator.domain.verdict import Finding
 from orchestrator.engine.changes import Changes, restored
 from orchestrator.engine.context import RunContext
 from orchestrator.judge.new_tests import alters_behaviour, finding_on_new_tests, new_test_files
 from orchestrator.judge.protected import granter
-from orchestrator.judge.rules import Finding
 from orchestrator.ports.gate import GateResult
 
 

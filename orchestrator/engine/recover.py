@@ -42,7 +42,7 @@ async def _settled(context: RunContext, intent: Intent) -> Event:
             )
         case PushStarted() if await has_arrived(context, intent):
             return PushFinished(key=intent.key, remote=intent.remote, branch=intent.branch, commit=intent.commit)
-        case NotificationSending(channel="command"):
+        case NotificationSending() if intent.channel != "dir":
             detail = "the engine died while it was being sent"
             return NotificationSent(
                 key=intent.key, channel=intent.channel, through=intent.through, is_sent=None, detail=detail

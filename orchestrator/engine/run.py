@@ -20,8 +20,9 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.finish import end_run, open_pull_request, stopped_by_infrastructure
 from orchestrator.engine.judging import judge_attempt
 from orchestrator.engine.landing import land_tasks
+from orchestrator.engine.merging import is_being_merged, merge_pull_request
 from orchestrator.engine.planning import plan_round
-from orchestrator.engine.pr_text import goal_body
+from orchestrator.engine.pr_text import goal_body, goal_title
 from orchestrator.engine.schedule import (
     Action,
     Bounds,
@@ -198,9 +199,15 @@ class GoalRun:
             await end_run(self._context, "failed", f"there is no plan: {root.reason}")
 
     async def _end(self, outcome: Outcome, reason: str) -> None:
-        """Open the pull request and end the run, unless a person has a task tried again meanwhile."""
+        """Open the pull request, merge it where that is asked for, and end the run.
+
+        It does not end where a person has a task tried again meanwhile.
+        """
         context, again = self._context, self._context.state.judged_again
-        await open_pull_request(context, context.state.run.goal.splitlines()[0][:100], goal_body(context.state, reason))
+        if not is_being_merged(context.state, await context.head()):
+            await open_pull_request(context, goal_title(context.state), goal_body(context.state, reason))
+        if outcome == "done" and context.state.judged_again == again:
+            await merge_pull_request(context)
         if context.state.judged_again == again:
             await end_run(context, outcome, reason)
 

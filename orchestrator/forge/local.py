@@ -5,11 +5,14 @@ of the pull request. It travels with the repository and needs no server.
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from anyio import to_thread
 
-from orchestrator.ports.forge import OpenedPullRequest, PullRequest
+from orchestrator.domain.ids import CommitId
+from orchestrator.errors import PersonNeeded
+from orchestrator.ports.forge import ForgeCheck, OpenedPullRequest, PullRequest
 from worktrees.errors import RefMoved
 from worktrees.git import Git
 from worktrees.merge import commit_tree
@@ -42,6 +45,17 @@ class LocalForge:
         await to_thread.run_sync(_write_page, page, request)
         return OpenedPullRequest(forge=self.name, ref=ref, url=page.as_uri())
 
+    async def checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
+        """None: a repository runs no checks by itself."""
+        return ()
+
+    async def merge(self, ref: str, commit: CommitId) -> CommitId:
+        """Refused: your branches are yours to move."""
+        raise PersonNeeded(f"{ref} is yours to merge: nothing here moves a branch of yours (git merge {commit[:12]})")
+
+    async def close(self, ref: str, comment: str) -> None:
+        """Nothing to do: the pull request stays a ref with its history."""
+
     async def _recorded(self, request: PullRequest) -> str | None:
         """The ref that now holds the pull request; None if somebody else moved it at the same time."""
         refs = await list_refs(self._git, _PREFIX)
@@ -70,6 +84,14 @@ class LocalForge:
         if previous and await tree_of(self._git, previous) == tree:
             return previous
         return await commit_tree(self._git, tree, [previous] if previous else [], request.title, self._when)
+
+
+async def recorded(git: Git, ref: str) -> PullRequest:
+    """The pull request that a ref of this forge holds."""
+    data = json.loads(await read_blob(git, f"{ref}:pr.json"))
+    page = (await read_blob(git, f"{ref}:PR.md")).decode()
+    bare = PullRequest.model_validate({**data, "body": ""})
+    return bare.model_copy(update={"body": page.removeprefix(_page(bare).removesuffix("\n")).removesuffix("\n")})
 
 
 def _next_number(refs: dict[str, str]) -> int:

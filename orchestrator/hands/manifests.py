@@ -63,7 +63,7 @@ async def read_manifests(entries: Sequence[str], read: Read) -> Manifests:
             found.files.append(str(path))
             await _take_requirements(path, found, read, entry)
         else:
-            raise UsageProblem(f"deps under [env] names {entry!r}: {_FORMS}")
+            raise UsageProblem(f"deps under [env] names {entry!r}: {_FORMS}", ("env", "deps", entry))
     _refuse_builds("\n".join(found.lines), "pyproject.toml")
     return found
 
@@ -92,18 +92,18 @@ async def _take_requirements(path: PurePosixPath, found: Manifests, read: Read, 
 def _refuse_builds(text: str, path: str) -> None:
     if matched := _BUILT.search(text):
         line = text[matched.start() :].strip().splitlines()[0]
-        raise UsageProblem(
+        told = (
             f"{path} asks for {line!r}, which would have to be built: deps under [env] installs wheels only. Leave it "
             "out there, or install it into an environment of your own, which is shared by itself"
         )
+        raise UsageProblem(told, ("env", "deps"))
 
 
 async def _require(path: PurePosixPath, read: Read, entry: str) -> str:
     text = await read(str(path))
     if text is None:
-        raise UsageProblem(
-            f"deps under [env] names {entry!r}, but there is no {path} in the commit the run starts from"
-        )
+        told = f"deps under [env] names {entry!r}, but there is no {path} in the commit the run starts from"
+        raise UsageProblem(told, ("env", "deps", entry))
     return text
 
 
@@ -116,7 +116,8 @@ def _tidy(text: str, entry: str) -> PurePosixPath:
             parts.append(part)
     path = PurePosixPath(*parts)
     if path.is_absolute() or ".." in path.parts or not parts:
-        raise UsageProblem(f"deps under [env] names {entry!r}, which leads out of the repository")
+        told = f"deps under [env] names {entry!r}, which leads out of the repository"
+        raise UsageProblem(told, ("env", "deps", entry))
     return path
 
 
@@ -124,10 +125,12 @@ def _dependencies(text: str, extras: Sequence[str], entry: str) -> list[str]:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageProblem(f"deps under [env] names {entry!r}, which is no TOML: {error}") from error
+        told = f"deps under [env] names {entry!r}, which is no TOML: {error}"
+        raise UsageProblem(told, ("env", "deps", entry)) from error
     project = document.get("project", {})
     if "dependencies" in project.get("dynamic", ()):
-        raise UsageProblem(f"deps under [env] names {entry!r}, whose dependencies are dynamic: name their file instead")
+        told = f"deps under [env] names {entry!r}, whose dependencies are dynamic: name their file instead"
+        raise UsageProblem(told, ("env", "deps", entry))
     return [*project.get("dependencies", ()), *(line for extra in extras for line in _extra(document, extra, entry))]
 
 
@@ -137,7 +140,8 @@ def _extra(document: dict[str, Any], extra: str, entry: str) -> Iterator[str]:
     groups = document.get("dependency-groups", {})
     if extra not in optional and extra not in groups:
         known = ", ".join(sorted({*optional, *groups})) or "none"
-        raise UsageProblem(f"deps under [env] names {entry!r}, but the groups there are: {known}")
+        told = f"deps under [env] names {entry!r}, but the groups there are: {known}"
+        raise UsageProblem(told, ("env", "deps", entry))
     for line in optional.get(extra, groups.get(extra, ())):
         if isinstance(line, str):
             yield line

@@ -57,13 +57,15 @@ def _locate(one: GivenDir, around: Surroundings) -> Path:
     directory = Path(normpath(around.repository / text))
     if not directory.is_dir():
         what = "is not a directory" if directory.exists() else "does not exist"
-        raise UsageProblem(f"{directory}, given as {one.path!r} in {one.origin}, {what}; correct or remove it there.")
+        told = f"{directory}, given as {one.path!r} in {one.origin}, {what}; correct or remove it there."
+        raise UsageProblem(told, ("env", one.path))
     objection = around.objection(directory)
     if objection:
-        raise UsageProblem(
+        told = (
             f"{directory}, given as {one.path!r} in {one.origin}, is never bound into a sandbox: {objection}. "
             "Name the directory of the one tool chain that is needed instead."
         )
+        raise UsageProblem(told, ("env", one.path))
     return directory
 
 

@@ -30,6 +30,7 @@ from orchestrator.hands.policy import Policy, Registries
 from orchestrator.hands.process import Ended, Terms, attend
 from orchestrator.hands.programs import find
 from orchestrator.hands.started import text_source
+from orchestrator.hands.unwatched import refuse_in_ci
 from orchestrator.hands.watchdog import Bounds
 from orchestrator.ports.hands import Command
 
@@ -178,15 +179,6 @@ def build_unconfined(policy: Policy, around: Surroundings, session: Path, enviro
     if policy.uid is not None:
         _let_through(session, around.state)
     return Unconfined(policy, around, find("prlimit", environ, (around.repository, around.state), "util-linux"))
-
-
-def refuse_in_ci(environ: Mapping[str, str]) -> None:
-    """Raise UsageProblem where the variable CI says that nobody watches."""
-    if environ.get("CI", "").lower() not in ("", "0", "false"):
-        raise UsageProblem(
-            "--unsafe-no-sandbox is refused in CI (the variable CI is set): nobody watches there, and the credentials "
-            "of the whole job would lie open; make a sandbox work instead, see docs/sandbox.md"
-        )
 
 
 def _let_through(session: Path, state: Path) -> None:

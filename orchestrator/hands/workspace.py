@@ -142,6 +142,13 @@ class LocalWorkspace:
             call.scope.cancel()
             await call.done.wait()
 
+    async def interrupt(self) -> None:
+        """End all commands that run in it; whoever waits for one gets a result with what it printed."""
+        for call_id, call in list(self._calls.items()):
+            if call.result is None:
+                await self.kill(call_id)
+                await to_thread.run_sync(scrub, call.log, self._host.redactor)
+
     async def read(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
         """A regular file's content; borrowed things are read where they are borrowed from."""
         return await to_thread.run_sync(self._read, path, limit_bytes)

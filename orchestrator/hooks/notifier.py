@@ -1,7 +1,7 @@
-"""Tells somebody outside of what happens in a run: by a command, at most once, and by files, each exactly once.
+"""Tells somebody outside of what happens in a run: by files, each exactly once, by all other channels at most once.
 
 What is due is every event of a configured kind behind the channel's mark in the state, so that a process that died
-before it could tell is made up for by the next one. A command's mark moves before it runs, a file's after it stands.
+before it could tell is made up for by the next one. A file's mark moves after it stands, any other before it is told.
 """
 
 import json
@@ -19,7 +19,7 @@ from orchestrator.config.model import NotifySettings
 from orchestrator.domain.event import Recorded, to_body
 from orchestrator.domain.event.outside import Channel, NotificationSending, NotificationSent
 from orchestrator.errors import EnvironmentProblem, OrchestrateError
-from orchestrator.hooks.host import run_on_host
+from orchestrator.hooks.channels import by_command, by_desktop, by_webhook
 from orchestrator.ports.effect import effect
 from orchestrator.ports.ledger import Ledger
 
@@ -27,13 +27,15 @@ SCHEMA = 1
 """Of the object that is sent; `docs/notifications.md` has it."""
 _MOST_EVENTS = 100
 """Most that one object tells of; what is older stands in the journal."""
-_DETAIL_CHARS = 500
 Describe = Callable[[Recorded], str]
 
 
 def channels(settings: NotifySettings) -> tuple[Channel, ...]:
     """Those that are configured."""
-    wanted: tuple[tuple[Channel, str], ...] = (("command", settings.command.strip()), ("dir", settings.dir))
+    wanted: tuple[tuple[Channel, str | bool], ...] = (
+        *(("command", settings.command.strip()), ("dir", settings.dir)),
+        *(("desktop", settings.desktop), ("webhook", settings.webhook_env)),
+    )
     return tuple(channel for channel, value in wanted if value)
 
 
@@ -92,7 +94,7 @@ class Notifier:
             news = self._news
             if due:
                 await self._send(channel)
-                if channel == "command":
+                if channel != "dir":
                     with anyio.move_on_after(self._settings.quiet_s):
                         await self._closing.wait()
             if is_last:
@@ -103,10 +105,10 @@ class Notifier:
         """Send what is due; what could not be sent as a file stays due, and the journal says why."""
         due = self._due[channel]
         try:
-            if channel == "command":
+            if channel != "dir":
                 batch = list(due)
                 due.clear()
-                await self._run_command(batch)
+                await self._tell(channel, batch)
                 return
             while due:
                 await self._write_file(due[0])
@@ -114,19 +116,28 @@ class Notifier:
         except OrchestrateError:
             return
 
-    async def _run_command(self, batch: Sequence[Recorded]) -> None:
-        sending = self._sending("command", batch[-1])
+    async def _tell(self, channel: Channel, batch: Sequence[Recorded]) -> None:
+        sending = self._sending(channel, batch[-1])
         async with effect(self._ledger, sending) as happening:
-            told = json.dumps(self._told(sending.notification, batch), ensure_ascii=False)
-            ran = await run_on_host(self._settings.command, told, self._root, self._settings.timeout_s)
-            problem = ran.trouble or (f"exit code {ran.exit_code}" if ran.exit_code else "")
+            problem = await self._problem(channel, self._told(sending.notification, batch))
             happening.done = NotificationSent(
                 key=sending.key,
-                channel="command",
+                channel=channel,
                 through=sending.through,
                 is_sent=not problem,
-                detail=f"{problem} {ran.stderr.strip()[-_DETAIL_CHARS:]}".strip() if problem else "",
+                detail=self._ledger.redact(problem),
             )
+
+    async def _problem(self, channel: Channel, told: dict[str, Any]) -> str:
+        """Tell it; what went wrong, empty if nothing did."""
+        settings = self._settings
+        match channel:
+            case "desktop":
+                return await by_desktop(told, self._root, settings.timeout_s)
+            case "webhook":
+                return await by_webhook(settings.webhook_env, told, settings.timeout_s)
+            case _:
+                return await by_command(settings.command, told, self._root, settings.timeout_s)
 
     async def _write_file(self, recorded: Recorded) -> None:
         sending = self._sending("dir", recorded)

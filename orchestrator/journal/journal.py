@@ -74,6 +74,7 @@ class Journal:
         self._turn = anyio.Lock()
         self._failure: OrchestrateError | None = None
         self._projected = -_PROJECT_EVERY_S
+        self._stopping = anyio.Event()
         self.listeners: list[Listener] = []
         self.projections: dict[str, Projector] = {}
         """What to derive for readers, by name: written with the events, now and then and when the run stops."""
@@ -121,8 +122,12 @@ class Journal:
 
     def _place(self, event: Event) -> None:
         recorded = Recorded(self._state.seq + 1, self._clock.now(), redacted(storable(event), self.redactor))
+        stopped = len(self._state.stopped_calls)
         advance(self._state, recorded)
         self._pending.append(recorded)
+        if len(self._state.stopped_calls) > stopped:
+            self._stopping.set()
+            self._stopping = anyio.Event()
 
     async def _commit(self) -> None:
         derived = self._derive(self._pending)
@@ -153,6 +158,11 @@ class Journal:
             return {}
         self._projected = now
         return {name: project(self._state) for name, project in self.projections.items()}
+
+    async def stopped(self, call: str) -> None:
+        """Wait until a person has the call of a tool stopped whose effect has this name."""
+        while call not in self._state.stopped_calls:
+            await self._stopping.wait()
 
     def redact(self, text: str) -> str:
         """A text as it may be kept, shown and sent."""

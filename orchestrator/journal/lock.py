@@ -112,9 +112,12 @@ def _lock(file: IO[str], how: int) -> bool:
 
 def _read(file: IO[str]) -> Holder:
     file.seek(0)
-    name, _, lease = file.read().partition("\nlease ")
     age_s = time.time() - os.fstat(file.fileno()).st_mtime
-    return Holder(name or "another process", age_s, float(lease.strip() or LEASE_S))
+    try:
+        name, _, lease = file.read().partition("\nlease ")
+        return Holder(name or "another process", age_s, float(lease.strip() or LEASE_S))
+    except ValueError:  # it holds what no process wrote; who holds it gives signs of life all the same
+        return Holder("another process", age_s, LEASE_S)
 
 
 def holder(directory: Path) -> Holder | None:

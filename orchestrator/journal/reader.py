@@ -55,15 +55,15 @@ class Reader:
             connection.close()
             raise
 
-    def read(self, after: int = 0) -> Iterator[Recorded]:
-        """Events with a seq above `after`, in order.
+    def read(self, after: int = 0, until: int | None = None) -> Iterator[Recorded]:
+        """Events with a seq above `after`, in order, up to `until` if that is given.
 
         Raises:
             Damaged: an event is damaged or missing; those before it were given.
             JournalProblem: an event is of a kind or version this program does not know.
         """
         with explained(self.path):
-            yield from map(self._parse, self.rows(after))
+            yield from map(self._parse, self.rows(after, until))
 
     def of_kinds(self, kinds: Sequence[str], after: int = 0) -> Iterator[Recorded]:
         """Events of some kinds with a seq above `after`, in order; raises as `read` does."""
@@ -92,6 +92,15 @@ class Reader:
         if count != len(found):  # the index lies, or the table does
             raise Damaged(self.path, 0, f"events of session {session} are missing")
         return found
+
+    def part(self, session: str, after: int = 0, until: int = _NO_END, last: int = _NO_END) -> list[Recorded]:
+        """The events of one conversation with a seq above `after` and up to `until`, of those the `last` so many.
+
+        They are in order; raises as `read` does.
+        """
+        chosen = "SELECT seq FROM event WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq DESC LIMIT ?"
+        with explained(self.path):
+            return list(map(self._parse, self._rows(f"seq IN ({chosen})", session, after, until, last)))
 
     def rows(self, after: int = 0, until: int | None = None) -> Iterator[Columns]:
         """Stored events above a seq, each held against its sum, its predecessor and the number there must be.

@@ -19,6 +19,7 @@ IDENTIFIERS = frozenset(
         *(
             "continues",
             "call_id",
+            "call",
             "run",
             "unit",
             "units",
@@ -28,6 +29,7 @@ IDENTIFIERS = frozenset(
             "check",
             "name",
             "lens",
+            "rule",
             "variant",
         ),
         *("base", "base_tree", "start", "commit", "tree", "blob", "mode", "tried", "old", "new", "object", "ref"),

@@ -105,7 +105,10 @@ class StateDirectory:
         """
         runs = self.runs()
         if not runs:
-            raise UsageProblem(f"no run of this repository is known (looked in {self.path / 'runs'})")
+            raise UsageProblem(
+                f"no run of this repository is known (looked in {self.path / 'runs'}); "
+                "begin one with orchestrate run or migrate run, or say where runs lie with --repo or --state"
+            )
         if wanted in (None, "latest"):
             return runs[-1]
         found = [run for run in runs if run.run == wanted] or [

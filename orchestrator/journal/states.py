@@ -29,15 +29,24 @@ def derive(reader: Reader) -> Derived:
     Raises:
         JournalProblem: it cannot be used at all, or holds events of a newer program.
     """
-    kept = snapshot.load(reader.path.parent)
-    state = kept[0] if kept and reader.holds(kept[0].seq, kept[1]) else RunState()
+    state = begun(reader)
     unread = state.seq
     try:
         for recorded in reader.read(after=unread):
-            _advance(reader.path, state, recorded)
+            advance_read(reader.path, state, recorded)
     except Damaged as damage:
         return Derived(state, damage, unread)
     return Derived(state, None, unread)
+
+
+def begun(reader: Reader) -> RunState:
+    """The state that the snapshot beside a journal stands for, if it is one of this journal; else an empty one.
+
+    Raises:
+        JournalProblem: the journal cannot be used at all.
+    """
+    kept = snapshot.load(reader.path.parent)
+    return kept[0] if kept and reader.holds(kept[0].seq, kept[1]) else RunState()
 
 
 def derive_whole(reader: Reader) -> Derived:
@@ -63,7 +72,12 @@ def read_state(journal: Path) -> RunState:
         return derive_whole(reader).state
 
 
-def _advance(path: Path, state: RunState, recorded: Recorded) -> None:
+def advance_read(path: Path, state: RunState, recorded: Recorded) -> None:
+    """Apply an event that was read from a journal to a state that the caller owns.
+
+    Raises:
+        Damaged: it cannot have happened after those before it.
+    """
     try:
         advance(state, recorded)
     except (ValueError, KeyError) as error:

@@ -28,19 +28,19 @@ def words_of(body: dict[str, Any], read_blob: ReadBlob) -> Words:
     return Words(said[:_MAX_CHARS], about)
 
 
-def _leaves(value: object, read_blob: ReadBlob) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for item in value:
-            yield from _leaves(item, read_blob)
-    elif isinstance(value, dict):
-        if "head" in value and value.keys() <= {"head", "size", "sha"}:
-            yield from _leaves(_whole(value, read_blob), read_blob)
-            return
-        for key, item in value.items():
-            if key not in _SILENT:
-                yield from _leaves(item, read_blob)
+def _leaves(value: object, read_blob: ReadBlob | None) -> Iterator[str]:
+    """The texts in a value, in order. Without `read_blob` none of them stands for a blob."""
+    waiting = [value]
+    while waiting:  # a model may nest what it writes deeper than functions can call themselves
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, list):
+            waiting.extend(reversed(one))
+        elif isinstance(one, dict) and read_blob and "head" in one and one.keys() <= {"head", "size", "sha"}:
+            yield from _leaves(_whole(one, read_blob), None)  # what a model wrote names no blobs of ours
+        elif isinstance(one, dict):
+            waiting.extend(item for key, item in reversed(one.items()) if key not in _SILENT)
 
 
 def _whole(text: dict[str, Any], read_blob: ReadBlob) -> object:
@@ -49,7 +49,7 @@ def _whole(text: dict[str, Any], read_blob: ReadBlob) -> object:
     if whole[:1] in {"{", "["}:
         try:
             return json.loads(whole)
-        except ValueError:
+        except (ValueError, RecursionError):
             return whole
     return whole
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from orchestrator.judge.rules import Finding
+from orchestrator.domain.verdict import Finding
 
 _REVIEWERS = r"(?:reviewers?|judges?|graders?|evaluators?|verifiers?|assistants?|AIs?|LLMs?|(?:language )?models?)"
 _ADDRESSES = tuple(

@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,6 +60,9 @@ _PARTLY = frozenset(
     | {"assertLessEqual", "assertRegex", "assertNotRegex", "assertIsInstance", "assertCountEqual"}
 )
 _TRUTHS = frozenset({"assertTrue", "assertFalse", "assertIsNotNone"})
+_ASKING = frozenset({"isinstance", "hasattr", "all", "any", "startswith", "endswith"})
+_FINDING = frozenset({"search", "match", "fullmatch"})
+_EMPTY = re.compile(r"[\\^$.*?|()+]*")
 _CLOSE = frozenset({"assertAlmostEqual", "approx", "isclose", "allclose", "assert_allclose", "assert_almost_equal"})
 _TOLERANCES = frozenset({"rel", "abs", "rel_tol", "abs_tol", "rtol", "atol", "delta"})
 _CHECKS = re.compile(
@@ -139,8 +143,10 @@ def _called(node: ast.Call) -> list[Assertion]:
     name = name_of(node)
     if name in _RAISING:
         return [_raising(node)]
-    if name in {"assertTrue", "assertFalse"} and node.args:
+    if name == "assertTrue" and node.args:
         return list(_said(node.args[0], node.lineno))
+    if name == "assertFalse" and node.args:
+        return [_expression(ast.UnaryOp(ast.Not(), node.args[0]), node.lineno)]
     if name in {"assertIsNone"} and node.args:
         return [_assertion(node, node.args[:1], Strength.EXACT)]
     if name in _EXACT | _PARTLY | _TRUTHS | _CLOSE - {"approx", "isclose", "allclose"}:
@@ -183,20 +189,33 @@ def _expression(test: ast.expr, line: int) -> Assertion:
     match test:
         case ast.Compare(left=left, ops=[operator], comparators=[right]):
             return _compared(test, left, operator, right, line)
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Compare(left=left, ops=[ast.Is()], comparators=[right])):
+            return _compared(test, left, ast.IsNot(), right, line)
         case ast.UnaryOp(op=ast.Not(), operand=inner) | ast.Call(func=ast.Name(id="bool"), args=[inner]):
             found = _expression(inner, line)
             strength = min(found.strength, Strength.PART) if isinstance(test, ast.UnaryOp) else found.strength
             return Assertion(line, _words(test), found.about, strength)
         case ast.BoolOp(values=values):
             return _either(test, values, line)
-        case ast.Call() if name_of(test) in _CLOSE:
-            return _assertion(test, test.args[:2], Strength.CLOSE)
-        case ast.Call() if name_of(test) in {"isinstance", "hasattr", "all", "any", "startswith", "endswith"}:
-            about = [*test.args, *([test.func.value] if isinstance(test.func, ast.Attribute) else [])]
-            return _assertion(test, about, Strength.PART)
+        case ast.Call():
+            return _asked(test)
         case ast.Constant() | ast.Tuple(elts=[_, *_]) | ast.List(elts=[_, *_]):
             return Assertion(line, _words(test), frozenset(), Strength.NOTHING)
     return _assertion(test, (test,), Strength.TRUTH)
+
+
+def _asked(call: ast.Call) -> Assertion:
+    """What the truth of a call says."""
+    name = name_of(call)
+    if name in _CLOSE:
+        return _assertion(call, call.args[:2], Strength.CLOSE)
+    match call:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="re")), args=[pattern, *texts]) if name in _FINDING:
+            return _assertion(call, texts, Strength.TRUTH if _fits_all(pattern) else Strength.PART)
+    if name in _ASKING:
+        about = [*call.args, *([call.func.value] if isinstance(call.func, ast.Attribute) else [])]
+        return _assertion(call, about, Strength.PART)
+    return _assertion(call, (call,), Strength.TRUTH)
 
 
 def _either(test: ast.BoolOp, values: Sequence[ast.expr], line: int) -> Assertion:
@@ -217,8 +236,15 @@ def _compared(test: ast.expr, left: ast.expr, operator: ast.cmpop, right: ast.ex
         return Assertion(line, _words(test), _about(sides), Strength.CLOSE, _tolerance(close))
     if isinstance(operator, ast.Eq | ast.Is):
         return Assertion(line, _words(test), _about(sides), _equality(sides))
-    is_something = isinstance(operator, ast.IsNot) and isinstance(right, ast.Constant)
-    return Assertion(line, _words(test), _about(sides), Strength.TRUTH if is_something else Strength.PART)
+    if isinstance(operator, ast.IsNot) and isinstance(right, ast.Constant):  # no more than that it is something
+        found = _expression(left, line)
+        return Assertion(line, _words(test), found.about, min(found.strength, Strength.PART))
+    return Assertion(line, _words(test), _about(sides), Strength.PART)
+
+
+def _fits_all(pattern: ast.expr) -> bool:
+    """Whether a regular expression that is written there finds something in every text."""
+    return isinstance(pattern, ast.Constant) and _EMPTY.fullmatch(str(pattern.value)) is not None
 
 
 def _equality(sides: Sequence[ast.expr]) -> Strength:
@@ -247,8 +273,11 @@ def _tolerance(call: ast.Call) -> float:
     places = [keyword.value for keyword in call.keywords if keyword.arg == "places"]
     numbers = [keyword.value.value for keyword in given if isinstance(keyword.value, ast.Constant)]
     digits = [place.value for place in places if isinstance(place, ast.Constant) and isinstance(place.value, int)]
-    values = [float(number) for number in numbers if isinstance(number, int | float)]
-    return max([*values, *(10.0**-digit for digit in digits)], default=_USUAL_TOLERANCE)
+    values = [number for number in numbers if isinstance(number, int | float)]
+    try:
+        return max([*map(float, values), *(10.0**-digit for digit in digits)], default=_USUAL_TOLERANCE)
+    except OverflowError:
+        return math.inf
 
 
 def _words(node: ast.AST) -> str:

@@ -21,20 +21,22 @@ class Proof(Frozen):
     red: str = ""
 
 
-def settled(contract: Contract, verdict: IterationVerdict, proofs: Mapping[str, Proof]) -> IterationVerdict:
-    """The verdict that counts: a finding for each criterion, and done only if all are met.
+def settled(
+    contract: Contract, verdict: IterationVerdict, proofs: Mapping[str, Proof], against: Collection[str] = ()
+) -> IterationVerdict:
+    """The verdict that counts: a finding for each criterion, and done only if all are met and nothing is `against` it.
 
     A criterion that the model did not speak of is unmet, and so is one whose command is red or was not run.
     """
     red = {one.id: words for one in contract.criteria if (words := _red(one, proofs.get(one.id)))}
     findings = tuple(_finding(one, verdict, proofs.get(one.id), red.get(one.id, "")) for one in contract.criteria)
-    is_overruled = verdict.decision == "done" and not all(finding.met for finding in findings)
+    is_overruled = verdict.decision == "done" and (bool(against) or not all(finding.met for finding in findings))
     told = (one for one in findings if not one.met and (is_overruled or one.id in red))
     return verdict.model_copy(
         update={
             "decision": "continue" if is_overruled else verdict.decision,
             "findings": findings,
-            "reasons": (*verdict.reasons, *(f"{one.id} is not met: {one.evidence}" for one in told)),
+            "reasons": (*verdict.reasons, *(f"{one.id} is not met: {one.evidence}" for one in told), *against),
         }
     )
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from orchestrator.domain.verdict import Finding
 from orchestrator.judge.addressed import AddedLine
 from orchestrator.judge.changed import ChangedFile
 from orchestrator.judge.kinds import is_shown
-from orchestrator.judge.rules import Finding
 from orchestrator.redact.patterns import RULES
 
 _BY_CHANCE = frozenset({"jwt", "authorization", "url-password"})
@@ -25,10 +25,11 @@ def credential_findings(
     old = _old(files, {token for seen in suspects.values() for _, _, token in seen})
     for path, seen in suspects.items():
         for kind, number in dict.fromkeys((kind, number) for kind, number, token in seen if token not in old):
-            is_red = kind not in _BY_CHANCE and not is_shown(path) and not is_granted(path)
+            is_certain, granted = kind not in _BY_CHANCE and not is_shown(path), is_granted(path)
+            is_red = is_certain and not granted
             mend = ": take it out, and read it from the environment in its place" if is_red else ""
             text = f"{path}:{number} holds what looks like a {kind}{mend}"
-            yield Finding(rule="credential", text=text, is_blocking=is_red)
+            yield Finding(rule="credential", text=text, is_blocking=is_red, is_granted=is_certain and granted)
 
 
 def _old(files: Sequence[ChangedFile], tokens: set[str]) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from orchestrator.domain.verdict import Finding
 from orchestrator.judge.addressed import AddedLine, flagged
 from orchestrator.judge.changed import ChangedFile, DiffHunk
 from orchestrator.judge.credentials import credential_findings
@@ -11,7 +12,7 @@ from orchestrator.judge.identifiers import identifier_findings
 from orchestrator.judge.layout import layout_findings
 from orchestrator.judge.protected import granter, protected_findings
 from orchestrator.judge.readable import unreadable_findings
-from orchestrator.judge.rules import Finding, few
+from orchestrator.judge.rules import few
 from orchestrator.judge.suppressions import suppression_findings
 from orchestrator.judge.weakened import weakened_tests
 

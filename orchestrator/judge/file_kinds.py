@@ -6,9 +6,9 @@ from typing import Any
 
 from pathspec import GitIgnoreSpec
 
+from orchestrator.domain.verdict import Finding
 from orchestrator.judge.changed import LINK, ChangedFile
 from orchestrator.judge.kinds import is_binary, is_minified, says_generated
-from orchestrator.judge.rules import Finding
 
 _EXECUTABLE = "100755"
 _SUBMODULE = "160000"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from orchestrator.domain.check import Difference, Outcomes, Receipt, ReceiptStatus, TestOutcome
 from orchestrator.domain.event.run import FlakesSeen
 from orchestrator.domain.state import RunState
+from orchestrator.domain.verdict import Finding
 from orchestrator.errors import BlobLost
-from orchestrator.judge.rules import Finding
 from orchestrator.ports.ledger import Ledger
 
 UNSETTLED = "tests seen both to pass and to fail on this very tree, of which no run was green as a whole"

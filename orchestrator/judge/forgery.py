@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 
+from orchestrator.domain.verdict import Finding
 from orchestrator.judge.changed import ChangedFile
 from orchestrator.judge.equality import always_equal
 from orchestrator.judge.naming import Names, text_of
 from orchestrator.judge.places import is_test
-from orchestrator.judge.rules import Finding
 from orchestrator.judge.sniffing import RUNNERS, asks_for_tests, uses_of_the_run
 from orchestrator.judge.syntax import parse
 
@@ -43,7 +43,7 @@ def forgery_findings(files: Sequence[ChangedFile], is_granted: Callable[[str], b
             known[what] -= 1
             if known[what] < 0:
                 told = f"{file.path}:{line} {what}{'; the plan lets this file change' if granted else ''}"
-                yield Finding(rule="forgery", text=told, is_blocking=not granted)
+                yield Finding(rule="forgery", text=told, is_blocking=not granted, is_granted=granted)
 
 
 def _tricks(path: str, source: bytes) -> list[_Seen]:

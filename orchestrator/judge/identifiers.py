@@ -5,8 +5,8 @@ import tokenize
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from orchestrator.domain.verdict import Finding
 from orchestrator.judge.changed import ChangedFile
-from orchestrator.judge.rules import Finding
 from orchestrator.judge.syntax import tokens
 
 _LOOK_LATIN = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧο")

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from orchestrator.domain.verdict import Finding
 from orchestrator.judge.changed import ChangedFile, DiffHunk
-from orchestrator.judge.rules import Finding, some
+from orchestrator.judge.rules import some
 
 _QUOTES = str.maketrans({"'": '"'})
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 
 from orchestrator.domain.check import Outcomes, TestOutcome
+from orchestrator.domain.verdict import Finding
 from orchestrator.judge.changed import ChangedFile
 from orchestrator.judge.places import Place, is_test, place_of
 from orchestrator.judge.reports import is_test as names_test
-from orchestrator.judge.rules import Finding
 from orchestrator.judge.syntax import parse
 
 _PASSED = frozenset({TestOutcome.PASSED, TestOutcome.XPASSED})

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from orchestrator.domain.globs import matches
+from orchestrator.domain.verdict import Finding
 from orchestrator.judge.additive import lost_or_altered
 from orchestrator.judge.changed import ChangedFile
 from orchestrator.judge.places import Place, place_of
-from orchestrator.judge.rules import Finding
 from orchestrator.judge.sections import altered_sections, has_sections
 from orchestrator.judge.silencers import kinds_for
 

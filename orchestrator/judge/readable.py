@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from orchestrator.domain.verdict import Finding
 from orchestrator.judge.changed import ChangedFile
-from orchestrator.judge.rules import Finding
 from orchestrator.judge.syntax import DEEPEST, is_too_deep
 
 
@@ -12,6 +12,8 @@ def unreadable_findings(files: Sequence[ChangedFile], is_granted: Callable[[str]
     for file in files:
         if not file.is_python or file.after is None or not is_too_deep(file.after):
             continue
-        is_new = not is_granted(file.path) and not (file.before is not None and is_too_deep(file.before))
+        is_deeper, granted = file.before is None or not is_too_deep(file.before), is_granted(file.path)
+        is_new = is_deeper and not granted
         text = f"{file.path} is nested more than {DEEPEST} levels deep, so no rule can look into it"
-        yield Finding(rule="unreadable", text=f"{text}: write it flatter" if is_new else text, is_blocking=is_new)
+        told = f"{text}: write it flatter" if is_new else text
+        yield Finding(rule="unreadable", text=told, is_blocking=is_new, is_granted=is_deeper and granted)

@@ -5,18 +5,10 @@ from collections.abc import Iterable, Sequence
 
 from pathspec import GitIgnoreSpec
 
-from orchestrator.domain.base import Frozen
 from orchestrator.domain.task import Task
+from orchestrator.domain.verdict import Finding
 
 MAX_CHANGED_LINES = 5_000
-
-
-class Finding(Frozen):
-    """What a rule saw; a blocking one keeps the candidate from landing."""
-
-    rule: str
-    text: str
-    is_blocking: bool
 
 
 MOST_FLAGS = 5

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from orchestrator.domain.globs import matches
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import Task
+from orchestrator.domain.verdict import Finding
 from orchestrator.judge.changed import ChangedFile
-from orchestrator.judge.rules import Finding, out_of_scope, some
+from orchestrator.judge.rules import out_of_scope, some
 
 _WILD = frozenset("*?[")
 

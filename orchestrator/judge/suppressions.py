@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from orchestrator.domain.verdict import Finding
 from orchestrator.judge.changed import ChangedFile
 from orchestrator.judge.kinds import is_sample
 from orchestrator.judge.places import is_test
-from orchestrator.judge.rules import Finding, some
+from orchestrator.judge.rules import some
 from orchestrator.judge.silencers import PYTHON, SilencerKind, kinds_for
 from orchestrator.judge.syntax import tokens
 

@@ -5,9 +5,8 @@ from orchestrator.domain.base import Frozen
 from orchestrator.domain.check import Difference
 from orchestrator.domain.ending import BY_EXIT
 from orchestrator.domain.task import EndCause
-from orchestrator.domain.verdict import LensVote, Verdict, VerdictKind
+from orchestrator.domain.verdict import Finding, LensVote, Verdict, VerdictKind
 from orchestrator.judge.flakes import UNSETTLED
-from orchestrator.judge.rules import Finding
 
 MAX_REVISIONS = 2
 """Revisions in a row before the next try starts afresh: by then the context is part of the problem."""
@@ -48,6 +47,7 @@ def decide(evidence: Evidence) -> Verdict:
         kind=kind,
         reasons=reasons,
         flags=flags,
+        findings=evidence.findings,
         receipts=evidence.receipts,
         votes=evidence.votes,
         cause=_cause(evidence, kind),

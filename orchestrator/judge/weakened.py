@@ -8,11 +8,12 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
+from orchestrator.domain.verdict import Finding
 from orchestrator.judge.assertions import Assertion, Strength, assertions, assertions_of
 from orchestrator.judge.changed import ChangedFile
 from orchestrator.judge.functions import TestFunction, functions
 from orchestrator.judge.places import is_test
-from orchestrator.judge.rules import Finding, some
+from orchestrator.judge.rules import some
 from orchestrator.judge.syntax import name_of, parse
 
 _SWALLOWED = frozenset({"Exception", "BaseException", "AssertionError"})
@@ -110,10 +111,19 @@ def _without(these: Sequence[Assertion], those: Sequence[Assertion]) -> list[Ass
 
 
 def _weaker(gone: Sequence[Assertion], new: Sequence[Assertion]) -> Iterator[_Told]:
-    left = list(new)
-    for old in gone:
+    left, changed = list(new), list[Assertion]()
+    for old in sorted(gone, key=lambda one: -one.strength):  # who asks for most has the first choice
+        as_strict = [one for one in left if one.about == old.about and _is_kept(old, one)]
+        if as_strict:
+            left.remove(min(as_strict, key=lambda one: one.strength))
+        else:
+            changed.append(old)
+    for old in changed:
         related = [one for one in left if one.is_about(old)]
         if not related:
+            taken = [one for one in new if one.is_about(old)]
+            if taken and not any(one.is_delegated for one in taken):
+                yield taken[0].line, f"`{old.words}` is gone"
             continue
         now = max(related, key=lambda one: (one.strength, -one.tolerance))
         left.remove(now)
@@ -122,6 +132,10 @@ def _weaker(gone: Sequence[Assertion], new: Sequence[Assertion]) -> Iterator[_To
         elif now.tolerance > old.tolerance * 1.001:
             yield now.line, f"`{now.words}` may be further off than `{old.words}`"
     yield from ((one.line, f"`{one.words}` asserts nothing") for one in left if one.strength == Strength.NOTHING)
+
+
+def _is_kept(old: Assertion, new: Assertion) -> bool:
+    return new.strength >= old.strength and new.tolerance <= old.tolerance * 1.001
 
 
 def _is_empty(body: Sequence[ast.stmt]) -> bool:

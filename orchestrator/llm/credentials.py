@@ -65,10 +65,16 @@ def usual_key(model: str, api_key_env: str | None) -> str:
     """What to set when the key is the trouble."""
     if api_key_env:
         return api_key_env
-    prefix, slash, _ = model.partition("/")
-    is_usual = slash and prefix not in AWS_PROVIDERS and not prefix.startswith("vertex_ai")
-    usual = f"{prefix.upper()}_API_KEY" if is_usual else "the provider's variables"
+    usual = key_variable(model) or "the provider's variables"
     return f"{usual}, or name another variable in the model's `api_key_env`"
+
+
+def key_variable(model: str) -> str:
+    """The variable that usually holds the key of a model's provider; empty where there is none, or more than one."""
+    prefix, slash, _ = model.partition("/")
+    is_usual = slash and prefix.isidentifier() and not prefix.startswith("vertex_ai")
+    known = LOCAL_PROVIDERS | SIGN_IN_PROVIDERS | AWS_PROVIDERS
+    return f"{prefix.upper()}_API_KEY" if is_usual and prefix not in known else ""
 
 
 def _suggestion(litellm: Any, model: str) -> str:  # noqa: ANN401

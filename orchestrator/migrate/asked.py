@@ -1,5 +1,6 @@
 """What of a recipe's work is asked for this time: files by glob, owner or shard, and how large the sample is."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -96,7 +97,7 @@ def _named(wish: str, name: str, known: Mapping[str, Sequence[str]], total: int)
 def _matcher(glob: str) -> Callable[[str], bool]:
     try:
         return GitIgnoreSpec.from_lines([glob]).match_file
-    except ValueError as error:
+    except (ValueError, re.error) as error:
         raise UsageProblem(f"--only {glob!r} is no glob: {error}") from error
 
 

@@ -14,7 +14,8 @@ from orchestrator.migrate.judging.coverage import flag_uncovered
 from orchestrator.migrate.judging.final import last_look
 from orchestrator.migrate.judging.gate import MigrationGate, gate_of
 from orchestrator.migrate.judging.invariants import OF_A_TREE
-from orchestrator.migrate.ladder import passes
+from orchestrator.migrate.judging.weakened import flag_weakened
+from orchestrator.migrate.ladder import Pass, passes
 from orchestrator.migrate.landing.landings import Landings
 from orchestrator.migrate.landing.publishing import publish
 from orchestrator.migrate.landing.rollback import roll_back
@@ -107,18 +108,19 @@ class MigrationRun:
         """Let the files of a wave climb, and land what may land."""
         for number, group in enumerate(passes(self._recipe), start=1):
             await Climb(self._context, self._recipe, self._gate, self._slots).climb(wave, group)
-            await self._land(wave, f"wave {wave.number} pass {number}")
+            await self._land(wave, f"wave {wave.number} pass {number}", group)
         require_going(self._context)
         files = wave_files(self._context.state, wave)
         moves = all_or_nothing(files) if self._recipe.migration.atomic else last_moves(files)
         await self._context.journal.append(*moves, WaveEnded(number=wave.number))
 
-    async def _land(self, wave: Wave, name: str) -> None:
+    async def _land(self, wave: Wave, name: str, group: Pass) -> None:
         is_atomic = self._recipe.migration.atomic
-        if is_atomic and any(file.status.is_failed for file in wave_files(self._context.state, wave)):
-            return  # nothing lands while something fails: a later rung may mend it
+        files = wave_files(self._context.state, wave)
+        if is_atomic and any(file.status.is_failed or group.is_behind(file) for file in files):
+            return  # nothing lands while something fails, or belongs to a later pass, which lands it all
         await self._regroup()
-        await self._landings.land(name, wave, is_atomic=is_atomic)
+        await self._landings.land(name, wave, group, is_atomic=is_atomic)
         await self._context.journal.append(*settled_leaves(self._context.state, self._recipe))
         await self._regroup()
 
@@ -177,16 +179,19 @@ class MigrationRun:
         if red := await self._last_look():
             outcome, reason = "partial", f"{reason}; nothing is published: {red}"
         else:
-            await publish(context, self._recipe, self._gate, reason)
+            kept = await publish(context, self._recipe, self._gate, reason)
+            if kept:
+                outcome, reason = "partial", f"{reason}; not opened, as they are not green alone: {', '.join(kept)}"
         if not context.state.rollbacks and context.state.revised is None:  # somebody may have asked for it meanwhile
             await end_run(context, outcome, reason)
 
     async def _last_look(self) -> str:
-        """Why nothing of what landed may be published, in words; empty if it may. Flags what no test reaches."""
+        """Why nothing of what landed may be published; empty if it may. Flags what reviewers should look at."""
         context, head = self._context, self._context.state.head
         if head is None:
             return ""
         final = await last_look(context, self._gate, head)
         if not final.reason:
+            await flag_weakened(context, head)
             await flag_uncovered(context, self._recipe, head)
         return final.reason

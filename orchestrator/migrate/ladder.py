@@ -21,6 +21,10 @@ class Pass:
     rungs: tuple[int, ...]
     attempt: int = 1
 
+    def is_behind(self, file: FileRecord) -> bool:
+        """Whether a file has come further than this pass: what stands of it lands with a later one."""
+        return file.rung > max(self.rungs) or (file.rung in self.rungs and file.attempt > self.attempt)
+
 
 def passes(recipe: Recipe) -> list[Pass]:
     """The ladder as passes. A step for failed files, and a person, begins a pass of its own; a step that asks a model

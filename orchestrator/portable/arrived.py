@@ -94,9 +94,10 @@ def _is_branch_of(manifest: Manifest) -> bool:
 
 
 async def _require_ref_names(git: Git, manifest: Manifest, archive: Path) -> None:
+    """The run's own refs are below its own prefix; of branches only the PR branch may come, and not among them."""
     own, kept = f"refs/orchestrate/{manifest.run}/", journal_ref(manifest.run)
-    for ref in (f"refs/heads/{manifest.branch}", *manifest.refs):
-        is_ours = ref.startswith((own, "refs/heads/")) and ref != kept
+    names = {f"refs/heads/{manifest.branch}": True}
+    for ref, is_ours in (names | {ref: ref.startswith(own) and ref != kept for ref in manifest.refs}).items():
         if not is_ours or (await git.run("check-ref-format", ref, ok=(0, 1))).exit_code:
             raise UsageProblem(f"{archive} cannot be imported: it names the ref {ref!r}, which is none of this run")
 

@@ -3,13 +3,16 @@
 from pathlib import Path
 
 from anyio import to_thread
+from pydantic import ValidationError
 
 from orchestrator.errors import UsageProblem
-from orchestrator.portable.export import Exported, journal_ref
-from orchestrator.portable.manifest import MANIFEST, RUN_ID
+from orchestrator.portable.export import journal_ref
+from orchestrator.portable.manifest import MANIFEST, RUN_ID, Manifest
+from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.merge import EPOCH, commit_tree
 from worktrees.overlay import overlay
+from worktrees.packs import existing
 from worktrees.refs import list_refs, set_ref
 from worktrees.trees import empty_tree, list_tree, read_blob, tree_of, write_blob
 
@@ -17,18 +20,18 @@ _PART_BYTES = 32 * 1024 * 1024
 """Forges refuse files of more than 100 MB."""
 
 
-async def store(git: Git, exported: Exported, archive: Path) -> str:
+async def store(git: Git, manifest: Manifest, archive: Path) -> str:
     """Point the run's ref `journal` at a commit that holds the archive; gives the ref.
 
     The commit has no parents: what an earlier export left is replaced, not kept.
     """
-    run = exported.manifest.run
-    files = {MANIFEST: ("100644", await write_blob(git, exported.manifest.model_dump_json(indent=1).encode()))}
+    run = manifest.run
+    files = {MANIFEST: ("100644", await write_blob(git, manifest.model_dump_json(indent=1).encode()))}
     with archive.open("rb") as file:
         while part := await to_thread.run_sync(file.read, _PART_BYTES):
             files[f"archive/{len(files):06}"] = ("100644", await write_blob(git, part))
     tree = await overlay(git, await empty_tree(git), files)
-    message = f"Run {run}, {exported.manifest.events} events\n\nTaken in by `orchestrate run import --ref {run}`.\n"
+    message = f"Run {run}, {manifest.events} events\n\nTaken in by `orchestrate run import --ref {run}`.\n"
     ref = journal_ref(run)
     await set_ref(git, ref, await commit_tree(git, tree, [], message, EPOCH))
     return ref
@@ -52,6 +55,21 @@ async def fetch(git: Git, wanted: str, target: Path) -> None:
     with target.open("xb") as file:
         for entry in parts:
             await to_thread.run_sync(file.write, await read_blob(git, entry.oid))
+
+
+async def lacking(git: Git, run: str) -> tuple[str, ...]:
+    """The commits that the archive in a run's ref rests on and the repository does not have.
+
+    Raises:
+        UsageProblem: the ref holds no archive.
+    """
+    ref = journal_ref(run)
+    try:
+        manifest = Manifest.model_validate_json(await read_blob(git, f"{ref}:{MANIFEST}"))
+    except (GitError, ValidationError) as error:
+        raise UsageProblem(f"{ref} holds no archive that this version of orchestrate understands") from error
+    known = await existing(git, manifest.prerequisites)
+    return tuple(oid for oid in manifest.prerequisites if oid not in known)
 
 
 async def _run_of(git: Git, wanted: str) -> str:

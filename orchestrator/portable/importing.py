@@ -34,6 +34,10 @@ from worktrees.repository import Repository
 How = Literal["new", "continued", "unchanged"]
 
 
+class FurtherHere(UsageProblem):
+    """The run is here already, and what is here goes on from what the archive has."""
+
+
 @dataclass(frozen=True)
 class Imported:
     """A run that is here now, and the settings that it came with.
@@ -105,7 +109,7 @@ def _how(directory: RunDirectory, journal: Path) -> How:
         missing += here is None
         extra += there is None
     if extra:
-        raise UsageProblem(
+        raise FurtherHere(
             f"run {directory.run} is further here, by {extra} events, than in the archive; nothing was changed"
         )
     return "continued" if missing else "unchanged"

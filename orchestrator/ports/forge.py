@@ -1,15 +1,17 @@
 """Where pull requests live."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from orchestrator.domain.base import Frozen
+from orchestrator.domain.forge_check import ForgeCheck as ForgeCheck
 from orchestrator.domain.ids import CommitId, RunId
 
 
 class PullRequest(Frozen):
     """What a reviewer gets. `head` is the branch, `commit` its tip, `target` the branch it is meant for.
 
-    `draft` says that it is to be looked at and not yet merged.
+    `draft` says that it is to be looked at and not yet merged; `group` tells several of one run apart.
     """
 
     run: RunId
@@ -21,6 +23,7 @@ class PullRequest(Frozen):
     target: str
     labels: tuple[str, ...] = ()
     draft: bool = False
+    group: str = ""
 
 
 class OpenedPullRequest(Frozen):
@@ -41,4 +44,20 @@ class Forge(Protocol):
 
     async def open(self, request: PullRequest) -> OpenedPullRequest:
         """Open the pull request, or update the one that has the same head branch. Idempotent."""
+        ...
+
+    async def checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
+        """What the forge's checks say of this commit of the pull request `ref`; none where the forge runs none."""
+        ...
+
+    async def merge(self, ref: str, commit: CommitId) -> CommitId:
+        """Merge the pull request if its head is still this commit, and say where its target is then. Idempotent.
+
+        Raises:
+            PersonNeeded: the forge does not allow it, the head has moved, or there is a conflict.
+        """
+        ...
+
+    async def close(self, ref: str, comment: str) -> None:
+        """Close the pull request unmerged, with a word why. Idempotent."""
         ...

@@ -122,6 +122,10 @@ class Workspace(Protocol):
         """End the command and everything it started."""
         ...
 
+    async def interrupt(self) -> None:
+        """End all commands that run in it; whoever waits for one gets a result with what it printed."""
+        ...
+
     async def read(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
         """A regular file's content.
 

@@ -54,6 +54,10 @@ class Ledger(Memory, Protocol):
         """The idempotency key for the next try of the effect `name`."""
         ...
 
+    async def stopped(self, call: str) -> None:
+        """Wait until a person has the call of a tool stopped whose effect has this name."""
+        ...
+
     def redact(self, text: str) -> str:
         """A text without secrets: as it is kept, and as it is to be shown and sent."""
         ...

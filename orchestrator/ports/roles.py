@@ -5,6 +5,7 @@ from typing import Protocol
 from orchestrator.domain.attempt import Attempt, Exit
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.contract import Contract, IterationVerdict
+from orchestrator.domain.forge_check import ForgeCheck
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.plan import Plan, PlanLimits
 from orchestrator.domain.review import FIRST_LENS, Shown, View
@@ -117,7 +118,7 @@ class IterationBrief(Frozen):
     """What the judge of an iteration is told. `again` counts how often it has to be judged anew.
 
     `citable` is what it can name as evidence: tasks, checks, receipts and files that changed. `flaky` are tests that
-    were seen both ways on one tree.
+    were seen both ways on one tree, `forge` what the forge's checks of the pull request say.
     """
 
     goal: str
@@ -128,6 +129,7 @@ class IterationBrief(Frozen):
     checks: tuple[CheckSummary, ...]
     diffstat: str
     flaky: tuple[str, ...] = ()
+    forge: tuple[ForgeCheck, ...] = ()
     citable: tuple[str, ...] = ()
 
 

@@ -1,6 +1,6 @@
 """Keeping an engine to a recorded order: its actions wait for their turn, its journal tells what has happened."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -10,11 +10,11 @@ from orchestrator.domain.event.people import ApprovalDecided
 from orchestrator.domain.state import RunState, unit_task
 from orchestrator.domain.task import TaskStatus
 from orchestrator.engine.schedule import Action, Land, PlanRound, StartAttempt
-from orchestrator.journal.journal import Journal
 from orchestrator.ports.ledger import Clock
 from orchestrator.replay import milestones
 from orchestrator.replay.order import Order
 from orchestrator.replay.schedule import QueueRound
+from orchestrator.replay.stops import Stop, StoppingJournal
 
 _NEVER = "a further round of the queue"
 
@@ -65,14 +65,21 @@ class RecordedPace:
         return Land(tuple(unit_task(unit) for unit in units)) if units else wanted
 
 
-class OrderedJournal(Journal):
+class OrderedJournal(StoppingJournal):
     """A journal that tells an order what has happened, and in which a landing waits for its turn.
 
     It says what people answered then to wishes for a tier as soon as that comes next.
     """
 
-    def __init__(self, directory: Path, clock: Clock, order: Order, answers: Sequence[ApprovalDecided] = ()) -> None:
-        super().__init__(directory, clock)
+    def __init__(
+        self,
+        directory: Path,
+        clock: Clock,
+        stops: Mapping[str, Stop],
+        order: Order,
+        answers: Sequence[ApprovalDecided] = (),
+    ) -> None:
+        super().__init__(directory, clock, stops)
         self._order = order
         self._answers = {milestones.answer(answer.item): answer for answer in answers}
         self._namer = milestones.Namer()

@@ -13,7 +13,7 @@ from orchestrator.domain.migration import FileRecord, FileStatus, ShardStatus
 from orchestrator.domain.state import RunState
 from orchestrator.report.budget import amount
 from orchestrator.report.eta import eta
-from orchestrator.report.groups import By, examples, groups, has_failed, step_names
+from orchestrator.report.groups import By, examples, failure, groups, has_failed, step_names
 from orchestrator.report.next_step import next_step
 
 SCHEMA = "orchestrate.burndown/1"
@@ -51,9 +51,9 @@ def burndown_object(state: RunState, bounds: Bounds = _USUAL) -> dict[str, Any]:
         "series": [tick.model_dump(mode="json") for tick in thinned(state.burndown, bounds.points)],
         "ideal": _ideal(state, has_sites),
         "eta": _eta(state, has_sites),
-        "owners": [group.as_object() for group in groups(state, "owner")[: bounds.groups]],
-        "directories": [group.as_object() for group in groups(state, "dir")[: bounds.groups]],
-        "signatures": signatures(state)[: bounds.signatures],
+        "owners": _groups(state, "owner", bounds.groups),
+        "directories": _groups(state, "dir", bounds.groups),
+        "signatures": signatures(state)[: bounds.signatures] if bounds.signatures else [],
         "rungs": rungs(state),
         "flags": _flags(state),
         "shards": _shards(state),
@@ -62,6 +62,10 @@ def burndown_object(state: RunState, bounds: Bounds = _USUAL) -> dict[str, Any]:
         "prs": [{"group": pr.group, "ref": pr.ref, "url": pr.url} for pr in state.prs.values()],
         "next": next_step(state),
     }
+
+
+def _groups(state: RunState, by: By, most: int) -> list[dict[str, Any]]:
+    return [group.as_object() for group in groups(state, by)[:most]] if most else []
 
 
 def title(state: RunState) -> str:
@@ -121,7 +125,7 @@ def signatures(state: RunState) -> list[dict[str, Any]]:
     alike: dict[str, list[FileRecord]] = defaultdict(list)
     for file in state.files.values():
         if has_failed(file):
-            alike[file.signature or file.reason or file.status.value].append(file)
+            alike[failure(file)].append(file)
     steps, has_sites = step_names(state.recipe), counts_sites(state.recipe)
     rows = [
         {

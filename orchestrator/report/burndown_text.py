@@ -34,14 +34,14 @@ ASCII = Glyphs(bars="_.:-=+*#", more="...", cross="x")
 def burndown_lines(burndown: Mapping[str, Any], glyphs: Glyphs = USUAL) -> Iterator[str]:
     """All of it: how far it is, who and what is behind, what fails alike, what waits for a person, what comes next."""
     yield headline(burndown, glyphs)
-    yield _files(burndown)
+    yield files_line(burndown)
     yield from (f"  revision {place + 2}: {line}" for place, line in enumerate(map(_revision, burndown["revisions"])))
     yield from _owners(burndown, glyphs)
     yield from group_table("directory", burndown["directories"], glyphs)
     yield from _steps(burndown)
     yield from _signatures(burndown, glyphs)
     yield from (_flag(flag) for flag in burndown["flags"])
-    yield from _people(burndown)
+    yield from people_lines(burndown)
 
 
 def headline(burndown: Mapping[str, Any], glyphs: Glyphs = USUAL) -> str:
@@ -63,7 +63,8 @@ def spark(values: Sequence[float], glyphs: Glyphs = USUAL, width: int = _SPARKS)
     return "".join(glyphs.bars[round(value / top * (len(glyphs.bars) - 1))] for value in chosen)
 
 
-def _files(burndown: Mapping[str, Any]) -> str:
+def files_line(burndown: Mapping[str, Any]) -> str:
+    """Files by what became of them, when the rest will be through, what it cost."""
     files = burndown["now"]["files"]
     rest = [f"{count} {_WORDS.get(name, name)}" for name, count in files.items() if name not in _APART]
     concerned = sum(count for name, count in files.items() if name != "nothing-to-do")
@@ -90,6 +91,8 @@ def _eta(eta: Mapping[str, Any] | None) -> str:
 
 
 def _price(spent: Mapping[str, Any]) -> str:
+    if spent["usd"] is None and not spent["usd_known"]:
+        return "price unknown"
     return f"${spent['usd_known']:.2f}" + (" + unknown" if spent["usd"] is None else "")
 
 
@@ -149,7 +152,8 @@ def _flag(flag: Mapping[str, Any]) -> str:
     return f"  flagged {one_line(flag['flag'])}: {flag['files']} file{'s' * (flag['files'] != 1)} ({paths})"
 
 
-def _people(burndown: Mapping[str, Any]) -> Iterator[str]:
+def people_lines(burndown: Mapping[str, Any]) -> Iterator[str]:
+    """What waits for a person, the pull requests, and what can be done next."""
     yield from (f"  waits for you: {reason_line(one['title'])} ({one['item']})" for one in burndown["waiting"])
     yield from (f"  pull request {one_line(pr['group'])}: {one_line(pr['url'])}" for pr in burndown["prs"])
     if burndown["next"]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from orchestrator.domain.plain import inert, one_line, strip_controls
-from orchestrator.report.migration_md import table
+from orchestrator.report.markdown import table
 
 _FILES = 40
 _NAMES = 10

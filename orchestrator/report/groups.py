@@ -23,7 +23,8 @@ class Group:
     """Some files of a migration. `sites` and `left` are weighted; `seconds` are those of each file that took any.
 
     `files` has those that have something to do, `done` the landed ones of them, `rejected` those that failed: for
-    good, or until the next step takes them. `usd` is what model calls for them cost, as far as that is known.
+    good, or until the next step takes them. `usd` is what model calls for them cost, as far as that is known;
+    `unpriced` counts those of which it is not.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Group:
     sites: float = 0.0
     left: float = 0.0
     usd: float = 0.0
+    unpriced: int = 0
     prs: int = 0
     seconds: list[float] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
@@ -58,7 +60,7 @@ class Group:
 
 def groups(state: RunState, by: By) -> list[Group]:
     """All groups, those with most left first."""
-    name_of, has_sites = _namer(state, by), counts_sites(state.recipe)
+    name_of, has_sites = namer(state, by), counts_sites(state.recipe)
     made: dict[str, Group] = {}
     for file in state.files.values():
         if file.status != FileStatus.NOTHING_TO_DO:
@@ -81,9 +83,10 @@ def _count(state: RunState, group: Group, file: FileRecord, has_sites: bool) -> 
     spent = state.spent_by_task.get(TaskId(file.path))
     if spent is not None:
         group.usd += float(spent.cost_usd)
+        group.unpriced += spent.unpriced_calls
     if has_failed(file):
         group.rejected += 1
-        group.reasons[file.signature or file.reason or file.status.value] += 1
+        group.reasons[failure(file)] += 1
 
 
 def has_failed(file: FileRecord) -> bool:
@@ -91,7 +94,13 @@ def has_failed(file: FileRecord) -> bool:
     return file.status.is_failed or (file.status.is_left_over and file.status != FileStatus.REVERTED)
 
 
-def _namer(state: RunState, by: By) -> Callable[[FileRecord], str]:
+def failure(file: FileRecord) -> str:
+    """What files that failed are counted together by."""
+    return file.signature or file.reason or file.status.value
+
+
+def namer(state: RunState, by: By) -> Callable[[FileRecord], str]:
+    """Tells the name of the group that a file is in."""
     if by == "owner":
         return lambda file: file.owner or NOBODY
     if by == "dir":

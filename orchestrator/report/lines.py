@@ -3,14 +3,15 @@
 from functools import singledispatch
 
 from orchestrator.domain.check import BESIDE_THE_GATE
-from orchestrator.domain.command import AddCriterion, DropCriterion
-from orchestrator.domain.event import Event, Recorded, landing, migration, outside, people, run, work
+from orchestrator.domain.command import AddCriterion, DropCriterion, StopCall
+from orchestrator.domain.event import Event, Recorded, forge, landing, migration, outside, people, run, work
 from orchestrator.domain.network import refused_in_words
 from orchestrator.domain.plain import strip_controls
 from orchestrator.ports.search import Hit
+from orchestrator.report.forge_checks import fate
 
 DETAIL = {"tool.called", "model.called", "turn.ended", "workspace.leasing", "workspace.leased", "candidate.taking"}
-DETAIL |= {"landing.started", "pr.opening", "effect.abandoned"}
+DETAIL |= {"landing.started", "pr.opening", "merge.started", "close.started", "effect.abandoned"}
 DETAIL |= {"hook.started", "notification.sending", "notification.sent", "push.started"}
 DETAIL |= {"snapshot.taking", "snapshot.taken", "ref.setting", "ref.set"}
 """Events that only `logs --all` shows."""
@@ -127,6 +128,11 @@ def _(event: run.PrOpened) -> str:
 
 
 @say.register
+def _(event: forge.ChecksSeen | forge.PrMerging | forge.PrMerged | forge.PrClosing | forge.PrClosed) -> str:
+    return f"pull request {event.ref} {fate(event)}"
+
+
+@say.register
 def _(event: run.RunEnded) -> str:
     return f"ended {event.outcome}: {event.reason}"
 
@@ -236,7 +242,8 @@ def _(event: landing.TrialJudged) -> str:
     problems = "".join(f"; {problem}" for problem in d.problems)
     word = "green" if d.is_green else f"red ({lost}{problems})"
     how = " (known)" if event.cached else " (second look)" if event.is_second_look else ""
-    return f"union of {len(event.units)}: {word}{how}"
+    without = f", {event.taken_back} landed taken back" if event.taken_back else ""
+    return f"union of {len(event.units)}{without}: {word}{how}"
 
 
 @say.register
@@ -308,7 +315,11 @@ def _(event: migration.FilesFlagged) -> str:
     return f"flagged {event.flag}: {', '.join(event.paths)}"
 
 
-_SAID = {"drain": ": what is running is finished, nothing new begins", "interrupt": " at once", "terminate": " at once"}
+_SAID = {
+    "drain": ": draining, what is running is finished, nothing new begins",
+    "interrupt": " at once",
+    "terminate": " at once",
+}
 
 
 @say.register
@@ -319,6 +330,8 @@ def _(event: people.CommandTaken) -> str:
         word = f" {event.command.criterion.id}: {event.command.criterion.text}"
     elif isinstance(event.command, DropCriterion):
         word = f" {event.command.id}"
+    elif isinstance(event.command, StopCall):
+        word = f" {event.command.session}" + (f": {event.command.reason}" if event.command.reason else "")
     return f"{event.by} says {event.command.do}{word}{refused}"
 
 

@@ -102,14 +102,29 @@ def _step(steps: list[str], rung: int) -> str | None:
 
 def place_lines(place: dict[str, Any]) -> Iterator[str]:
     """The object of a file for a person."""
+    yield from where_lines(place)
+    yield from site_lines(place)
+    yield from why_lines(place)
+
+
+def where_lines(place: dict[str, Any]) -> Iterator[str]:
+    """A file's name and status, and the shard that it belongs to."""
     yield f"{one_line(place['path'])}  {place['status']}"
     owner = f"  owner {one_line(place['owner'])}" if place["owner"] else ""
     commit = f"  commit {place['commit'][:12]}" if place["commit"] else ""
     yield f"  shard {one_line(place['shard'] or '-')}{owner}{commit}"
-    yield f"  {place['found']} sites, {place['remaining']} left"
+
+
+def site_lines(place: dict[str, Any]) -> Iterator[str]:
+    """How many sites a file has, and where each is."""
+    yield f"  {place['found']} site{'s' * (place['found'] != 1)}, {place['remaining']} left"
     for site in place["sites"]:
         word = {True: "done", False: "left", None: "done or left"}[site["is_done"]]
         yield f"    {one_line(place['path'])}:{site['line']}:{site['column']}  {site['id']}  {word}"
+
+
+def why_lines(place: dict[str, Any]) -> Iterator[str]:
+    """What became of a file at each try, and why it stands where it does."""
     for move in place["moves"]:
         yield _move_line(move)
     yield from (f"  flagged: {one_line(flag)}" for flag in place["flags"])

@@ -3,19 +3,18 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestrator.domain.plain import code_span, inert, one_line
+from orchestrator.domain.plain import code_span, one_line
 from orchestrator.report.eta import duration
 from orchestrator.report.groups import NOBODY
+from orchestrator.report.markdown import code, table, words
 
-_ROWS = 20
 _FILES = 200
-_CHARS = 300
 
 
 def report_md(report: Mapping[str, Any]) -> str:
     """The whole report under one heading."""
     parts = (
-        f"## {_words(report['title'])}",
+        f"## {words(report['title'])}",
         progress(report),
         _groups(report),
         alike(report),
@@ -43,25 +42,6 @@ def progress(report: Mapping[str, Any]) -> str:
     )
 
 
-def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A section with a table; empty without rows. The cells are Markdown already."""
-    made = list(rows)
-    if not made:
-        return ""
-    lines = (f"| {' | '.join(row)} |" for row in made[:_ROWS])
-    more = (f"\nand {len(made) - _ROWS} more",) if len(made) > _ROWS else ()
-    return "\n".join((f"### {title}", "", f"| {' | '.join(heads)} |", "|" + "---|" * len(heads), *lines, *more))
-
-
-def _words(text: object) -> str:
-    """Words in one line of a table: nothing in them ends the cell."""
-    return inert(one_line(str(text), _CHARS)).replace("\\", "\\\\").replace("|", "\\|")
-
-
-def _code(text: str) -> str:
-    return code_span(one_line(text, _CHARS)).replace("|", "\\|")
-
-
 def _groups(report: Mapping[str, Any]) -> str:
     owners = [] if all(group["name"] == NOBODY for group in report["owners"]) else report["owners"]
     heads = ("landed", "left", "rejected", "top reason")
@@ -73,15 +53,15 @@ def _groups(report: Mapping[str, Any]) -> str:
 
 
 def _group(group: Mapping[str, Any]) -> tuple[str, ...]:
-    reason = _words(group["top_reason"]) or NOBODY
+    reason = words(group["top_reason"]) or NOBODY
     share = f"{group['done']}/{group['files']} ({group['share'] * 100:.0f} %)"
-    return _code(group["name"]), share, f"{group['sites_left']:,g}", str(group["rejected"]), reason
+    return code(group["name"]), share, f"{group['sites_left']:,g}", str(group["rejected"]), reason
 
 
 def alike(report: Mapping[str, Any]) -> str:
     """What failed alike."""
     rows = (
-        (str(row["files"]), _words(row["signature"]), ", ".join(map(_code, row["examples"])))
+        (str(row["files"]), words(row["signature"]), ", ".join(map(code, row["examples"])))
         for row in report["signatures"]
     )
     return table("What failed alike", ("files", "signature", "such as"), rows)
@@ -90,7 +70,7 @@ def alike(report: Mapping[str, Any]) -> str:
 def flagged(report: Mapping[str, Any]) -> str:
     """What reviewers should look at."""
     rows = (
-        (_words(flag["flag"]), str(flag["files"]), ", ".join(map(_code, flag["examples"]))) for flag in report["flags"]
+        (words(flag["flag"]), str(flag["files"]), ", ".join(map(code, flag["examples"]))) for flag in report["flags"]
     )
     return table("To look at", ("what", "files", "such as"), rows)
 
@@ -98,7 +78,7 @@ def flagged(report: Mapping[str, Any]) -> str:
 def ladder(report: Mapping[str, Any]) -> str:
     """How many files each step brought through."""
     rows = (
-        (_code(step["step"]), step["kind"], str(step["tried"]), str(step["landed"]), str(step["first_try"]))
+        (code(step["step"]), step["kind"], str(step["tried"]), str(step["landed"]), str(step["first_try"]))
         for step in report["rungs"]
     )
     return table("By step", ("step", "kind", "tried on", "landed", "at the first try"), rows)
@@ -111,7 +91,7 @@ def revisions(report: Mapping[str, Any]) -> str:
 
 
 def _revision(number: int, revision: Mapping[str, Any]) -> str:
-    by = f" by {_words(revision['by'])}" if revision["by"] else ""
+    by = f" by {words(revision['by'])}" if revision["by"] else ""
     return (
         f"- {number}: `{revision['revision']}`{by}, {revision['files']} file{'s' * (revision['files'] != 1)} done again"
     )
@@ -124,7 +104,7 @@ def invariants(rules: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _invariant(rule: Mapping[str, Any]) -> str:
-    details = ", ".join(f"{name} {_code(str(value))}" for name, value in rule.items() if name != "kind")
+    details = ", ".join(f"{name} {code(str(value))}" for name, value in rule.items() if name != "kind")
     return f"- {rule.get('kind', '')}{f': {details}' if details else ''}"
 
 
@@ -137,7 +117,7 @@ def _not_landed(files: Iterable[Mapping[str, Any]]) -> str:
 
 def _entries(files: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for file in files[:_FILES]:
-        reason = f": {_words(file['reason'])}" if file["reason"] else ""
+        reason = f": {words(file['reason'])}" if file["reason"] else ""
         yield f"- {code_span(one_line(file['path']))} {file['status']}{reason}"
     if len(files) > _FILES:
         yield f"- and {len(files) - _FILES} more"

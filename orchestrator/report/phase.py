@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 
+from orchestrator.domain.event.forge import ChecksSeen
 from orchestrator.domain.event.migration import StepStarted
 from orchestrator.domain.event.run import CheckStarted
+from orchestrator.domain.forge_check import named
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
+from orchestrator.report.forge_checks import is_awaited
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,15 @@ def phase(state: RunState) -> Phase:
         return Phase("starting", 0, 1)
     if not state.baseline:
         return Phase("testing the base", 0, 1)
+    if state.checks and is_awaited(state):
+        return _waiting(state.checks)
     return _migrating(state) if state.run.mode == "migration" else _working(state)
+
+
+def _waiting(seen: ChecksSeen) -> Phase:
+    total, pending = len(seen.checks), len(named(seen.checks, "pending"))
+    what = f"waits for {pending} check{'s' * (pending != 1)} of" if pending else "looks at the checks of"
+    return Phase(f"{what} {seen.forge}", total - pending, total)
 
 
 def _migrating(state: RunState) -> Phase:

@@ -12,6 +12,7 @@ from orchestrator.domain.state import RunState
 from orchestrator.domain.task import EndCause, TaskStatus
 from orchestrator.engine.pr_text import head_receipts
 from orchestrator.report.contract import contract_object
+from orchestrator.report.forge_checks import checks_object, merged_object
 
 SCHEMA = "orchestrate.result/1"
 _CHANGED = {FileStatus.MERGED, FileStatus.REJECTED, FileStatus.NEEDS_HUMAN, FileStatus.REVERTED}
@@ -28,6 +29,7 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
     `flaky` lists tests that passed and failed on one tree, with the number of trees where that was seen, most first.
     `contract` lists the criteria with what the newest verdict says of each.
     `pr` is the pull request that was opened last; `prs` are all of a migration that has one for each group.
+    `checks` is what the forge's checks said last of `pr`, `merged` where it was merged; None if nobody waited, or not.
     `attempted` lists what agents tried beyond their walls, by their words or by what refused it.
     """
     run = state.run
@@ -52,11 +54,19 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
         "flaky": [{"test": test, "seen": seen} for test, seen in state.flaky_tests()],
         "test_runs": state.test_runs,
         "spent": _spent(state),
-        "pr": state.pr.model_dump(include={"forge", "ref", "url"}) if state.pr else None,
-        "prs": [pr.model_dump(include=_PR) for pr in state.prs.values()],
+        **_pull_requests(state),
         "attempted": [one.model_dump(mode="json") for one in state.attempted],
         "notices": [notice.text for notice in state.notices],
         "journal": str(journal),
+    }
+
+
+def _pull_requests(state: RunState) -> dict[str, Any]:
+    return {
+        "pr": state.pr.model_dump(include={"forge", "ref", "url"}) if state.pr else None,
+        "checks": checks_object(state),
+        "merged": merged_object(state),
+        "prs": [pr.model_dump(include=_PR) for pr in state.prs.values()],
     }
 
 

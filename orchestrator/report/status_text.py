@@ -24,6 +24,7 @@ def status_text(status: Mapping[str, Any], glyphs: Glyphs = USUAL) -> Iterator[s
     yield from _budget(status["budget"])
     yield from (f"  {line}" for line in contract_lines(status.get("contract", ())))
     yield from (_task(task) for task in status["plan"])
+    yield from _pull_request(status)
     if "burndown" in status:
         first, *rest = burndown_lines(status["burndown"], glyphs)
         yield f"  {first}"
@@ -35,6 +36,14 @@ def status_text(status: Mapping[str, Any], glyphs: Glyphs = USUAL) -> Iterator[s
         yield f"  {glyphs.cross} {_plain(file['path'])}: {reason_line(file['reason'])}"
     if len(not_landed) > _SHOWN:
         yield f"  {glyphs.more} and {len(not_landed) - _SHOWN} more: orchestrate migrate report {status['run']}"
+
+
+def _pull_request(status: Mapping[str, Any]) -> Iterator[str]:
+    checks = status.get("checks")
+    if checks and status["pr"]:
+        yield f"  pull request {_plain(status['pr']['url'])}: {_plain(checks['words'])}"
+    if status.get("merged"):
+        yield f"  merged; its target stands at {status['merged']['target'][:12]}"
 
 
 def _spent(status: Mapping[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """The last words of a run to a person: what landed, what did not and why, what it took, where to look."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 
@@ -8,6 +9,7 @@ from orchestrator.domain.plain import one_line, strip_controls
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
 from orchestrator.report.contract import contract_lines, contract_object
+from orchestrator.report.forge_checks import forge_lines
 from orchestrator.report.receipt import said
 from orchestrator.report.result import head_trial
 
@@ -52,7 +54,12 @@ def summary(state: RunState, where: str = "") -> Iterator[str]:
         yield f"  … and {len(state.prs) - _SHOWN} more pull requests: see orchestrate status --json"
     if state.pr and not state.pr.group:
         yield f"pull request ({state.pr.forge}): {state.pr.url}"
-    if state.ended is None:
+    yield from forge_lines(state)
+    if state.ended is None and state.waiting:
+        item = shlex.quote(state.waiting[0].approval.item)
+        yield f"answer it: orchestrate watch {run.run}{where}"
+        yield f"  or: orchestrate approve {run.run} {item}{where}   (or deny)"
+    elif state.ended is None:
         yield f"go on with: orchestrate resume {run.run}{where}"
     elif state.head:
         yield f"look at it: orchestrate diff {run.run}{where}"

@@ -53,7 +53,7 @@ def task_object(state: RunState, task: TaskState, log: CheckLog, read_blob: Read
         "task": task.model_dump(mode="json"),
         "contract": contract_object(state) if is_root else [],
         "iterations": [given.model_dump(mode="json") for given in state.iterations] if is_root else [],
-        "receipts": [_receipt_object(state, receipt, log, read_blob) for receipt in _receipts(state, task)],
+        "receipts": [_receipt_object(state, receipt, log, read_blob) for receipt in task_receipts(state, task)],
         "attempted": [one.model_dump(mode="json") for one in state.attempted if one.task == task.spec.id],
         "spent": state.spent_by_task[task.spec.id].model_dump(mode="json")
         if task.spec.id in state.spent_by_task
@@ -72,6 +72,14 @@ def _receipt_object(state: RunState, receipt: Receipt, log: CheckLog, read_blob:
 
 def task_text(state: RunState, task: TaskState, read_blob: ReadBlob, log: CheckLog = _NOTHING) -> Iterator[str]:
     """The same for a person: what was asked, each attempt with its verdict, each receipt with how to rerun it."""
+    yield from about_lines(state, task)
+    for receipt in task_receipts(state, task):
+        yield ""
+        yield from receipt_lines(receipt, state, log, read_blob)
+
+
+def about_lines(state: RunState, task: TaskState) -> Iterator[str]:
+    """What was asked of a task, and each attempt with its verdict and why."""
     spec = task.spec
     yield f"{spec.id}  {task.status}  {one_line(spec.title, _TITLE_CHARS)}"
     yield f"  {said(spec.outcome)}"
@@ -86,9 +94,6 @@ def task_text(state: RunState, task: TaskState, read_blob: ReadBlob, log: CheckL
         yield from _overstep_lines(state, task, attempt.number)
     if spec.id == ROOT:
         yield from (f"  {line}" for line in iteration_lines(state))
-    for receipt in _receipts(state, task):
-        yield ""
-        yield from receipt_lines(receipt, state, log, read_blob)
 
 
 def _attempt_lines(task: TaskState, number: int) -> Iterator[str]:
@@ -135,11 +140,18 @@ def _overstep_lines(state: RunState, task: TaskState, number: int) -> Iterator[s
 _BY = {"words": "by its words", "refusal": "and was refused", "kernel": "as the kernel counted"}
 
 
-def _receipts(state: RunState, task: TaskState) -> list[Receipt]:
+def task_receipts(state: RunState, task: TaskState) -> list[Receipt]:
+    """The receipts that verdicts on a task and its ejections rest on, in order."""
     keys = [key for given in task.verdicts for key in given.verdict.receipts]
     keys += [key for ejection in task.ejections for key in ejection.receipts]
     keys += contract_receipts(state) if task.spec.id == ROOT else ()
     return [state.receipts[key] for key in dict.fromkeys(keys)]
+
+
+def file_receipts(state: RunState, file: FileRecord) -> list[Receipt]:
+    """The receipts for which a file of a migration was ejected."""
+    ejection = _ejection(state, file)
+    return [state.receipts[key] for key in ejection.receipts] if ejection else []
 
 
 def file_object(state: RunState, file: FileRecord, log: CheckLog, read_blob: ReadBlob) -> dict[str, Any]:
@@ -166,6 +178,11 @@ def file_text(state: RunState, file: FileRecord, read_blob: ReadBlob, log: Check
         yield f"  {strip_controls(file.reason)}"
     if file.signature:
         yield f"  signature: {strip_controls(file.signature)}"
+    yield from evidence_lines(state, file, read_blob, log)
+
+
+def evidence_lines(state: RunState, file: FileRecord, read_blob: ReadBlob, log: CheckLog = _NOTHING) -> Iterator[str]:
+    """The tests for which a file was ejected, and the receipts that show it."""
     ejection = _ejection(state, file)
     if ejection is None:
         return

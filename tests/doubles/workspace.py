@@ -34,6 +34,9 @@ class InMemoryWorkspace:
     async def kill(self, call_id: str) -> None:
         raise EnvironmentProblem("no commands in memory")
 
+    async def interrupt(self) -> None:
+        pass
+
     async def read(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
         if path not in self.files:
             raise ToolRefused(f"{path} does not exist")

@@ -53,3 +53,19 @@ async def test_exactly_the_guilty_do_not_land_within_three_times_log2_runs_and_a
     assert len(runs) <= 4 * log2(MODULES), "with the judgements of whole unions, before the search and after it"
     partners = {event.unit: event.partners for event in events if isinstance(event, UnitEjected)}
     assert partners == dict.fromkeys(GUILTY, ()) | {LEFT: (RIGHT,), RIGHT: (LEFT,)}
+
+
+async def test_a_pair_whose_halves_are_in_different_waves_is_named_as_a_pair(tmp_path: Path) -> None:
+    first = {"files": 2, "pick": "list", "paths": [LEFT, "pkg/m001.py"], "first": 18}
+    recipe = Recipe.model_validate(RECIPE.model_dump(by_alias=True, exclude_unset=True) | {"sample": first})
+    root = package(tmp_path / "repo", flakiness=1)
+    ended = await migrate(Options(root, {"state": {"dir": str(tmp_path / "state")}}), recipe)
+    files = ended.state.files
+    assert {path for path, file in files.items() if file.status != FileStatus.MERGED} == GUILTY - {LEFT}
+    events = [recorded.event for recorded in read_all(ended.directory.journal)]
+    assert {event.unit: event.partners for event in events if isinstance(event, UnitEjected) and event.partners} == {
+        RIGHT: (LEFT,)
+    }
+    assert files[RIGHT].reason.endswith(f", only together with {LEFT} (landed before)")
+    without = [event for event in events if isinstance(event, TrialJudged) and event.taken_back and not event.cached]
+    assert len(without) <= 3 * log2(MODULES)

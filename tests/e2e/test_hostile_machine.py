@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.verbs import begin_goal, carry_out
+from orchestrator.app.beginning import begin_goal
+from orchestrator.app.verbs import carry_out
 from orchestrator.app.wiring import Means, open_run
 from orchestrator.domain.event.run import ClockJumped
 from orchestrator.journal.journal import Journal, SystemClock

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from orchestrator.app.verbs import tell
+from orchestrator.app.telling import tell
 from orchestrator.domain.attempt import Exit
 from orchestrator.domain.command import Configure
 from orchestrator.domain.event.work import PlanRefused

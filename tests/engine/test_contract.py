@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import Ended, tell
+from orchestrator.app.telling import tell
+from orchestrator.app.verbs import Ended
 from orchestrator.domain.command import AddCriterion, DropCriterion
 from orchestrator.domain.contract import Criterion
 from orchestrator.domain.criteria import standings

@@ -15,6 +15,7 @@ from orchestrator.errors import PersonNeeded
 from orchestrator.migrate.landing.publishing import publish
 from orchestrator.migrate.landing.rollback import roll_back
 from orchestrator.migrate.recipe import Recipe
+from tests.running.migrating import SED, Migrated, recipe, words
 from tests.running.projects import git, refs
 from tests.running.shards import again, begun, land, project, shard_recipe, told
 
@@ -92,6 +93,24 @@ async def test_one_group_that_cannot_stand_alone_makes_the_whole_one_pull_reques
         assert await opened(context, recipe) == {}
         assert context.state.pr is not None
         assert (context.state.pr.group, context.state.pr.branch) == ("", context.branch.name)
+
+
+async def test_with_pull_requests_only_what_is_not_green_alone_is_kept_back_and_named(tmp_path: Path) -> None:
+    needs = "first('app/c.txt') == 'old' or first('lib/a.txt') == 'new'"
+    repo, recipe = root(tmp_path, needs=needs), grouped("shard", mode="pr-only")
+    async with begun(repo, recipe) as (_, context):
+        await land(context, SHARDS, NEW)
+        assert await publish(context, recipe, context.gate, "it went well") == ("app",)
+        assert set(context.state.prs) == {"lib", "app-2"}
+        assert context.state.pr is None or context.state.pr.group
+        assert "refs/heads/" + context.branch.name + "--app" not in refs(repo)
+
+
+async def test_with_pull_requests_only_there_is_one_even_for_everything(tmp_path: Path) -> None:
+    repo, recipe = root(tmp_path), grouped("all", mode="pr-only")
+    async with begun(repo, recipe) as (_, context):
+        await land(context, SHARDS, NEW)
+        assert await opened(context, recipe) == {"all": "app/c.txt app/d.txt lib/a.txt lib/b.txt"}
 
 
 async def test_only_so_many_are_open_until_others_are_merged_or_a_person_asks(tmp_path: Path) -> None:
@@ -192,3 +211,22 @@ async def test_locks_that_a_killed_git_left_on_branches_and_pull_requests_stand_
     async with again(place) as context:
         assert (await opened(context, recipe))["@web"] == "app/c.txt app/d.txt"
         assert git(repo, "rev-list", "--count", shown.ref) == "2"
+
+
+PAIR = """import pathlib
+import unittest
+
+
+class PairTest(unittest.TestCase):
+    def test_app_speaks_as_lib_does(self):
+        if "new" in pathlib.Path("app/a.txt").read_text():
+            self.assertIn("new", pathlib.Path("lib/a.txt").read_text())
+"""
+
+
+async def test_a_migration_that_keeps_a_pull_request_back_ends_partial_and_names_it(tmp_path: Path) -> None:
+    migrated = Migrated(words(tmp_path / "repo", {"lib/a.txt": "old", "app/a.txt": "old", "test_pair.py": PAIR}))
+    ended = await migrated.run(recipe({"run": SED}, merge={"mode": "pr-only", "group_pr": "directory"}))
+    assert (ended.exit_code, ended.state.ended and ended.state.ended.outcome) == (3, "partial")
+    assert "not opened, as they are not green alone: app" in str(ended.state.ended)
+    assert set(ended.state.prs) == {"lib"}

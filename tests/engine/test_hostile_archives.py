@@ -58,6 +58,17 @@ def set_a_ref_of_the_user(_: Members, manifest: Manifest) -> None:
     manifest["refs"]["refs/tags/v1"] = next(iter(manifest["refs"].values()))
 
 
+def make_a_branch_that_hides_a_remotes(members: Members, manifest: Manifest) -> None:
+    ref, oid = "refs/heads/origin/main", manifest["head"]
+    manifest["refs"][ref] = oid
+    head, end, pack = members["objects.bundle"].partition(b"\n\n")
+    members["objects.bundle"] = head + f"\n{oid} {ref}".encode() + end + pack
+
+
+def bring_the_branch_among_the_runs_refs(_: Members, manifest: Manifest) -> None:
+    manifest["refs"][f"refs/heads/{manifest['branch']}"] = manifest["head"]
+
+
 def move_the_branch_elsewhere(_: Members, manifest: Manifest) -> None:
     manifest["head"] = FOREIGN
 
@@ -97,6 +108,8 @@ WRONG = {
     come_from_the_future: r"does not understand \(format: .*newer one",
     take_a_branch_of_the_user: "its manifest and its journal are not of the same run",
     set_a_ref_of_the_user: "it names the ref 'refs/tags/v1', which is none of this run",
+    make_a_branch_that_hides_a_remotes: "it names the ref 'refs/heads/origin/main', which is none of this run",
+    bring_the_branch_among_the_runs_refs: "it names the ref 'refs/heads/orchestrate/.*', which is none of this run",
     move_the_branch_elsewhere: "the bundle does not carry the refs that the manifest names",
     damage_the_pack: "its git objects are not sound",
     leave_out_the_pack: "its git objects are not sound",

@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
+from orchestrator.app.beginning import begin_migration
 from orchestrator.app.inventory import inventory
 from orchestrator.app.options import Options, grant, look_around
-from orchestrator.app.verbs import begin_migration, migrate
+from orchestrator.app.verbs import migrate
 from orchestrator.domain.ids import CommitId
 from orchestrator.errors import EnvironmentProblem, NothingToMigrate, UsageProblem
 from orchestrator.hands.local import local_hands
 from orchestrator.journal.states import read_state
-from orchestrator.migrate.recipe import Recipe
+from orchestrator.migrate.recipe import Recipe, load_recipe, located
+from orchestrator.migrate.recipe.writing import recipe_text
 from orchestrator.migrate.scope.ast_grep import programs, rewrite_line
 from orchestrator.migrate.scope.sites import count_left
 from orchestrator.ports.hands import Command
@@ -35,6 +37,7 @@ def recipe(**more: Any) -> Recipe:
 
 
 AST_GREP = {"id": "same", "engine": "ast-grep", "language": "python", "pattern": "same($A, $B)", "weight": 2}
+BROKEN = {"id": "s", "engine": "command", "run": "exit 3"}
 REWRITE = {"pattern": "same($A, $B)", "rewrite": "assert $A == $B"}
 
 
@@ -110,6 +113,33 @@ async def test_what_is_wrong_with_a_site_is_said(
 ) -> None:
     with pytest.raises(kind, match=said):
         await inventory(options(root), recipe(scope={"include": ["*.py"], "site": [{"id": "s", **site}]}))
+
+
+@pytest.mark.parametrize(
+    ("more", "line", "said"),
+    [
+        (
+            {"shard": {"by": ["command"], "run": "echo x"}},
+            'run = "echo x"',
+            "shard.run: the division into shards: line 1",
+        ),
+        (
+            {"scope": {"include": ["*.py"], "site": [{"id": "a", "pattern": "same"}, BROKEN]}},
+            'run = "exit 3"',
+            "scope.site[1].run: site s: its command exited 3",
+        ),
+    ],
+    ids=["shards", "sites"],
+)
+async def test_a_command_that_cannot_be_used_is_told_at_its_line_of_the_recipe(
+    root: Path, more: dict[str, Any], line: str, said: str
+) -> None:
+    path = root.parent / "recipe.toml"
+    path.write_text(recipe_text(recipe(**more)))
+    number = path.read_text().splitlines().index(line) + 1
+    with pytest.raises(UsageProblem) as problem, located(path):
+        await inventory(options(root), load_recipe(path))
+    assert str(problem.value).startswith(f"{path}:{number}: {said}")
 
 
 async def test_a_step_for_what_is_left_takes_the_files_that_still_have_a_site_of_any_engine(root: Path) -> None:

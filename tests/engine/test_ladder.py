@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import Ended, tell
+from orchestrator.app.telling import tell
+from orchestrator.app.verbs import Ended
 from orchestrator.domain.command import Approve, Command, Deny
 from orchestrator.domain.event.work import AttemptStarted, SessionStarted, ToolCalled, ToolReturned
 from orchestrator.domain.task import TaskStatus

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator.app.beginning import begin_migration
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import begin_migration
+from orchestrator.app.verbs import migrate
 from orchestrator.app.wiring import open_run
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.migration import SitePlace
@@ -192,3 +193,18 @@ async def test_changed_files_that_no_test_reaches_are_flagged_and_no_receipt_is_
         assert [notice.text for notice in context.state.notices] == [
             "whether tests reach what changed is not known: the check started no Python that coverage.py can watch"
         ]
+
+
+async def test_tests_of_which_a_codemod_takes_assertions_land_and_are_flagged(root: Path, tmp_path: Path) -> None:
+    weaker = "sed -i 's/assertEqual(double(4), 8)/assertTrue(double(4))/; s/old(a)/old( a )/' {files}"
+    kept = {"report": "unittest", "coverage": False, "check": [{"id": "t", "run": GATE}]}
+    given = recipe(
+        {"kind": "old-source-passes", "level": "queue"},
+        scope={"include": ["*.py"]},
+        step=[{"id": "s", "run": weaker}],
+        verify=kept,
+    )
+    ended = await migrate(Options(root, {"state": {"dir": str(tmp_path / "state")}}), given)
+    files = ended.state.files
+    assert {path for path, file in files.items() if file.status == "merged"} == {"core.py", "test_core.py"}
+    assert {path: file.flags for path, file in files.items() if file.flags} == {"test_core.py": ("weakened",)}

@@ -1,12 +1,16 @@
 """Notifications of whole runs: who is told what, how often, and what happens when telling fails."""
 
 import json
+import os
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import Ended
+from orchestrator.app.verbs import Ended, run_goal
 from orchestrator.domain.event.outside import NotificationSent
 from orchestrator.journal.store import read_all
 from tests.running.goals import TWO, Bench, one
@@ -76,3 +80,77 @@ async def test_a_file_that_could_not_be_written_is_written_by_the_next_resume(be
     box.unlink()
     assert (await bench.resume(*one("a"))).exit_code == 0
     assert [kinds(json.loads(file.read_text())) for file in box.iterdir()] == [["run.ended"]]
+
+
+class Chat(BaseHTTPRequestHandler):
+    """A web hook that keeps what it is told."""
+
+    told: list[str]
+    status = 200
+
+    def do_POST(self) -> None:
+        self.told.append(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        self.send_response(self.status)
+        self.send_header("Location", "/elsewhere")
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing is printed."""
+
+
+@pytest.fixture
+def chat(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Chat]]:
+    handler = type("OneChat", (Chat,), {"told": []})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        monkeypatch.setenv("TEAM_HOOK_URL", f"http://127.0.0.1:{server.server_port}/hook/{HOOK_SECRET}")
+        yield handler
+        server.shutdown()
+        thread.join()
+
+
+HOOK_SECRET = "T0aB9cD8eF7gH6"
+
+
+async def test_a_web_hook_is_told_in_words_and_its_address_is_kept_secret(bench: Bench, chat: type[Chat]) -> None:
+    ended = await run_goal(bench.options(one("a"), notify={"webhook_env": "TEAM_HOOK_URL"}), "better & <!channel>")
+    (told,) = chat.told
+    text = json.loads(told)["text"]
+    assert text.splitlines()[0].endswith(": better &amp; &lt;!channel&gt;")
+    assert text.splitlines()[1] == "ended done: every criterion of the contract is met"
+    assert [(one.channel, one.is_sent, one.detail) for one in sent(ended)] == [("webhook", True, "")]
+    kept = b"".join(path.read_bytes() for path in ended.directory.path.rglob("*") if path.is_file())
+    assert HOOK_SECRET.encode() not in kept
+
+
+@pytest.mark.parametrize(("status", "problem"), [(302, "127.0.0.1 answered 302"), (404, "127.0.0.1 answered 404")])
+async def test_a_web_hook_that_refuses_is_recorded_and_not_followed(
+    bench: Bench, chat: type[Chat], status: int, problem: str
+) -> None:
+    chat.status = status
+    ended = await bench.run(*one("a"), notify={"webhook_env": "TEAM_HOOK_URL"})
+    assert (ended.exit_code, len(chat.told)) == (0, 1)
+    assert [(one.is_sent, one.detail) for one in sent(ended)] == [(False, problem)]
+
+
+async def test_a_desktop_gets_words_without_mark_up_and_a_variable_without_a_url_is_told(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = bench.root / "shown"
+    program = bench.root / "bin" / "notify-send"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" >{shown}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    monkeypatch.delenv("TEAM_HOOK_URL", raising=False)
+    notify = {"desktop": True, "webhook_env": "TEAM_HOOK_URL"}
+    ended = await run_goal(bench.options(one("a"), notify=notify), "--help <b>me</b>")
+    lines = shown.read_text().splitlines()
+    assert lines[:3] == ["--app-name=orchestrate", "--", "Orchestrate: --help <b>me</b>"]
+    assert lines[3] == "ended done: every criterion of the contract is met"
+    told = {one.channel: (one.is_sent, one.detail) for one in sent(ended)}
+    assert told == {
+        "desktop": (True, ""),
+        "webhook": (False, "TEAM_HOOK_URL holds no URL that begins with https:// or http://"),
+    }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.app.verbs import tell
+from orchestrator.app.telling import tell
 from orchestrator.domain.command import Approve
 from orchestrator.domain.event.landing import LandingStarted
 from orchestrator.domain.ids import CommitId, TaskId, TreeId

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import Ended, tell
+from orchestrator.app.telling import tell
+from orchestrator.app.verbs import Ended
 from orchestrator.domain.command import Approve, Cancel, Command, Configure, Continue, Deny, Pause, Retry, Stop
 from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
 from orchestrator.domain.event.run import PrOpened
@@ -191,7 +192,7 @@ async def _told(ended: Ended, session: str) -> str:
 
 
 async def test_a_budget_that_is_raised_while_the_run_comes_to_rest_lets_it_go_on(bench: Bench) -> None:
-    sleeps = uses("worker", "b", "shell", command="sleep 1.5")
+    sleeps = uses("worker", "b", "shell", command="sleep 5")
     items = [plans("root", {"key": "a"}, {"key": "b"}), *task("a"), sleeps, *task("b"), planner_ends(), judges()]
     raised = When("snapshot.taken", lambda _: say(bench, Configure(settings={"budget": {"calls": 50}})))
     ended = await bench.run(*items, budget={"calls": 3, "reserve": 0}, when=raised)

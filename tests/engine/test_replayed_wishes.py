@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.app.verbs import tell
+from orchestrator.app.telling import tell
 from orchestrator.domain.command import Approve, Cancel, Command, Deny
 from orchestrator.domain.ids import TaskId
 from orchestrator.journal.runs import RunDirectory

@@ -7,7 +7,8 @@ import pytest
 
 from orchestrator.app.moving import receive, send
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import resume, tell
+from orchestrator.app.telling import tell
+from orchestrator.app.verbs import resume
 from orchestrator.config.effective import effective
 from orchestrator.config.model import Config
 from orchestrator.domain.approval import Approval
@@ -19,6 +20,7 @@ from orchestrator.journal.states import read_state
 from tests.running.goals import TWO, Bench, one
 from tests.running.moving import Place
 from tests.running.projects import git
+from tests.running.remotes import bare
 
 pytestmark = pytest.mark.sandbox
 
@@ -53,6 +55,18 @@ async def test_hooks_that_came_with_a_run_act_only_if_its_settings_are_trusted(
     place = elsewhere(bench)
     config = await moved(bench, place, trust_settings=trust_settings)
     assert (len(config.hooks), mark.exists()) == (trust_settings, trust_settings)
+
+
+async def test_where_an_imported_runs_pull_requests_and_token_go_is_this_users_to_say(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THEIR_TOKEN", "x" * 40)
+    bare(bench.root / "remote.git", bench.repository)
+    theirs = {"push": "origin", "forge": "github", "url": "https://forge.example", "repository": "their/repo"}
+    await bench.run(*TWO, budget={"calls": 2}, pr=theirs | {"token_env": "THEIR_TOKEN"})
+    pr = (await moved(bench, elsewhere(bench))).pr
+    assert (pr.push, pr.forge, pr.url) == ("", "local", "https://api.github.com")
+    assert (pr.repository, pr.token_env) == ("", "GITHUB_TOKEN")
 
 
 async def test_what_was_set_after_the_run_began_is_not_trusted_either(bench: Bench) -> None:

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from orchestrator.app.verbs import Ended, tell
+from orchestrator.app.telling import tell
+from orchestrator.app.verbs import Ended
 from orchestrator.domain.command import Retry
 from orchestrator.domain.event.work import TaskEnded
 from orchestrator.domain.ids import TaskId

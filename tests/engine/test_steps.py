@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator.app.beginning import begin_migration
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import Ended, begin_migration, migrate, work
+from orchestrator.app.verbs import Ended, migrate, work
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned
 from orchestrator.domain.migration import FileStatus, Shard
 from orchestrator.journal.journal import Journal, SystemClock

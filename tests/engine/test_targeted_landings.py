@@ -1,13 +1,14 @@
 """Red unions of a migration: who is ejected with whom, in how narrow runs, and what a landing looks like in git."""
 
 from collections.abc import Mapping
+from math import log2
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchestrator.app.verbs import migrate
-from orchestrator.domain.event.landing import LandingFinished, UnitEjected
+from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
 from orchestrator.domain.event.run import CheckFinished
 from tests.running.goals import When
 from tests.running.migrating import SED, Migrated, recipe, words
@@ -57,6 +58,43 @@ async def test_guilty_and_pairs_are_found_by_narrow_runs_and_what_lands_was_test
     (landing,) = four.events(LandingFinished)
     landed = {receipt.command for receipt in receipts if receipt.tree == landing.tree}
     assert "python3 -m unittest discover -v" in landed
+
+
+async def test_who_is_red_only_beside_what_landed_with_an_earlier_wave_is_named_with_it(four: Migrated) -> None:
+    first = {"files": 3, "pick": "list", "paths": ["a/1.txt", "c/1.txt", "c/2.txt"]}
+    await four.run(recipe({"run": SPOIL}, sample=first, verify=NARROW))
+    assert ejected(four) == {"b/1.txt": (), "d/1.txt": ("c/1.txt",)}
+    assert four.statuses()["c/1.txt"] == "merged"
+    files = four.now.state.files
+    assert files["d/1.txt"].reason.endswith(", only together with c/1.txt (landed before)")
+    assert "together" not in files["b/1.txt"].reason
+    assert any(event.taken_back == 3 for event in four.events(TrialJudged)), "once without all that landed"
+
+
+async def test_a_pair_that_lands_together_is_named_as_one(four: Migrated) -> None:
+    first = {"files": 3, "pick": "list", "paths": ["c/1.txt", "c/2.txt"]}
+    paired = {"pair": ["c/1.txt -> c/2.txt"]}
+    await four.run(recipe({"run": SED}, sample=first, shard=paired))
+    assert ejected(four) == {"d/1.txt": ("c/1.txt", "c/2.txt")}
+
+
+TEST_MARKS = """import pathlib
+import unittest
+
+
+class MarksTest(unittest.TestCase):
+    def test_not_both(self):
+        text = " ".join(path.read_text() for path in pathlib.Path(".").glob("*/*.txt"))
+        self.assertFalse("new left" in text and "new right" in text)"""
+
+
+async def test_a_partner_that_nothing_points_at_is_found_among_many_that_landed(tmp_path: Path) -> None:
+    marks = {("a", 17): "old left", ("b", 1): "old right"}
+    texts = {f"{name}/{number:02}.txt": marks.get((name, number), "old") for name in "ab" for number in range(24)}
+    run = Migrated(words(tmp_path / "repo", texts | {"test_marks.py": TEST_MARKS}))
+    await run.run(recipe({"run": SED}, sample={"first": 2}, verify=NARROW))
+    assert ejected(run) == {"b/01.txt": ("a/17.txt",)}
+    assert sum(bool(event.taken_back) for event in run.events(TrialJudged)) <= 5 * log2(24)
 
 
 async def test_a_landing_has_a_commit_for_each_shard_with_its_files_alone_and_trailers(four: Migrated) -> None:

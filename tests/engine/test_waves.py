@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.command import Approve, Deny, Revise
+from orchestrator.domain.command import Approve, Deny, RetryFiles, Revise
 from orchestrator.domain.event.migration import FileMoved, RecipeRevised, StepStarted, WaveStarted
 from tests.running.migrating import GATE, SED, Migrated, recipe, words
 from tests.running.projects import git
@@ -70,6 +70,56 @@ async def test_a_person_who_is_to_look_at_the_sample_lets_the_rest_begin(eight: 
     assert (ended.exit_code, set(eight.statuses().values())) == (6, {"merged", "discovered"})
     ended = await eight.say(Approve(item="sample/sample"))
     assert (ended.exit_code, set(eight.statuses().values())) == (0, {"merged"})
+
+
+async def test_a_no_to_a_later_pass_is_no_yes_of_an_earlier_one(tmp_path: Path) -> None:
+    """Each answer begins an engine, which goes through the passes of the wave from the first one on."""
+    migrated = Migrated(words(tmp_path / "repo", {"tests/a.txt": "old", "tests/b.txt": "old"}))
+    tail = {"run": "sed -i s/wrong/new/ {files}", "when": "failed"}
+    given = recipe({"run": spoils("tests/b.txt")}, tail)
+    assert (await migrated.run(given, approval={"mode": "review"})).exit_code == 6
+    ended = await migrated.say(Approve(item="landing/wave 1 pass 1"))
+    assert (ended.exit_code, migrated.statuses()["tests/a.txt"]) == (6, "merged")
+    ended = await migrated.say(Deny(item="landing/wave 1 pass 2", reason="not this way"))
+    assert migrated.statuses() == {"tests/a.txt": "merged", "tests/b.txt": "rejected"}
+    assert "not this way" in ended.state.files["tests/b.txt"].reason
+    assert len(ended.state.landings) == 1
+
+
+async def test_a_person_is_asked_only_about_what_the_gate_has_seen_green(tmp_path: Path) -> None:
+    migrated = Migrated(words(tmp_path / "repo", {"tests/a.txt": "old", "tests/b.txt": "old", "tests/c.txt": "old"}))
+    given = recipe({"run": spoils("tests/b.txt")})
+    ended = await migrated.run(given, approval={"mode": "review"})
+    (asked,) = ended.state.waiting
+    assert (asked.approval.title, asked.approval.detail[-1]) == (
+        "land wave 1 pass 1: 2 files",
+        "the gate is green with it",
+    )
+    assert (migrated.statuses()["tests/b.txt"], ended.state.landings) == ("ejected", [])
+    tested = len(ended.state.receipts)
+    ended = await migrated.say(Approve(item=asked.approval.item))
+    assert sorted(ended.state.landings[0].units) == ["tests/a.txt", "tests/c.txt"]
+    assert len(ended.state.receipts) == tested, "nothing had to be tested again"
+
+
+async def test_what_has_to_land_as_one_does_so_after_an_answer_to_its_last_pass(tmp_path: Path) -> None:
+    migrated = Migrated(words(tmp_path / "repo", {"tests/a.txt": "old", "tests/b.txt": "old"}))
+    tail = {"run": "sed -i s/wrong/new/ {files}", "when": "failed"}
+    given = recipe({"run": spoils("tests/b.txt")}, tail, migration={"id": "words", "atomic": True})
+    ended = await migrated.run(given, approval={"mode": "review"})
+    assert ([one.approval.item for one in ended.state.waiting], ended.state.landings) == (["landing/wave 1 pass 2"], [])
+    ended = await migrated.say(Approve(item="landing/wave 1 pass 2"))
+    assert (ended.exit_code, set(migrated.statuses().values())) == (0, {"merged"})
+    assert len(ended.state.landings) == 1
+
+
+async def test_a_sample_that_is_judged_again_is_asked_about_once(eight: Migrated) -> None:
+    given = recipe({"run": SPOIL}, sample={"files": 2}, stop={"same_signature": 0})
+    ended = await eight.run(given)
+    (path, *_) = [path for path, status in eight.statuses().items() if status == "rejected"]
+    ended = await eight.say(RetryFiles(files=(path,)))
+    assert [one.approval.item for one in ended.state.approvals.values()] == ["sample/sample", "sample/sample-2"]
+    assert [one.approval.item for one in ended.state.waiting] == ["sample/sample-2"]
 
 
 async def test_the_circuit_breaker_stops_what_fails_too_often(eight: Migrated) -> None:

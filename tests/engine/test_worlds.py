@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from orchestrator.app.beginning import begin_migration
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import Ended, begin_migration, migrate
+from orchestrator.app.verbs import Ended, migrate
 from orchestrator.app.wiring import open_run
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.migration import SitePlace

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.running.schemas import problems
+
 COMMAND = (sys.executable, "-m", "orchestrator")
 
 
@@ -22,8 +24,12 @@ class Finished:
 
     @property
     def json(self) -> Any:
-        """The one object on standard output."""
-        return json.loads(self.out)
+        """The one object on standard output, which is as its schema says."""
+        value = json.loads(self.out)
+        if isinstance(value, dict) and "schema" in value:
+            found = problems(value)
+            assert not found, "\n".join(found)
+        return value
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """Killing Orchestrate with SIGKILL and resuming it, as power cuts and impatient people do."""
 
-import json
 import os
 import random
 import re
@@ -9,6 +8,7 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,13 +80,23 @@ def kill_after(start: Start, seconds: float) -> bool:
 
 
 def kill_engines(place: Path) -> int:
-    """Kill every engine that works on a run with its state below `place`; how many there were."""
+    """Kill every engine that works on a run with its state below `place`; how many there were.
+
+    A child that has not become another program yet looks like its engine, and is not counted.
+    """
     engines = [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if _is_engine(entry, place)]
+    count = sum(_parent(engine) not in engines for engine in engines)
     for engine in engines:
         os.kill(engine, signal.SIGKILL)
     while any(_is_engine(Path("/proc", str(engine)), place) for engine in engines):
         time.sleep(0.01)
-    return len(engines)
+    return count
+
+
+def _parent(process: int) -> int:
+    with suppress(OSError):
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    return 0
 
 
 def _is_engine(entry: Path, place: Path) -> bool:
@@ -156,5 +166,5 @@ def terminal(result: Mapping[str, Any]) -> dict[str, Any]:
 def as_json(finished: Finished) -> dict[str, Any]:
     """The result object; shows what was said when there is none."""
     assert finished.out.strip(), finished.err[-3000:]
-    result: dict[str, Any] = json.loads(finished.out)
+    result: dict[str, Any] = finished.json
     return result

@@ -11,6 +11,7 @@ from orchestrator.domain.event.landing import LandingFinished, TrialJudged
 from orchestrator.domain.event.run import BaselineRecorded, CheckFinished, RunStarted
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.reader import Reader
+from orchestrator.journal.runs import StateDirectory
 
 _KINDS = ("run.started", "baseline.recorded", "check.finished", "trial.judged", "landing.finished")
 _KEPT_ASIDE = re.compile(r"damaged-\d+")
@@ -109,7 +110,17 @@ def landing_problems(journal: Path) -> Iterator[str]:
     finally:
         reader.close()
     if run is not None and landings:
-        yield from _not_in_git(run, landings)
+        yield from _not_in_git(_repository_of(journal, run), run.branch, landings)
+
+
+def _repository_of(journal: Path, run: RunStarted) -> Path:
+    """Where the commits are: a run that has travelled went on in another clone than the one that it began in.
+
+    The state of a repository is named after it; the clone is looked for beside the state's directory and above.
+    """
+    named, (kept_for, *places) = Path(run.repository), journal.parents[2:6]
+    beside = (entry for place in places for entry in place.iterdir() if (entry / ".git").exists())
+    return next((one for one in (named, *beside) if StateDirectory.locate(one).path.name == kept_for.name), named)
 
 
 def _without_receipts(
@@ -130,15 +141,14 @@ def _stands_for(receipt: Receipt, tree: str) -> bool:
     return receipt.tree == tree and receipt.status == ReceiptStatus.COMPLETED
 
 
-def _not_in_git(run: RunStarted, landings: list[LandingFinished]) -> Iterator[str]:
+def _not_in_git(repository: Path, branch: str, landings: list[LandingFinished]) -> Iterator[str]:
     """Landings whose commit holds another tree; git may have lost a commit only together with the branch."""
-    repository = Path(run.repository)
     if not (repository / ".git").exists():
         return
     trees = _git(repository, "rev-parse", *(f"{landing.new}^{{tree}}" for landing in landings)).split()
     if len(trees) < len(landings):
         found = [_git(repository, "rev-parse", "--verify", "--quiet", f"{one.new}^{{tree}}") for one in landings]
-        is_there = bool(_git(repository, "rev-parse", "--verify", "--quiet", f"refs/heads/{run.branch}"))
+        is_there = bool(_git(repository, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}"))
         trees = [tree.strip() or ("nowhere" if is_there else str(landings[at].tree)) for at, tree in enumerate(found)]
     for landing, tree in zip(landings, trees, strict=True):
         if tree != landing.tree:

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import Ended, migrate, resume, tell
+from orchestrator.app.telling import tell
+from orchestrator.app.verbs import Ended, migrate, resume
 from orchestrator.domain.command import Command
 from orchestrator.journal.store import read_all
 from orchestrator.migrate.recipe import Recipe

@@ -5,9 +5,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from orchestrator.app.beginning import begin_migration
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import begin_migration, tell
-from orchestrator.app.wiring import Place, open_run
+from orchestrator.app.place import Place
+from orchestrator.app.telling import tell
+from orchestrator.app.wiring import open_run
 from orchestrator.domain.command import Command
 from orchestrator.domain.event.landing import LandedPart, LandingFinished, LandingStarted, TrialJudged
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned

@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.app.asking import Wishes
+from orchestrator.app.beginning import begin_goal
 from orchestrator.app.options import Options
 from orchestrator.app.replay import replay
-from orchestrator.app.verbs import begin_goal, carry_out
+from orchestrator.app.verbs import carry_out
 from orchestrator.app.wiring import Means, open_run
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import RunState

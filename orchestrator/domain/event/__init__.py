@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from orchestrator.domain.event import landing, migration, outside, people, run, work
+from orchestrator.domain.event import forge, landing, migration, outside, people, run, work
 from orchestrator.domain.event.base import Done, Event, Intent, Recorded
 
 __all__ = ["EVENTS", "Done", "Event", "Intent", "Recorded", "UnknownEventError", "parse_event", "to_body"]
@@ -22,7 +22,7 @@ def _identity(cls: type[Event]) -> tuple[str, int]:
     return cls.model_fields["kind"].default, cls.model_fields["v"].default
 
 
-_MODULES = (landing, migration, outside, people, run, work)
+_MODULES = (forge, landing, migration, outside, people, run, work)
 EVENTS: dict[tuple[str, int], type[Event]] = {
     _identity(cls): cls for cls in _concrete(Event) if cls not in {Event, Intent, Done}
 }

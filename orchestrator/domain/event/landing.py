@@ -23,7 +23,8 @@ class TrialJudged(Event):
 
     `cached` tells that the tree had been judged before and nothing ran, `is_second_look` that it was tried again on
     purpose, because a single unit is not blamed for a test that fails now and then. `symptoms` are the red tests that
-    were looked for, where not the whole gate ran; `seen` are those of them that were there.
+    were looked for, where not the whole gate ran; `seen` are those of them that were there. `taken_back` counts the
+    units of earlier landings that were left out for once, to see whether they are needed for a symptom.
     """
 
     kind: Literal["trial.judged"] = "trial.judged"
@@ -36,12 +37,13 @@ class TrialJudged(Event):
     is_second_look: bool = False
     symptoms: tuple[str, ...] = ()
     seen: tuple[str, ...] = ()
+    taken_back: int = 0
 
 
 class UnitEjected(Event):
     """A unit cannot land: alone on top of what landed it is red, or its text conflicts.
 
-    `partners` are units with which it is red only together.
+    `partners` are units with which it is red only together; some of them may have landed before.
     """
 
     kind: Literal["unit.ejected"] = "unit.ejected"

@@ -7,7 +7,7 @@ from orchestrator.domain.hooks import Decision, Point
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.text import Text
 
-Channel = Literal["command", "dir"]
+Channel = Literal["command", "dir", "desktop", "webhook"]
 
 
 class HookStarted(Intent):

@@ -28,7 +28,7 @@ async def flag_uncovered(context: RunContext, recipe: Recipe, commit: CommitId) 
 
     Only Python files can be told. Where it cannot be found out people are told why; it is never red.
     """
-    changed = await _changed(context, commit)
+    changed = await changed_python(context, commit)
     lending = context.lending
     if not recipe.verify.coverage or not changed or lending is None:
         return
@@ -60,7 +60,7 @@ async def _unreached(
     return await to_thread.run_sync(look)
 
 
-async def _changed(context: RunContext, commit: CommitId) -> Mapping[str, str]:
+async def changed_python(context: RunContext, commit: CommitId) -> Mapping[str, str]:
     """The run's Python files that differ from the base in a commit, with their blobs."""
     files = context.state.files
     entries = [entry for entry in await list_tree(context.repository.git, commit) if entry.path in files]

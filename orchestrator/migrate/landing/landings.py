@@ -2,27 +2,24 @@
 
 from collections.abc import Sequence
 
-from orchestrator.domain.check import Difference
 from orchestrator.domain.event.landing import RefSet, RefSetting, UnitEjected
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.migration import FileRecord, FileStatus, Wave
-from orchestrator.domain.plain import inert_title
 from orchestrator.engine.approvals import ask, question, radius
 from orchestrator.engine.context import RunContext
-from orchestrator.judge.flakes import UNSETTLED
-from orchestrator.judge.signature import failure_excerpt, signature
 from orchestrator.migrate.judging.gate import MigrationGate, ShardGate
-from orchestrator.migrate.judging.suspects import SourceEvidence
-from orchestrator.migrate.ladder import is_changed, stands_again, to_queue
+from orchestrator.migrate.ladder import Pass, is_changed, stands_again, to_queue
+from orchestrator.migrate.landing.ejected import reason_of, signature_of
+from orchestrator.migrate.landing.units import FileUnits
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.scope.counting import sites_now
-from orchestrator.migrate.scope.pairs import blocks
 from orchestrator.migrate.scope.planning import read_imports
 from orchestrator.migrate.wave import wave_files
 from orchestrator.ports.effect import effect
+from orchestrator.ports.gate import Gate
 from orchestrator.queue.compose import Clash, OverlayComposer
-from orchestrator.queue.lander import Lander, Targeting
+from orchestrator.queue.lander import Lander
 from worktrees.refs import set_ref
 from worktrees.trees import list_tree
 
@@ -33,6 +30,7 @@ class Landings:
     def __init__(self, context: RunContext, gate: MigrationGate) -> None:
         self._context = context
         self._gate = gate
+        self._units = FileUnits(context)
 
     @property
     def _recipe(self) -> Recipe:
@@ -44,7 +42,7 @@ class Landings:
         made = {UnitId(f.path): (f.mode, blob) for f in files if (blob := f.blob or f.tried)}
         if not made:
             return
-        composer = OverlayComposer(self._context.repository.git, made, _made, self._when)
+        composer = OverlayComposer(self._context.repository.git, made, _made, self._context.when)
         composed = await composer.compose(start, sorted(made))
         assert not isinstance(composed, Clash), "nothing is expected to stand where these are put"
         ref, journal = self._context.ref("steps", f"wave-{wave.number}"), self._context.journal
@@ -53,99 +51,80 @@ class Landings:
             await set_ref(self._context.repository.git, ref, composed.commit)
             happening.done = RefSet(key=setting.key)
 
-    @property
-    def _when(self) -> str:
-        return self._context.when
-
-    async def land(self, name: str, wave: Wave, *, is_atomic: bool) -> None:
+    async def land(self, name: str, wave: Wave, group: Pass, *, is_atomic: bool) -> None:
         """Find which of the wave's changed files are green together, and land them.
+
+        What came further than this pass is left to its own one: a process that goes on begins with the first pass
+        again, and what people said of that holds for nothing else.
 
         Args:
             name: the landing's name in events.
             wave: whose files.
+            group: the pass that was climbed last.
             is_atomic: land all of them or none.
 
         Raises:
             PersonNeeded: a person is to be asked first, or the branch is not as it should be.
         """
         await self._mark_landed(wave)
-        files: Sequence[FileRecord] = to_queue(wave_files(self._context.state, wave))
+        climbed = (file for file in wave_files(self._context.state, wave) if not group.is_behind(file))
+        files = await self._hold_alone(name, to_queue(climbed))
+        if self._must_be_seen(files):
+            files = await self._hold(name, files, self._gate, is_atomic=is_atomic)
         if not files or not await self._may_land(name, files):
             return
-        files = await self._hold_alone(name, files)
-        context = self._context
+        context, units = self._context, [UnitId(file.path) for file in files]
         lander = Lander(context.journal, self._gate, context.branch, context.hooks)
-        units = [UnitId(file.path) for file in files]
-        if not units:
-            return
-        landing = await lander.land(name, units, self._composer(files), self._targeting(units), atomic=is_atomic)
+        targeting, composer = self._units.targeting(units), self._units.composer(files)
+        landing = await lander.land(name, units, composer, targeting, atomic=is_atomic)
         await self._mark_landed(wave)
         for ejected in landing.ejected:
             await self._mark_ejected(ejected)
 
     async def _hold_alone(self, name: str, files: Sequence[FileRecord]) -> Sequence[FileRecord]:
         """The files whose shards are green by the checks of level shard; of a red shard the guilty are sent back."""
-        if not any(check.level == "shard" for check in self._recipe.verify.check):
+        if not files or not any(check.level == "shard" for check in self._recipe.verify.check):
             return files
-        context, composer = self._context, self._composer(files)
-        graph = await read_imports(context.repository.git, context.state.run.base)
-        for shard, units in self._parts([UnitId(file.path) for file in files]):
-            lander = Lander(context.journal, ShardGate(self._gate, shard, graph.reached), context.branch)
-            found = await lander.land(f"{name} shard {shard}", units, composer, self._targeting(units), moves=False)
-            for ejected in found.ejected:
-                await self._mark_ejected(ejected)
-        return [file for file in files if is_changed(context.state.files[file.path])]
+        graph = await read_imports(self._context.repository.git, self._context.state.run.base)
+        for shard, units in self._units.parts([UnitId(file.path) for file in files]):
+            members = [file for file in files if file.path in units]
+            await self._hold(f"{name} shard {shard}", members, ShardGate(self._gate, shard, graph.reached))
+        return [file for file in files if is_changed(self._context.state.files[file.path])]
+
+    async def _hold(
+        self, name: str, files: Sequence[FileRecord], gate: Gate, *, is_atomic: bool = False
+    ) -> list[FileRecord]:
+        """The files that are green together, none of which lands yet; the guilty are sent back."""
+        context, units = self._context, [UnitId(file.path) for file in files]
+        lander = Lander(context.journal, gate, context.branch)
+        targeting = self._units.targeting(units, beside_landed=gate is self._gate)
+        composer = self._units.composer(files)
+        found = await lander.land(name, units, composer, targeting, atomic=is_atomic, moves=False)
+        for ejected in found.ejected:
+            await self._mark_ejected(ejected)
+        return [file for file in files if file.path in found.landed]
+
+    def _must_be_seen(self, files: Sequence[FileRecord]) -> list[str]:
+        """Why a pass is too large or too delicate to land unseen, in words; empty where nobody is asked."""
+        settings = self._context.config.approval
+        return radius(settings, [file.path for file in files], 0) if settings.mode == "review" else []
 
     async def _may_land(self, name: str, files: Sequence[FileRecord]) -> bool:
-        """Ask a person before a large or delicate pass lands, if that is configured; a no rejects its files."""
-        reasons = radius(self._context.config.approval, [file.path for file in files], 0)
-        if self._context.config.approval.mode != "review" or not reasons:
+        """Ask a person before a large or delicate pass lands, if that is configured; a no rejects its files.
+
+        What people are asked about is green: `_hold` has sent back what is not.
+        """
+        if not (reasons := self._must_be_seen(files)):
             return True
-        title = f"land {name}: {len(files)} files"
-        answer = await ask(self._context, question(self._context, "landing", name, title, reasons))
+        title = f"land {name}: {len(files)} file{'s' * (len(files) != 1)}"
+        detail = [*reasons, "the gate is green with it"]
+        answer = await ask(self._context, question(self._context, "landing", name, title, detail))
         if answer.decision == "deny":
             reason = f"a person did not let it land: {answer.reason or f'denied by {answer.by}'}"
             await self._context.journal.append(
                 *(FileMoved(path=f.path, status=FileStatus.REJECTED, rung=f.rung, reason=reason) for f in files)
             )
         return answer.decision == "approve"
-
-    def _targeting(self, units: Sequence[UnitId]) -> Targeting:
-        """How a red union is searched: by what failures and tests point at, and with what stays together in groups."""
-        evidence = SourceEvidence(self._context.repository.git, self._context.journal)
-        rules = self._recipe.merge
-        if rules.bisect_unit == "shard" or rules.on_red == "reject-shard":
-            groups = [tuple(members) for _, members in self._parts(units)]
-        else:
-            together = blocks(units, self._recipe.shard.pair)
-            groups = [tuple(map(UnitId, block)) for block in together if len(block) > 1]
-        return Targeting(evidence, groups=groups, reruns=self._recipe.verify.flaky_reruns)
-
-    def _composer(self, files: Sequence[FileRecord]) -> OverlayComposer:
-        changes = {UnitId(file.path): (file.mode, file.blob) for file in files if file.blob is not None}
-        expected = {UnitId(file.path): file.stands for file in files}
-        git = self._context.repository.git
-        return OverlayComposer(git, changes, self._message, self._when, self._parts, expected)
-
-    def _parts(self, units: Sequence[UnitId]) -> list[tuple[str, list[UnitId]]]:
-        """The units by the shards they are in, in the order of the shards."""
-        wanted = set(units)
-        shards = self._context.state.shards.values()
-        parts = [(one.name, [UnitId(path) for path in one.files if UnitId(path) in wanted]) for one in shards]
-        return [(name, members) for name, members in parts if members]
-
-    def _message(self, shard: str, units: Sequence[UnitId]) -> str:
-        files = [self._context.state.files[unit] for unit in units]
-        rungs = ", ".join(self._recipe.step[rung].id for rung in sorted({file.rung for file in files}))
-        trailers = {
-            "Migration-Id": self._recipe.migration.id,
-            "Recipe-Rev": self._recipe.revision,
-            "Shard": shard,
-            "Rung": rungs,
-            "Orchestrate-Run": self._context.state.run.run,
-        }
-        lines = "\n".join(f"{name}: {value}" for name, value in trailers.items())
-        return f"{inert_title(self._recipe.title)} ({len(units)} files)\n\n{lines}\n"
 
     async def _mark_landed(self, wave: Wave) -> None:
         """Book as landed whatever stands on the branch: git says what has landed, not memory."""
@@ -168,8 +147,7 @@ class Landings:
         file = self._context.state.files[ejected.unit]
         if file.status == FileStatus.MERGED:
             return  # somebody put on the branch what the ladder made of it, too
-        lost = (*ejected.difference.new_failures, *ejected.difference.missing_tests, *ejected.difference.newly_skipped)
-        output = ""
+        output, landed = "", {f.path for f in self._context.state.files.values() if f.status == FileStatus.MERGED}
         if ejected.receipts:
             output = await self._context.journal.read(self._context.state.receipts[ejected.receipts[-1]].output)
         await self._context.journal.append(
@@ -177,34 +155,11 @@ class Landings:
                 path=file.path,
                 status=FileStatus.EJECTED,
                 rung=file.rung,
-                reason=_why(lost, ejected),
-                signature=_sign(output, lost, ejected.difference),
+                reason=reason_of(ejected, landed),
+                signature=signature_of(ejected, output),
             )
         )
 
 
 def _made(_part: str, _units: Sequence[UnitId]) -> str:
     return "What the ladder made\n"
-
-
-def _sign(output: str, lost: Sequence[str], difference: Difference) -> str:
-    """What failed of it, without what varies: of tests what they printed, of anything else its own words."""
-    if not lost and not difference.unsettled and difference.problems:
-        return signature(difference.problems[0].partition(": ")[2] or difference.problems[0])
-    return signature(failure_excerpt(output, lost or difference.unsettled))
-
-
-def _why(lost: Sequence[str], ejected: UnitEjected) -> str:
-    partners = f", only together with {', '.join(ejected.partners)}" if ejected.partners else ""
-    return _what(lost, ejected.difference, ejected.conflict) + partners
-
-
-def _what(lost: Sequence[str], difference: Difference, conflict: Sequence[str]) -> str:
-    if conflict:
-        return "somebody changed it on the PR branch meanwhile"
-    if difference.is_unsettled:
-        return f"{UNSETTLED}: {', '.join(difference.unsettled[:3])}"
-    if not lost:
-        return "; ".join(difference.problems) or "the gate is red with it"
-    shown = ", ".join(lost[:3]) + (f" and {len(lost) - 3} more" if len(lost) > 3 else "")
-    return f"breaks {len(lost)} test{'s' * (len(lost) != 1)}: {shown}"

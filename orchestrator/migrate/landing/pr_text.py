@@ -11,8 +11,9 @@ from orchestrator.migrate.recipe import Recipe, Step
 from orchestrator.report.burndown import burndown_object
 from orchestrator.report.migration_md import flagged, invariants, progress, revisions
 
+EARLIER = "an earlier run of this migration,"
+"""How a notice begins that tells of one whose changes are not in the base yet."""
 _SHOWN = 200
-
 
 _NOT_LANDED = {
     FileStatus.REJECTED: "Not landed",
@@ -37,6 +38,7 @@ def migration_body(state: RunState, recipe: Recipe, reason: str, shards: Collect
         unsafe(state),
         inert(recipe.migration.description),
         f"Owner: {inert(one_line(recipe.migration.owner))}" if recipe.migration.owner else "",
+        *(f"Note: {inert(one_line(one.text))}." for one in state.notices if one.text.startswith(EARLIER)),
         f"{inert(reason)}. Every file that landed did so in a union that passed the checks below.",
         progress(burndown) if state.files else "",
         flagged(burndown),

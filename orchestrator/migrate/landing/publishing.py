@@ -35,11 +35,13 @@ class _Ready:
     head: CommitId
 
 
-async def publish(context: RunContext, recipe: Recipe, gate: Gate, reason: str) -> None:
+async def publish(context: RunContext, recipe: Recipe, gate: Gate, reason: str) -> tuple[str, ...]:
     """Open or update the pull requests of what has landed; nothing if nothing landed.
 
     Groups that are not green alone are opened as one, and if that is not green either, there is one pull request for
-    everything. At most `max_open_prs` are open at a time, but for those that a person asks for; the others wait.
+    everything; with `merge.mode = "pr-only"` they are kept back.
+
+    At most `max_open_prs` are open at a time, but for those that a person asks for; the others wait.
 
     Args:
         context: the run.
@@ -47,24 +49,30 @@ async def publish(context: RunContext, recipe: Recipe, gate: Gate, reason: str) 
         gate: judges each group's branch as the queue's unions are judged.
         reason: how the migration went, in words.
 
+    Returns:
+        The groups that are kept back.
+
     Raises:
         PersonNeeded: a person has to answer first, or somebody moved a branch.
         EnvironmentProblem: the gate could not run, or the remote cannot be reached.
     """
     if await context.tip() is None:
-        return
+        return ()
     groups = groups_of(context.state, recipe) if recipe.merge.has_groups else ()
-    ready = await _ready(context, gate, groups)
+    alone, red = await _judged(context, gate, groups)
+    kept = tuple(group.name for group in red) if recipe.merge.mode == "pr-only" else ()
+    ready = await _together(context, gate, alone, red) if red and not kept else alone
     if ready:
         await _open_some(context, recipe, ready, reason)
-    else:
+    elif not kept:
         title = title_of(recipe, "", sum(file.landed is not None for file in context.state.files.values()))
         body = migration_body(context.state, recipe, reason)
         await open_pull_request(context, title, body, recipe.merge.labels, draft=recipe.merge.draft)
+    return kept
 
 
-async def _ready(context: RunContext, gate: Gate, groups: Sequence[Group]) -> list[_Ready]:
-    """The groups that are green, those that are not alone as one; none if everything has to go together."""
+async def _judged(context: RunContext, gate: Gate, groups: Sequence[Group]) -> tuple[list[_Ready], list[Group]]:
+    """The groups that are green on their own, and those that are not."""
     ready: list[_Ready] = []
     red: list[Group] = []
     for group in groups:
@@ -72,8 +80,11 @@ async def _ready(context: RunContext, gate: Gate, groups: Sequence[Group]) -> li
             found = await _green(context, gate, group)
             ready += [found] if found else []
             red += [] if found else [group]
-    if not red:
-        return ready
+    return ready, red
+
+
+async def _together(context: RunContext, gate: Gate, ready: Sequence[_Ready], red: Sequence[Group]) -> Sequence[_Ready]:
+    """Those that are ready, and the red ones as one; none if everything has to go together."""
     together = await _green(context, gate, joined(red, context.state)) if len(red) > 1 else None
     names = ", ".join(group.name for group in red)
     how = "they are opened as one" if together else "there is one pull request for everything"

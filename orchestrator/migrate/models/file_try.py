@@ -184,9 +184,9 @@ class FileTry:
 
 def _verdict(weighed: Weighed, state: TaskState) -> Verdict:
     """No receipt speaks for it yet: the queue tests what may go there."""
+    said = {"flags": weighed.flags, "findings": weighed.findings, "votes": weighed.votes}
     if not weighed.reasons:
-        return Verdict(kind=VerdictKind.MERGE, flags=weighed.flags, votes=weighed.votes)
+        return Verdict(kind=VerdictKind.MERGE, **said)
     end = state.ends[-1].exit
     cause = BY_EXIT.get(end) or (EndCause.REFUSED_BY_REVIEW if weighed.votes else EndCause.RULE_BROKEN)
-    kind = VerdictKind.RESTART
-    return Verdict(kind=kind, reasons=weighed.reasons, flags=weighed.flags, votes=weighed.votes, cause=cause)
+    return Verdict(kind=VerdictKind.RESTART, reasons=weighed.reasons, cause=cause, **said)

@@ -10,7 +10,7 @@ from orchestrator.domain.attempt import Exit
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.migration import FileRecord
 from orchestrator.domain.state import TaskState
-from orchestrator.domain.verdict import LensVote
+from orchestrator.domain.verdict import Finding, LensVote
 from orchestrator.engine.changes import Changes, read_changes
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.leaks import leaks
@@ -21,7 +21,7 @@ from orchestrator.judge.examine import examine
 from orchestrator.judge.forgery import forgery_findings
 from orchestrator.judge.kinds import counted_lines
 from orchestrator.judge.places import place_of
-from orchestrator.judge.rules import Finding, check_diff
+from orchestrator.judge.rules import check_diff
 from orchestrator.judge.suppressions import suppression_findings
 from orchestrator.judge.verdict import Evidence
 from orchestrator.migrate.models.gathering import ModelPass
@@ -49,14 +49,19 @@ async def no_further(_file: FileRecord, _start: CommitId, _changed: CommitId) ->
 class Weighed:
     """What became of an attempt: the file's new content, and why it cannot go to the queue (empty if it can).
 
-    `flags` are what was noticed and decided nothing, `strays` what the worker changed beside its file.
+    `findings` are what the rules saw, `strays` what the worker changed beside its file.
     """
 
     blob: str | None = None
     reasons: tuple[str, ...] = ()
     votes: tuple[LensVote, ...] = ()
-    flags: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     strays: tuple[str, ...] = ()
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What was noticed and decided nothing."""
+        return tuple(finding.text for finding in self.findings if not finding.is_blocking)
 
 
 class Weighing:
@@ -89,10 +94,10 @@ class Weighing:
         if reason := self._is_no_news(blob):
             return Weighed(blob, (reason,), strays=strays)
         alone = await self._alone(blob)
-        reasons, flags = await self._reasons(task, blob, alone)
-        votes = () if reasons else await self._votes(task, alone, flags)
+        reasons, findings = await self._reasons(task, blob, alone)
+        votes = () if reasons else await self._votes(task, alone, findings)
         vetoes = tuple(f"{vote.lens}: {why}" for vote in votes if vote.decision != "approve" for why in vote.reasons)
-        return Weighed(blob, reasons or vetoes, votes, flags, strays)
+        return Weighed(blob, reasons or vetoes, votes, findings, strays)
 
     async def _blob(self, commit: CommitId) -> str | None:
         entries = await list_tree(self._git, commit, [self._file.path])
@@ -114,16 +119,18 @@ class Weighing:
     async def _tree(self) -> TreeId:
         return await self._context.tree(self._at.start)
 
-    async def _reasons(self, task: TaskState, blob: str, alone: CommitId) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Why the change cannot stand, and what was noticed of it."""
+    async def _reasons(
+        self, task: TaskState, blob: str, alone: CommitId
+    ) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
+        """Why the change cannot stand, and what the rules saw of it."""
         if self._at.step.must_parse and (error := await self._parse_error(blob, alone)):
             return (f"does not parse after step {self._at.step.id}: {error}",), ()
-        found = await self._findings(task, alone)
-        flags = tuple(printable(finding.text) for finding in found if not finding.is_blocking)
-        if reasons := tuple(printable(finding.text) for finding in found if finding.is_blocking):
-            return reasons, flags
+        seen = await self._findings(task, alone)
+        found = tuple(finding.model_copy(update={"text": printable(finding.text)}) for finding in seen)
+        if reasons := tuple(finding.text for finding in found if finding.is_blocking):
+            return reasons, found
         broken = await self._further(self._file, self._at.start, alone)
-        return ((broken,) if broken else ()), flags
+        return ((broken,) if broken else ()), found
 
     async def _parse_error(self, blob: str, alone: CommitId) -> str:
         if self._file.path.endswith(NODE_SUFFIXES):
@@ -152,10 +159,10 @@ class Weighing:
         plain = check_diff(task.spec, (path,), counted, (), True, leaked=leaked, uncounted=uncounted)
         return (*plain, *await to_thread.run_sync(_examined, changes, path))
 
-    async def _votes(self, task: TaskState, alone: CommitId, flags: Sequence[str]) -> tuple[LensVote, ...]:
+    async def _votes(self, task: TaskState, alone: CommitId, seen: Sequence[Finding]) -> tuple[LensVote, ...]:
         if self._at.recipe.judge.diff_review != "llm" or task.candidate is None:
             return ()
-        findings = tuple(Finding(rule="noticed", text=flag, is_blocking=False) for flag in flags)
+        findings = tuple(one.model_copy(update={"rule": "noticed"}) for one in seen)
         candidate = task.candidate.model_copy(update={"commit": alone})
         evidence = Evidence(exit=Exit.FINISHED, findings=findings)
         return await reviewed(self._context, self._roles, task, candidate, evidence)

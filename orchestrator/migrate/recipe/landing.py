@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from orchestrator.domain.base import Frozen
 from orchestrator.migrate.recipe.words import Count, Fraction, Many
@@ -16,7 +16,8 @@ class MergeRules(Frozen):
 
     `on_red` says what becomes of a union that is red: a search for the guilty (`bisect`), file by file or shard by
     shard (`bisect_unit`), or the rejection of each red shard as a whole. `group_pr` divides what landed into pull
-    requests, each of which is green on its own; at most `max_open_prs` are open at a time (0: no limit). In `title`
+    requests, each of which is green on its own; at most `max_open_prs` are open at a time (0: no limit). Shards that
+    are only green together go into one, but not where `mode` is `pr-only`: they are kept back and named. In `title`
     stand `{migration.id}`, `{migration.title}`, `{shard.name}` and `{shard.files}` (their number).
     """
 
@@ -30,20 +31,10 @@ class MergeRules(Frozen):
     title: str = ""
     labels: tuple[str, ...] = ()
 
-    @field_validator("mode")
-    @classmethod
-    def _is_a_queue(cls, mode: str) -> str:
-        if mode == "pr-only":
-            raise ValueError(
-                "mode = 'pr-only' is not there yet: everything lands on the run's branch first. For pull requests that "
-                "are each green on their own, say group_pr = 'shard', 'owner' or 'directory'"
-            )
-        return mode
-
     @property
     def has_groups(self) -> bool:
-        """Whether there may be more than one pull request."""
-        return self.group_pr != "all" or self.max_files_per_pr > 0
+        """Whether pull requests are cut from what landed; else what landed is the one pull request."""
+        return self.group_pr != "all" or self.max_files_per_pr > 0 or self.mode == "pr-only"
 
 
 class StopRules(Frozen):

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from orchestrator.config.toml import line_of
 from orchestrator.errors import UsageProblem
 
 _FILE_NAME = re.compile(r"\S+\.(?:md|txt)\Z")
@@ -33,9 +32,8 @@ def _inlined(step: object, place: int, path: Path) -> object:
     try:
         return step | {"prompt": _read(path.parent, name)}
     except (OSError, ValueError) as error:
-        line = line_of(path.read_text(encoding="utf-8"), ("step", place, "prompt"))
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise UsageProblem(f"{path}:{line}: step[{place}].prompt: {name} cannot be used: {why}") from error
+        raise UsageProblem(f"{name} cannot be used: {why}", ("step", place, "prompt")) from error
 
 
 def _read(directory: Path, name: str) -> str:

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from orchestrator.config.toml import describe, dotted, line_of, read_toml
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe.idle import idle_keys
+from orchestrator.migrate.recipe.locating import located
 from orchestrator.migrate.recipe.model import Recipe
 from orchestrator.migrate.recipe.prompts import with_prompts
 
@@ -19,7 +20,8 @@ def load_recipe(path: Path) -> Recipe:
     Raises:
         UsageProblem: names file, line and key of everything that is wrong.
     """
-    return parse_recipe(_inlined(with_prompts(read_toml(path), path), path), path)
+    with located(path):
+        return parse_recipe(_inlined(with_prompts(read_toml(path), path), path), path)
 
 
 def _inlined(values: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
@@ -42,10 +44,11 @@ def _with_rule(step: object, number: int, path: Path) -> object:
         text = (path.parent / rule).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise UsageProblem(
-            f"{path}: step[{number}].rule: {rule} cannot be read beside the recipe: {why}; name a file with an "
-            "ast-grep rule, or write the rule itself over several lines"
-        ) from error
+        told = (
+            f"{rule} cannot be read beside the recipe: {why}; name a file with an ast-grep rule, or write the rule "
+            "itself over several lines"
+        )
+        raise UsageProblem(told, ("step", number, "rule")) from error
     return {**step, "rule": f"{text.rstrip()}\n"} if isinstance(step, dict) else step
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from orchestrator.domain.base import Frozen
-from orchestrator.migrate.recipe.words import Count, Name, Words, compiled
+from orchestrator.migrate.recipe.words import Count, Glob, Name, Words, compiled, problem_at
 
 
 class Site(Frozen):
@@ -33,15 +33,18 @@ class Site(Frozen):
         if self.engine == "ast-grep" and not self.language:
             raise ValueError("engine = 'ast-grep' needs a language, such as python or typescript")
         if self.engine == "regex":
-            compiled(self.pattern)
+            try:
+                compiled(self.pattern)
+            except ValueError as error:
+                raise problem_at(("pattern",), str(error)) from error
         return self
 
 
 class Scope(Frozen):
     """`[scope]`: globs as in .gitignore, against the base commit."""
 
-    include: Annotated[tuple[str, ...], Field(min_length=1)]
-    exclude: tuple[str, ...] = ()
+    include: Annotated[tuple[Glob, ...], Field(min_length=1)]
+    exclude: tuple[Glob, ...] = ()
     max_file_kb: Annotated[int, Field(ge=1, le=64 * 1024)] = 512
     site: tuple[Site, ...] = ()
 

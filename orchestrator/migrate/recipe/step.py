@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from orchestrator.domain.base import Frozen
-from orchestrator.migrate.recipe.words import Many, Name, Regex, Seconds, replaceable
+from orchestrator.migrate.recipe.words import Glob, Many, Name, Regex, Seconds, problem_at, replaceable
 
 StepKind = Literal["command", "rewrite", "llm", "human"]
 CONTEXT = ("file", "original", "codemod_diff", "failures", "siblings", "examples")
@@ -48,7 +48,7 @@ class Step(Frozen):
     run: str = ""
     per: Literal["file", "shard"] = "file"
     ok_exit: tuple[int, ...] = (0,)
-    reads: tuple[str, ...] = ()
+    reads: tuple[Glob, ...] = ()
 
     engine: Literal["regex", "ast-grep"] = "regex"
     language: str = ""
@@ -68,17 +68,19 @@ class Step(Frozen):
     @model_validator(mode="after")
     def _fits_its_kind(self) -> Self:
         foreign = sorted(self.model_fields_set - _ANY - _OF_KIND[self.kind])
-        if foreign and any(getattr(self, name) != type(self).model_fields[name].default for name in foreign):
+        said = [name for name in foreign if getattr(self, name) != type(self).model_fields[name].default]
+        if said:
             allowed = ", ".join(sorted(_OF_KIND[self.kind]))
-            raise ValueError(f"kind = '{self.kind}' has no {', '.join(foreign)}; of its own it has {allowed}")
+            told = f"kind = '{self.kind}' has no {', '.join(foreign)}; of its own it has {allowed}"
+            raise problem_at((said[0],), told)
         if self.on_signature and self.when != "failed":
-            raise ValueError("on_signature goes with when = 'failed'")
+            raise problem_at(("on_signature",), "it goes with when = 'failed'")
         getattr(self, f"_check_{self.kind}")()
         return self
 
     def _check_command(self) -> None:
         if "{files}" not in self.run:
-            raise ValueError("run does not say where the files go: write {files} in it")
+            raise problem_at(("run",), "run does not say where the files go: write {files} in it")
 
     def _check_rewrite(self) -> None:
         if self.engine == "ast-grep" and self.rule:
@@ -88,13 +90,17 @@ class Step(Frozen):
         if self.engine == "ast-grep" and not self.language:
             raise ValueError("engine = 'ast-grep' needs a language, such as python or typescript")
         if self.engine == "regex":
-            replaceable(self.pattern, self.rewrite)
+            try:
+                replaceable(self.pattern, self.rewrite)
+            except ValueError as error:
+                raise problem_at(("rewrite",), str(error)) from error
 
     def _check_llm(self) -> None:
-        for item in self.context:
+        for place, item in enumerate(self.context):
             name = item.strip("{}").partition(":")[0]
             if name not in CONTEXT or not (item.startswith("{") and item.endswith("}")):
-                raise ValueError(f"{item!r} is nothing a model can be shown: write one of {{{'}, {'.join(CONTEXT)}}}")
+                told = f"{item!r} is nothing a model can be shown: write one of {{{'}, {'.join(CONTEXT)}}}"
+                raise problem_at(("context", place), told)
 
     def _check_human(self) -> None:
         """It needs nothing."""

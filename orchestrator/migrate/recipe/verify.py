@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.check import ReportFormat
-from orchestrator.migrate.recipe.words import Count, Name, Regex, Seconds, Words
+from orchestrator.migrate.recipe.words import Count, Glob, Name, Regex, Seconds, Words
 
 Level = Literal["step", "shard", "queue", "final"]
 
@@ -97,7 +97,7 @@ class Invariant(Frozen):
     max: Count = 0
     min: Count = 1
     pattern: Regex = ""
-    paths: tuple[str, ...] = ()
+    paths: tuple[Glob, ...] = ()
     lines: Count = 0
     run: str = ""
     timeout_s: Seconds = 600.0

@@ -3,6 +3,7 @@
 import re
 from typing import Annotated
 
+from pathspec import GitIgnoreSpec
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
@@ -54,5 +55,20 @@ def replaceable(pattern: str, rewrite: str) -> None:
         raise ValueError(f"rewrite does not fit the pattern: {error}") from error
 
 
+def readable(glob: str) -> str:
+    """The glob, if it is one.
+
+    Raises:
+        ValueError: no `.gitignore` could hold it.
+    """
+    try:
+        GitIgnoreSpec.from_lines([glob])
+    except (ValueError, re.error) as error:
+        raise ValueError(f"{glob!r} is no glob as in .gitignore: {error}") from error
+    return glob
+
+
+Glob = Annotated[str, AfterValidator(readable)]
+"""A glob as `.gitignore` has them."""
 Regex = Annotated[str, AfterValidator(compiled)]
 """A regular expression as Python's `re` reads it."""

@@ -36,10 +36,11 @@ async def base_of(git: Git, recipe: Recipe, head: str) -> CommitId:
     name = recipe.migration.base
     found = await commit_of(git, name) if name else head
     if not found:
-        raise UsageProblem(
-            f"[migration] base = {name!r} names no commit of the repository: write a branch, a tag or a commit that "
-            "exists (git fetch may be missing), or remove base to start from what is checked out"
+        told = (
+            f"base = {name!r} names no commit of the repository: write a branch, a tag or a commit that exists "
+            "(git fetch may be missing), or remove base to start from what is checked out"
         )
+        raise UsageProblem(told, ("migration", "base"))
     return CommitId(found)
 
 
@@ -88,7 +89,7 @@ def _in_scope(scope: Scope, listed: Sequence[Entry]) -> _Small:
     taken = _taken(scope, [entry.path for entry in files])
     inside = [entry for entry, is_taken in zip(files, taken, strict=True) if is_taken]
     if not inside:
-        raise UsageProblem(_nothing_found(scope, len(files)))
+        raise UsageProblem(_nothing_found(scope, len(files)), ("scope", "include"))
     left_out = {entry.path: why for entry in inside if (why := _objection(entry, scope.max_file_kb))}
     return _Small(tuple(entry for entry in inside if entry.path not in left_out), left_out)
 

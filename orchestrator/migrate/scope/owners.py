@@ -30,9 +30,8 @@ def owners_file(paths: Collection[str], wanted: str = "auto") -> str | None:
     if wanted == "auto":
         return next((place for place in PLACES if place in paths), None)
     if wanted not in paths:
-        raise UsageProblem(
-            f"[shard] codeowners = {wanted!r}: the base commit has no such file; write a path, or 'auto'"
-        )
+        told = f"codeowners = {wanted!r}: the base commit has no such file; write a path, or 'auto'"
+        raise UsageProblem(told, ("shard", "codeowners"))
     return wanted
 
 
@@ -69,7 +68,7 @@ def _compiled(glob: str) -> re.Pattern[str] | None:
     """What fits the glob: as in .gitignore, but `dir/*` does not reach into directories below `dir`."""
     try:
         compiled = GitIgnoreSpecPattern(glob).regex
-    except GitIgnorePatternError:
+    except (GitIgnorePatternError, re.error):
         return None
     if compiled is None:
         return None

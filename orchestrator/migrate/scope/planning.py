@@ -18,7 +18,7 @@ from orchestrator.migrate.scope.imports import PYTHON, ImportGraph, import_graph
 from orchestrator.migrate.scope.imports_js import SUFFIXES
 from orchestrator.migrate.scope.inventory import take_inventory
 from orchestrator.migrate.scope.sampling import choose_sample
-from orchestrator.migrate.scope.searching import print_of
+from orchestrator.migrate.scope.searching import Asking, print_of
 from orchestrator.migrate.scope.shards import Grounds, plan_shards
 from orchestrator.migrate.scope.sites import needs_workspace
 from orchestrator.ports.hands import Workspace
@@ -124,15 +124,16 @@ def _clusters(graph: ImportGraph, paths: Sequence[str], limit: int) -> Mapping[s
 async def _commanded(rules: ShardRules, paths: Sequence[str], workspace: Workspace | None) -> Mapping[str, str]:
     """Path to the shard that the recipe's command names; a path that it leaves out has none."""
     if workspace is None:
-        raise UsageProblem("[shard] by = 'command' needs a sandbox to run its command in")
-    printed = await print_of("[shard] run", rules.run, workspace, "".join(f"{path}\n" for path in paths))
+        raise UsageProblem("by = 'command' needs a sandbox to run its command in", ("shard", "by"))
+    what = Asking("the division into shards", ("shard", "run"))
+    printed = await print_of(what, rules.run, workspace, "".join(f"{path}\n" for path in paths))
     known, named = set(paths), {}
     for number, line in enumerate(printed.splitlines(), start=1):
         path, tab, name = line.partition("\t")
         if line.strip() and not (tab and name.strip()):
-            raise UsageProblem(
-                f"[shard] run: line {number} of what it printed is no path<TAB>shard: {one_line(line)[:200]!r}"
-            )
+            shown = one_line(line)[:200]
+            told = f"{what.name}: line {number} of what its command printed is no path<TAB>shard: {shown!r}"
+            raise UsageProblem(told, what.key)
         if path in known:
             named[path] = one_line(name)
     return named

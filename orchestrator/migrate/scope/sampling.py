@@ -56,7 +56,8 @@ def _listed(paths: Sequence[str], sample: Sample) -> Sequence[str]:
         if path not in known:
             near = get_close_matches(path, paths, n=3)
             hint = f"did you mean {' or '.join(near)}?" if near else "it is not in scope, or has no site"
-            raise UsageProblem(f"[sample] paths: {path!r} is no file that the migration would work on: {hint}")
+            told = f"{path!r} is no file that the migration would work on: {hint}"
+            raise UsageProblem(told, ("sample", "paths", path))
     return sample.paths
 
 

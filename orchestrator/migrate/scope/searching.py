@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 from anyio import to_thread
 
@@ -38,6 +38,13 @@ class Hits:
     notices: tuple[str, ...] = field(default=())
 
 
+class Asking(NamedTuple):
+    """What asks a command, for messages, and the key of the recipe under which the command stands."""
+
+    name: str
+    key: tuple[str, ...]
+
+
 async def search(site: Site, files: Sequence[str], workspace: Workspace) -> Hits:
     """The sites of one kind in these files of the workspace.
 
@@ -46,7 +53,8 @@ async def search(site: Site, files: Sequence[str], workspace: Workspace) -> Hits
         EnvironmentProblem: the command could not be started, or its program does not exist.
     """
     if site.engine == "command":
-        return told_places(site.id, await print_of(f"site {site.id}", site.run, workspace), frozenset(files))
+        what = Asking(f"site {site.id}", ("scope", "site", site.id, "run"))
+        return told_places(site.id, await print_of(what, site.run, workspace), frozenset(files))
     places: Places = defaultdict(list)
     for chunk in chunks(files):
         for path, where in await _ast_grep(site, chunk, workspace):
@@ -54,7 +62,7 @@ async def search(site: Site, files: Sequence[str], workspace: Workspace) -> Hits
     return Hits(dict(places))
 
 
-async def print_of(what: str, line: str, workspace: Workspace, stdin: str = "") -> str:
+async def print_of(what: Asking, line: str, workspace: Workspace, stdin: str = "") -> str:
     """What a command of the recipe's prints on its standard output. Exit code 1 is taken for "found nothing".
 
     Raises:
@@ -64,11 +72,12 @@ async def print_of(what: str, line: str, workspace: Workspace, stdin: str = "") 
     result = await _run(f'{{ {line}\n}} > "${_PRINTED}"', workspace, stdin)
     await _require_done(what, result)
     if _PRINTED not in result.files:
-        raise UsageProblem(f"{what}: its command printed more than can be taken in")
+        raise UsageProblem(f"{what.name}: its command printed more than can be taken in", what.key)
     try:
         return result.files[_PRINTED].decode()
     except UnicodeDecodeError as error:
-        raise UsageProblem(f"{what}: the command printed bytes that are not UTF-8: {error}") from error
+        told = f"{what.name}: its command printed bytes that are not UTF-8: {error}"
+        raise UsageProblem(told, what.key) from error
 
 
 def told_places(site: str, printed: str, files: Collection[str]) -> Hits:
@@ -84,10 +93,9 @@ def told_places(site: str, printed: str, files: Collection[str]) -> Hits:
             continue
         found = _LINE.fullmatch(text.rstrip("\r"))
         if found is None:
-            told = one_line(text)[:200]
-            raise UsageProblem(
-                f"site {site}: line {number} of what its command printed is no path:line[:column]: {told!r}"
-            )
+            line = one_line(text)[:200]
+            told = f"site {site}: line {number} of what its command printed is no path:line[:column]: {line!r}"
+            raise UsageProblem(told, ("scope", "site", site, "run"))
         path = str(PurePosixPath(found["path"]))
         if path in files:
             places[path][int(found["line"]), int(found["column"] or 1)] = None
@@ -122,11 +130,11 @@ async def _ast_grep(site: Site, files: Sequence[str], workspace: Workspace) -> l
     if _PRINTED not in result.files and result.ending == Ending.EXITED and len(files) > 1:  # more than is taken in
         half = len(files) // 2
         return [*await _ast_grep(site, files[:half], workspace), *await _ast_grep(site, files[half:], workspace)]
-    await _require_done(f"site {site.id}", result)
+    what = Asking(f"site {site.id}", ("scope", "site", site.id, "pattern"))
+    await _require_done(what, result)
     if _PRINTED not in result.files:
-        raise UsageProblem(
-            f"site {site.id}: ast-grep found more in {files[0]} than can be taken in: narrow the pattern"
-        )
+        told = f"{what.name}: ast-grep found more in {files[0]} than can be taken in: narrow the pattern"
+        raise UsageProblem(told, what.key)
     lines = result.files[_PRINTED].decode("utf-8", "replace").split("\n")
     return [_match(json.loads(line)) for line in lines if line]
 
@@ -142,11 +150,11 @@ async def _run(line: str, workspace: Workspace, stdin: str = "") -> CommandResul
     return await run_command(workspace, command)
 
 
-async def _require_done(what: str, result: CommandResult) -> None:
+async def _require_done(what: Asking, result: CommandResult) -> None:
     if result.ending == Ending.EXITED and result.exit_code in {0, NO_MATCH}:
         return
     said = one_line(" ".join((await to_thread.run_sync(read_ends, result.log)).split()))[:600]
     if result.ending == Ending.NOT_STARTED or result.exit_code == _NOT_FOUND:
-        raise EnvironmentProblem(f"{what}: {result.detail or said}. {MISSING_TOOL}")
+        raise EnvironmentProblem(f"{what.name}: {result.detail or said}. {MISSING_TOOL}")
     ended = f"exited {result.exit_code}" if result.exit_code is not None else f"was ended: {result.ending}"
-    raise UsageProblem(f"{what}: its command {ended}{f': {said}' if said else ''}")
+    raise UsageProblem(f"{what.name}: its command {ended}{f': {said}' if said else ''}", what.key)

@@ -111,10 +111,11 @@ def _is_utf8(content: bytes) -> bool:
 async def _by_regex(site: Site, contents: Mapping[str, bytes]) -> Hits:
     found = dict(zip(contents, await matching.places(site.pattern, list(contents.values()), _REGEX_S), strict=True))
     if endless := [path for path, places in found.items() if places is None]:
-        raise UsageProblem(
+        told = (
             f"site {site.id}: its pattern finds no end on {one_line(endless[0])} within {_REGEX_S:g} s. Write it "
             "without repetitions within repetitions, such as (a+)+, or leave the file out of the scope"
         )
+        raise UsageProblem(told, ("scope", "site", site.id, "pattern"))
     return Hits({path: places for path, places in found.items() if places})
 
 

@@ -151,3 +151,7 @@ def test_a_nudge_comes_before_every_stop(turns: list[Seen]) -> None:
     for before, now in zip([None, *found], found, strict=False):
         if now and now.is_stuck:
             assert before is not None
+
+
+def test_arguments_nested_too_deep_to_be_read_are_compared_as_they_were_written() -> None:
+    assert seen(turn("[" * 100_000, "")) == seen(turn(f" {'[' * 100_000}", ""))

@@ -190,7 +190,13 @@ def test_no_role_gets_the_whole_network(tmp_path: Path, repository: Path) -> Non
     [
         ("[notify]\ncommand = 'x'\n", 2),
         ("[notify]\ndir = '/tmp'\n", 2),
+        ("[tui.keys]\napprove = 'j'\n", 2),
         ("[pr]\npush = 'origin'\n", 2),
+        ("[pr]\nforge = 'github'\n", 2),
+        ("[pr]\nurl = 'https://evil.example'\n", 2),
+        ("[pr]\nrepository = 'evil/repo'\n", 2),
+        ("[pr]\ntoken_env = 'AWS_SECRET_ACCESS_KEY'\n", 2),
+        ("[pr]\nprefix = 'x/'\nmerge = 'when-green'\n", 3),
         ("[[hooks]]\non = 'before_run'\nrun = 'a'\n[[hooks]]\non = 'after_run'\nrun = 'b'\ntrusted = true\n", 7),
     ],
 )
@@ -198,6 +204,29 @@ def test_no_trust_lets_a_repository_act_as_the_user(tmp_path: Path, repository: 
     (repository / "orchestrate.toml").write_text(text)
     with pytest.raises(UsageProblem, match=rf"orchestrate\.toml:{line}: .* acts as you"):
         load(repository, trust_project=True, environ=environ(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://api.github.com",
+        "ftp://127.0.0.1",
+        "https://",
+        "https://user:word@api.github.com",
+        "https://api.github.com?token=x",
+        "api.github.com",
+        "https://[x",
+    ],
+)
+def test_a_token_is_not_sent_in_the_clear_nor_is_one_taken_from_a_url(tmp_path: Path, url: str) -> None:
+    user_file(tmp_path, f"[pr]\nurl = '{url}'\n")
+    with pytest.raises(UsageProblem, match=r"config\.toml:2: pr\.url: "):
+        load(None, environ=environ(tmp_path))
+
+
+def test_an_enterprise_servers_url_counts_without_its_last_slash(tmp_path: Path) -> None:
+    user_file(tmp_path, "[pr]\nurl = 'https://git.example/api/v3/'\n")
+    assert load(None, environ=environ(tmp_path)).config.pr.url == "https://git.example/api/v3"
 
 
 def test_hooks_of_all_layers_add_up_once_each(tmp_path: Path, repository: Path) -> None:

@@ -48,6 +48,12 @@ def test_no_control_or_formatting_character_survives(text: str) -> None:
     assert not left & {"Cc", "Cf", "Cs"}
 
 
+@given(st.text())
+def test_every_other_character_stays_where_it_is(text: str) -> None:
+    kept = [char for char in text if char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cf", "Cs"}]
+    assert strip_controls(text) == "".join(kept)
+
+
 @pytest.mark.parametrize("title", ["Fixes #1 for @everyone\nCloses #2", "close: o/r#3\x1b[2J", "implements GH-4\u202e"])
 def test_a_title_closes_nothing_and_calls_nobody(title: str) -> None:
     made = inert_title(title)

@@ -12,7 +12,8 @@ from orchestrator.domain.check import ReceiptStatus
 from orchestrator.domain.event import Event, Recorded
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged
 from orchestrator.domain.event.run import CheckFinished, RunStarted
-from orchestrator.domain.ids import CommitId, TreeId
+from orchestrator.domain.ids import CommitId, RunId, TreeId
+from orchestrator.journal.runs import StateDirectory
 from orchestrator.journal.store import Store, read_all
 from tests.golden import DATA
 from tests.running.landings import LandingWatch, landing_problems
@@ -112,6 +113,29 @@ def test_git_has_the_last_word_on_which_tree_a_commit_holds(tmp_path: Path, kept
     assert list(landing_problems(forged(tmp_path, begun))) == [
         f"landing {head[:12]}: in git its tree is {tree_at(root, 'HEAD')}, not {tree}"
     ]
+
+
+def test_a_run_that_travelled_is_held_against_the_clone_in_which_it_went_on(
+    tmp_path: Path, kept: list[Recorded]
+) -> None:
+    began = repository(tmp_path / "first" / "repo", {"a.txt": "a\n"})
+    git(tmp_path, "clone", "-q", str(began), str(tmp_path / "second" / "repo"))
+    went_on = tmp_path / "second" / "repo"
+    git(went_on, "commit", "-q", "--allow-empty", "-m", "landed there")
+    until = next(number for number, one in enumerate(kept) if isinstance(one.event, LandingFinished))
+    landed = {"new": CommitId(git(went_on, "rev-parse", "HEAD")), "tree": TreeId(tree_at(went_on, "HEAD"))}
+    told = {"repository": str(began), "branch": git(began, "branch", "--show-current")}
+    events = changed(changed(kept[: until + 1], RunStarted, **told), LandingFinished, **landed)
+
+    def in_git(at: Path) -> list[str]:
+        place = StateDirectory.locate(at, str(at.parent / "state")).run(RunId("r")).path
+        place.mkdir(parents=True)
+        problems = list(landing_problems(forged(place, events, "journal.db")))
+        shutil.rmtree(place)  # it is this test that is under the watch too
+        return [one for one in problems if "in git" in one]
+
+    assert in_git(went_on) == []
+    assert in_git(began) == [f"landing {landed['new'][:12]}: in git its tree is nowhere, not {landed['tree']}"]
 
 
 def test_only_what_is_new_or_went_on_is_looked_at_again(tmp_path: Path, kept: list[Recorded]) -> None:

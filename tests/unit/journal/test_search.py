@@ -241,3 +241,17 @@ def test_a_blob_given_up_by_repair_is_not_asked_for_again(tmp_path: Path) -> Non
     assert blobs.is_whole(sha)
     assert blobs.put(b"content") == sha
     assert blobs.get(sha) == b"content"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ['{"head": 20}', '{"head": "needle", "sha": "/dev/zero"}', "[" * 3_000, '{"a":' * 900 + '"needle"' + "}" * 900],
+    ids=["a-number", "a-path", "no-json", "deep"],
+)
+async def test_whatever_a_model_gives_a_tool_costs_no_search_and_reads_no_file(tmp_path: Path, arguments: str) -> None:
+    journal = Journal(tmp_path, SystemClock())
+    shared = {"task": TASK, "session": SESSION, "turn": 3, "key": "tool~0", "name": "shell"}
+    await journal.append(ToolCalled(**shared, arguments=await journal.keep(arguments)), notice("the end"))
+    journal.close()
+    assert [hit.seq for hit in search(tmp_path, "end", 10)] == [2]
+    assert [hit.seq for hit in search(tmp_path, "needle", 10)] == [1] * ("needle" in arguments)

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from orchestrator.domain.verdict import Finding
 from orchestrator.judge.changed import LINK, ChangedFile, DiffHunk
 from orchestrator.judge.kinds import counted_lines
-from orchestrator.judge.rules import MOST_FLAGS, Finding, few
+from orchestrator.judge.rules import MOST_FLAGS, few
 from tests.unit.judge.changes import changed, findings, red, told
 
 CODE = "def f(a):\n    return 'x'\n"

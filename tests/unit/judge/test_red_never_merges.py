@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 from orchestrator.domain.attempt import Exit
 from orchestrator.domain.check import Difference
 from orchestrator.domain.check import TestOutcome as Outcome
-from orchestrator.domain.verdict import LensVote, VerdictKind
+from orchestrator.domain.verdict import Finding, LensVote, VerdictKind
 from orchestrator.judge.difference import compare
-from orchestrator.judge.rules import Finding
 from orchestrator.judge.verdict import Evidence, decide
 
 MERGE = VerdictKind.MERGE

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from orchestrator.domain.attempt import Exit
 from orchestrator.domain.check import Difference
 from orchestrator.domain.task import EndCause, Task
-from orchestrator.domain.verdict import LensVote, VerdictKind
-from orchestrator.judge.rules import Finding, check_diff, out_of_scope
+from orchestrator.domain.verdict import Finding, LensVote, VerdictKind
+from orchestrator.judge.rules import check_diff, out_of_scope
 from orchestrator.judge.verdict import Evidence, decide
 
 GREEN = Difference()
@@ -165,3 +165,13 @@ def test_of_many_files_left_out_a_reviewer_is_told_some_and_how_many() -> None:
 def test_a_task_that_names_no_paths_has_no_scope_to_leave() -> None:
     assert out_of_scope(TASK, ["src/x/y.py", "README.md", "setup.py"]) == ("setup.py",)
     assert out_of_scope(TASK.model_copy(update={"paths": ()}), ["anything"]) == ()
+
+
+def test_a_verdict_names_the_rules_whose_findings_it_rests_on_and_those_that_are_only_told() -> None:
+    findings = (
+        Finding(rule="suppression", text="a.py:1 silences a tool", is_blocking=True),
+        Finding(rule="addressed", text="a.py:2 speaks to whoever reviews it", is_blocking=False),
+    )
+    verdict = decide(Evidence(exit=Exit.FINISHED, findings=findings, difference=GREEN))
+    assert verdict.findings == findings
+    assert (verdict.reasons, verdict.flags) == ((findings[0].text,), (findings[1].text,))

@@ -9,6 +9,9 @@ from tests.unit.judge.changes import changed, red, told
 RULE = "weakened"
 PATH = "tests/test_a.py"
 
+HUGE = 10**400
+"""More than a float holds."""
+
 
 def test(body: str, head: str = "def test_a():\n") -> str:
     return head + "".join(f"    {line}\n" for line in body.split("\n"))
@@ -92,6 +95,11 @@ def test_an_assertion_that_asks_for_less_is_told(before: str, after: str) -> Non
         (test("assert f(1)"), test("assert f(1)") + "\n\ndel test_a\n", "no runner takes test_a"),
         (test("assert f(1)"), test("assert f(1)") + "\n\ntest_a = None\n", "no runner takes test_a"),
         (test("assert f(1)"), "", "gone without a successor: test_a"),
+        (test("assert f(1) == 3"), test("p = self.a()\np.skip('later')\nassert f(1) == 3"), "has a new mark: p.skip"),
+        (test("self.assertIn('bad thing', f())"), test("assert re.search('', f())"), "asks for less"),
+        (test("self.assertGreater(f(), 3)"), test("assert X.match(f())"), "asks for less"),
+        (test("assert f().startswith('abc')"), test("assert re.match('.*', f())"), "asks for less"),
+        (test("assert f(r()) == 5\nassert r() > 0"), test("assert 0 < r()\nassert g() == 3"), "`f(r()) == 5` is gone"),
         (
             test("assert f(x)", "@pytest.mark.parametrize('x', [1, 2, 3])\ndef test_a(x):\n"),
             test("assert f(x)", "@pytest.mark.parametrize('x', [1])\ndef test_a(x):\n"),
@@ -127,6 +135,24 @@ def test_a_test_that_cannot_fail_as_it_could_is_told(before: str, after: str, sa
         (test("self.assertAlmostEqual(f(1), 3)"), test("assert f(1) == pytest.approx(3)")),
         (test("self.assertTrue(isinstance(f(), int))"), test("assert isinstance(f(), int)")),
         (test("self.assertFalse(f(1))"), test("assert not f(1)")),
+        (test("self.assertFalse(f(1) is g)"), test("assert not f(1) is g")),
+        (test("self.assertFalse(f(1) == 3)"), test("assert f(1) != 3")),
+        (test("with self.assertRaises(ValueError):\n    f(b)"), test("with pytest.raises(ValueError):\n    b.skip(2)")),
+        (test("self.assertTrue(re.search('x', f()))"), test("assert re.search('x', f()) is not None")),
+        (test("self.assertFalse(f() is None)"), test("assert f() is not None")),
+        (
+            test("assert f() == approx(1, abs=1%s)" % ("0" * 400)),
+            test("assert f() == approx(1, abs=1%s)" % ("0" * 400)),
+        ),
+        (test("self.assertRegex(f(), 'x')"), test("assert re.search('x', f())")),
+        (
+            test("self.assertEqual(len(f.body), 3)\nself.assertEqual(f.body, b'abc')"),
+            test("assert len(f.body) == 3\nassert f.body == b'abc'"),
+        ),
+        (
+            test("self.assertIn('A', f.headers)\nself.assertEqual(f.headers['A'], '')"),
+            test("assert 'A' in f.headers\nassert f.headers['A'] == ''"),
+        ),
         (test("assert f(1) == 3\nassert g() == 4"), test("assert_all_is_well(f(1), g())")),
         (
             test("assert f(1) == 1\nassert f(2) == 2"),

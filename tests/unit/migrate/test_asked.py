@@ -46,6 +46,12 @@ def test_a_wish_that_means_nothing_is_answered_with_what_comes_near(wish: str, h
     assert repr(wish) in str(refused.value)
 
 
+@pytest.mark.parametrize("wish", ["!", "[z-a]"])
+def test_a_wish_that_is_no_glob_is_refused(wish: str) -> None:
+    with pytest.raises(UsageProblem, match="is no glob"):
+        Asked((wish,)).left_out(FILES, SHARDS)
+
+
 def test_a_sample_that_is_asked_for_takes_the_place_of_the_recipes_own() -> None:
     listed = recipe({"run": SED}, sample={"pick": "list", "paths": ["a.txt"], "min_pass": 0.5})
     asked = Asked(sample=3).of(listed).sample

@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime
 
-from orchestrator.domain.event.run import RunStarted
+from orchestrator.domain.event.run import Noticed, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState
-from orchestrator.migrate.landing.pr_text import migration_body
+from orchestrator.migrate.landing.pr_text import EARLIER, migration_body
 from orchestrator.migrate.recipe import Recipe
 from tests.running import migrated
 
@@ -54,6 +54,17 @@ def test_reasons_are_one_inert_line_each_and_alike_ones_are_counted() -> None:
     assert "- `a.py`: breaks - [x] @\u200bme [31m&lt;img>\n" in body
     assert "### Not landed, reasons alike (1)\n\n- 2 files: broken" in body
     assert "@everyone" not in body
+
+
+def test_a_body_names_an_earlier_run_that_waits_and_no_other_notice() -> None:
+    told = state(file("a.py", FileStatus.MERGED))
+    earlier = Noticed(level="warning", text=f"{EARLIER} r0, has landed 1 of these files on migrate/x/r0 (@me)")
+    told.notices = (earlier, Noticed(level="info", text="something else"))
+    body = migration_body(told, RECIPE, "done")
+    assert (
+        "Note: an earlier run of this migration, r0, has landed 1 of these files on migrate/x/r0 (@\u200bme)." in body
+    )
+    assert "something else" not in body
 
 
 def test_a_body_tells_how_far_it_is_what_to_look_at_what_held_and_how_the_recipe_changed() -> None:

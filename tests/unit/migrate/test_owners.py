@@ -52,6 +52,11 @@ def test_owners_of_a_section_are_those_of_its_rules_that_name_none() -> None:
     assert found == {"a.py": "@back @end", "special.py": "@me", "b.md": ""}
 
 
+def test_a_line_whose_pattern_cannot_be_read_is_left_out() -> None:
+    found = owners_of("* @all\n[z-a].py @range\na\\ @escape\n", ["a.py", "[z-a].py"])
+    assert found == {"a.py": "@all", "[z-a].py": "@all"}
+
+
 def test_the_file_is_looked_for_where_the_forges_look() -> None:
     assert owners_file({"docs/CODEOWNERS", "CODEOWNERS", "a.py"}) == "CODEOWNERS"
     assert owners_file({"a.py"}) is None

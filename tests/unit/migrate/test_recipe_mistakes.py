@@ -58,9 +58,10 @@ def told(tmp_path: Path, text: str) -> list[str]:
         (3, 'deadline = "tomorrow"', "migration.deadline: Input should be a date such as 2026-12-31"),
         (5, 'include = "*.py"', "scope.include: Input should be a list […] of 1 or more, each a text in quotes"),
         (5, "include = []", "scope.include: Input should be a list […] of 1 or more"),
+        (5, 'include = ["*.py", "[z-a]"]', "scope.include[1]: '[z-a]' is no glob as in .gitignore: "),
         (5, "include = [1]", "scope.include[0]: Input should be a text in quotes"),
         (8, 'patern = "a"', "unknown key scope.site[0].patern; did you mean pattern? Known here: id, engine, pattern,"),
-        (8, 'pattern = "("', "scope.site[0]: no regular expression"),
+        (8, 'pattern = "("', "scope.site[0].pattern: no regular expression"),
         (8, 'engine = "grep"', "scope.site[0].engine: Input should be 'regex', 'ast-grep' or 'command'"),
         (8, 'engine = "command"', "scope.site[0]: engine = 'command' needs run"),
         (10, 'network = "off"', "env.network: Input should be 'deny' or 'allow'"),
@@ -75,7 +76,7 @@ def told(tmp_path: Path, text: str) -> list[str]:
         (14, 'pick = "best"', "sample.pick: Input should be 'stratified', 'random' or 'list'"),
         (14, "min_pass = 80", "sample.min_pass: Input should be less than or equal to 1"),
         (17, 'rnu = "tool {files}"', "unknown key step[0].rnu; did you mean run? Known here: id, kind, when,"),
-        (17, 'run = "tool"', "step[0]: run does not say where the files go: write {files} in it"),
+        (17, 'run = "tool"', "step[0].run: run does not say where the files go: write {files} in it"),
         (17, 'kind = "codemod"', "step[0].kind: Input should be 'command', 'rewrite', 'llm' or 'human'"),
         (17, 'when = "error"', "step[0].when: Input should be 'always', 'sites', 'sites-left' or 'failed'"),
         (17, 'must_parse = "perhaps"', "step[0].must_parse: Input should be true or false"),
@@ -175,13 +176,28 @@ def test_a_key_that_would_do_nothing_is_a_mistake(tmp_path: Path, old: str, new:
     assert one.startswith(said)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('run = "tool {files}"', 'run = "x {files}"\nreads = ["!"]', "r.toml:18: step[0].reads[0]: '!' is no glob"),
+        ("tests-not-lost", 'paths-only"\npaths = ["a", "[z-a]"]#', "r.toml:25: invariant[0].paths[1]: '[z-a]' is no"),
+        ('run = "tool {files}"', 'kind = "human"\nper = "file"\nreads = ["x"]', "r.toml:19: step[0].reads: kind = 'h"),
+        ('run = "tool {files}"', 'run = "x {files}"\non_signature = "x"', "r.toml:18: step[0].on_signature: it goes"),
+        ('run = "tool {files}"', 'kind = "llm"\ncontext = ["{fil}"]', "r.toml:18: step[0].context[0]: '{fil}' is"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_told_at_its_own_line(tmp_path: Path, old: str, new: str, said: str) -> None:
+    (one,) = told(tmp_path, RIGHT.replace(old, new))
+    assert one.startswith(said)
+
+
 @pytest.mark.parametrize("rewrite", [r"\2", r"\g<name>", r"\g<"])
 def test_a_replacement_that_the_pattern_has_no_group_for_is_told_before_anything_runs(
     tmp_path: Path, rewrite: str
 ) -> None:
     step = f"kind = 'rewrite'\npattern = '(a)'\nrewrite = '{rewrite}'"
     (one,) = told(tmp_path, RIGHT.replace('run = "tool {files}"', step))
-    assert one.startswith("r.toml:15: step[0]: rewrite does not fit the pattern: ")
+    assert one.startswith("r.toml:19: step[0].rewrite: rewrite does not fit the pattern: ")
 
 
 @pytest.mark.parametrize(

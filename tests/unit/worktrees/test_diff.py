@@ -43,6 +43,15 @@ def brief(file: FileDiff) -> tuple[object, ...]:
     return (file.path, file.old_path, file.status, file.added, file.removed, file.old_mode, file.new_mode)
 
 
+async def test_a_first_look_has_no_hunks_and_a_second_one_those_of_some_paths(git: Git) -> None:
+    old = await tree(git, {"a": b"1\n", "b": b"1\n", "old": LONG})
+    new = await tree(git, {"a": b"2\n", "b": b"2\n", "new": LONG + b"more\n"})
+    first = await diff(git, old, new, has_hunks=False)
+    assert [(file.path, file.added, file.hunks) for file in first.files] == [("a", 1, ()), ("b", 1, ()), ("new", 1, ())]
+    second = await diff(git, old, new, ("new", "old"))
+    assert [(file.path, file.status, len(file.hunks)) for file in second.files] == [("new", "renamed", 1)]
+
+
 async def test_every_kind_of_change_is_told_with_modes_and_counts(project: Project, git: Git) -> None:
     commit = project.git("rev-parse", "HEAD").encode()
     old: dict[str, Content] = {

@@ -1,0 +1,121 @@
+"""Making a run: what has to be in order before its first event is written. Nothing works on it yet."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from anyio import to_thread
+
+from orchestrator.app.forges import require_forge
+from orchestrator.app.options import Options, Surroundings, grant, look_around
+from orchestrator.app.place import Place
+from orchestrator.app.recipe_limits import limited
+from orchestrator.app.secrets import redactor_for, require_no_secret
+from orchestrator.app.surveying import require_installable, surveyed
+from orchestrator.config.model import Config
+from orchestrator.domain.event import Event
+from orchestrator.engine.begin import NewRun, first_events
+from orchestrator.errors import EnvironmentProblem, UsageProblem
+from orchestrator.hands.local import local_hands
+from orchestrator.hands.policy import Grant
+from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.journal.runs import RunDirectory
+from orchestrator.llm.router import ModelRouter
+from orchestrator.migrate.asked import EVERYTHING, Asked
+from orchestrator.migrate.judging.worlds import WORLDS, env_of
+from orchestrator.migrate.recipe import Recipe, RecipeEnv
+from orchestrator.migrate.scope.ast_grep import programs
+from orchestrator.redact.redactor import PATTERNS, Redactor
+from roles.kit import model_problems
+from worktrees.refs import read_ref
+
+
+async def begin_goal(options: Options, goal: str) -> Place:
+    """Make a run that is to carry a goal to its end; nothing works on it yet.
+
+    Raises:
+        OrchestrateError: it cannot be started; nothing was changed.
+    """
+    around = await to_thread.run_sync(look_around, options)
+    if not around.config.gate.checks():
+        raise UsageProblem(
+            'no gate is configured, so nothing could be judged: give --gate "COMMAND", or set command under [gate]'
+        )
+    await require_models(around.config)
+    await require_forge(around.repository, around.config)
+    return await begin_run(around, NewRun("goal", goal, around.config.pr.prefix), grant(around.config))
+
+
+async def begin_migration(options: Options, recipe: Recipe, asked: Asked = EVERYTHING) -> Place:
+    """Make a run that is to carry a migration, or what of it is asked for, to its end; nothing works on it yet.
+
+    Raises:
+        OrchestrateError: it cannot be started, or the recipe or what is asked for matches nothing; nothing was changed.
+    """
+    around = await to_thread.run_sync(look_around, options)
+    if roles := tuple(recipe.asks):
+        await require_models(around.config, *roles)
+    recipe = asked.of(recipe)
+    around = limited(around, recipe.stop)
+    base, found = await surveyed(around, recipe, asked)
+    await require_installable(around, recipe, base)
+    target = await _branch(around, recipe.migration.base)
+    new = NewRun("migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump(), found, base, target)
+    return await begin_run(around, new, *grants(around.config, recipe))
+
+
+def grants(config: Config, recipe: Recipe) -> list[Grant]:
+    """What the worlds of a migration are allowed in the sandbox; one if they are the same."""
+    worlds = dict.fromkeys(env_of(recipe.env, world).model_dump_json() for world in WORLDS)
+    envs = [RecipeEnv.model_validate_json(world) for world in worlds]
+    return [grant(config, env, programs(recipe)) for env in envs]
+
+
+async def _branch(around: Surroundings, name: str) -> str:
+    """The name, if it is that of a branch."""
+    return name if name and await read_ref(around.repository.git, f"refs/heads/{name}") else ""
+
+
+async def require_models(config: Config, *roles: str) -> None:
+    """Make sure that the configured models exist as far as can be told without a call.
+
+    Raises:
+        EnvironmentProblem: names each role's problem and how to mend it.
+    """
+    async with ModelRouter(Path()) as router:
+        problems = await model_problems(config.roles, router, roles)
+    if problems:
+        raise EnvironmentProblem("\n".join(problems))
+
+
+async def begin_run(around: Surroundings, new: NewRun, *allowed: Grant) -> Place:
+    """Make a run; nothing works on it yet.
+
+    Raises:
+        EnvironmentProblem: this host has no sandbox for what it is allowed.
+        UsageProblem: its PR branch cannot exist, or its settings hold a secret.
+    """
+    for one in allowed:
+        async with local_hands(around.repository, around.state.path, one) as hands:
+            if hands.refusal:
+                raise EnvironmentProblem(hands.refusal)
+    now = SystemClock().now()
+    directory = around.state.new_run(now)
+    first = await first_events(new, directory.run, around.repository, around.config, now)
+    await create_run(directory, first, await to_thread.run_sync(redactor_for, around.config))
+    return Place(around.repository, around.state, directory)
+
+
+async def create_run(directory: RunDirectory, first: Sequence[Event], redactor: Redactor = PATTERNS) -> None:
+    """Make a run's directory with a journal that holds its first events.
+
+    Raises:
+        UsageProblem: the settings hold a secret that the redactor knows.
+    """
+    for event in first:
+        require_no_secret(event, redactor)
+    with directory.lock():
+        journal = await to_thread.run_sync(Journal, directory.path, SystemClock(), redactor)
+        try:
+            await journal.append(*first)
+        finally:
+            journal.close()

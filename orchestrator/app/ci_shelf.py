@@ -1,0 +1,45 @@
+"""Putting a run's state on the shelf of its key."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import anyio
+from anyio import to_thread
+
+from orchestrator.ci.shelf import Shelf
+from orchestrator.ci.ticket import Ticket
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.portable import by_ref
+from orchestrator.portable.manifest import Manifest
+from worktrees.git import Git
+from worktrees.packs import object_format
+
+_LONGEST_S = 1800.0
+
+
+async def shelve(shelf: Shelf, ticket: Ticket, manifest: Manifest, archive: Path, scratch: Path) -> None:
+    """Put an archive of the ticket's run on the shelf with the ticket; raises as `Shelf.put`.
+
+    The objects that it is pushed as are not kept in the clone: a long job would fill the disk with them.
+    """
+    apart = Git(scratch / "shelf.git")
+    await to_thread.run_sync(apart.git_dir.mkdir)
+    await apart.run("init", "--quiet", "--bare", f"--object-format={await object_format(shelf.git)}")
+    ref = await by_ref.store(apart, manifest, archive)
+    commit = await apart.text("rev-parse", "--verify", ref)
+    await shelf.put(ticket, commit, apart.git_dir / "objects")
+
+
+@contextmanager
+def answered(remote: str) -> Iterator[None]:
+    """Wait for a remote only so long.
+
+    Raises:
+        EnvironmentProblem: it did not answer.
+    """
+    try:
+        with anyio.fail_after(_LONGEST_S):
+            yield
+    except TimeoutError as error:
+        raise EnvironmentProblem(f"{remote} did not answer within {_LONGEST_S:.0f} s") from error

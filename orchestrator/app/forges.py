@@ -1,0 +1,93 @@
+"""Which forge a run opens its pull requests on, made sure of before the work and opened with the run."""
+
+import os
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from orchestrator.config.model import Config
+from orchestrator.domain.state import RunState
+from orchestrator.errors import EnvironmentProblem, UsageProblem
+from orchestrator.forge.github_place import Place
+from orchestrator.forge.local import LocalForge
+from orchestrator.ports.forge import Forge
+from worktrees.errors import UnknownRemote
+from worktrees.remote import require_remote
+from worktrees.repository import Repository
+
+_HOST = r"(?:[^/@\s]+@)?[^/\s:]+"
+_OWNER_NAME = re.compile(
+    rf"(?:[a-z+]+://{_HOST}(?::\d+)?/|{_HOST}:)/*([\w-]+/[\w.-]+?)(?:\.git)?/*", re.ASCII | re.IGNORECASE
+)
+"""A repository in both ways to write its URL, `https://HOST/owner/name.git` and `git@HOST:owner/name.git`."""
+
+
+async def require_forge(repository: Repository, config: Config, environ: Mapping[str, str] = os.environ) -> None:
+    """Make sure before hours of work, not after them, that what lands can be pushed and a pull request be opened.
+
+    Nothing is asked of the forge itself.
+
+    Raises:
+        UsageProblem: there is no remote of the name under [pr] push, or none is named and the forge needs one; or
+            nothing says which repository it is there.
+        EnvironmentProblem: there is no token.
+    """
+    url = await _push_url(repository, config)
+    if config.pr.forge == "github":
+        _place(config, url, environ)
+
+
+async def github_place(repository: Repository, config: Config, environ: Mapping[str, str] = os.environ) -> Place:
+    """The repository on GitHub, and the token for it.
+
+    Raises:
+        UsageProblem, EnvironmentProblem: as `require_forge`.
+    """
+    return _place(config, await _push_url(repository, config), environ)
+
+
+@asynccontextmanager
+async def opened_forge(
+    repository: Repository, pages: Path, config: Config, state: RunState, tell: Callable[[str], Awaitable[None]]
+) -> AsyncIterator[Forge]:
+    """The forge of a run while the block lasts. `pages` is where the local one writes; `tell` hears of long waits."""
+    if config.pr.forge == "local":
+        yield LocalForge(repository.git, pages, state.run.started_at.isoformat(timespec="seconds"))
+        return
+    from orchestrator.forge.github import GitHubForge  # only runs that use it pay for an HTTP client
+    from orchestrator.forge.github_api import github_api
+
+    async with github_api(await github_place(repository, config), tell) as api:
+        yield GitHubForge(api, state.run.run)
+
+
+async def _push_url(repository: Repository, config: Config) -> str:
+    name = config.pr.push
+    try:
+        return await require_remote(repository.git, name) if name else ""
+    except UnknownRemote as error:
+        raise UsageProblem(f"{error} to push to: add it (git remote add {name} URL), or set push under [pr]") from error
+
+
+def _place(config: Config, url: str, environ: Mapping[str, str]) -> Place:
+    pr = config.pr
+    if not pr.push:
+        raise UsageProblem(
+            "pull requests on GitHub need a branch there: set push under [pr] to the remote that is on GitHub, such as "
+            '"origin", or forge to "local"'
+        )
+    named = _OWNER_NAME.fullmatch(url)
+    repository = pr.repository or (named[1] if named else "")
+    if not repository:
+        raise UsageProblem(
+            f"the URL of {pr.push} does not say which repository it is on GitHub: set repository under [pr] to "
+            "owner/name"
+        )
+    token = environ.get(pr.token_env, "").strip()
+    if not token:
+        raise EnvironmentProblem(
+            f"there is no token for GitHub in {pr.token_env}: put one there that may write contents and pull requests "
+            f"of {repository}, or name another variable with token_env under [pr]; docs/pull-requests.md"
+        )
+    return Place(pr.url, repository, token, pr.token_env)

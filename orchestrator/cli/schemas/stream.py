@@ -1,0 +1,26 @@
+"""Lines of `logs --json`. They name no schema of their own: a journal has very many."""
+
+from orchestrator.cli.schemas.notation import DIALECT, TEXT, WHOLE, Schema, maybe, row
+
+_EVENT = row({"seq": WHOLE, "at": TEXT, "kind": TEXT, "v": WHOLE})
+_HIT = row(
+    {
+        "seq": WHOLE,
+        "at": TEXT,
+        "kind": TEXT,
+        "task": maybe(TEXT),
+        "session": maybe(TEXT),
+        "turn": maybe(WHOLE),
+        "snippet": TEXT,
+    }
+)
+
+
+def _line(name: str, what: str, body: Schema) -> dict[str, Schema]:
+    return {name: {"$schema": DIALECT, "title": name, "description": what, **body}}
+
+
+STREAM = {
+    **_line("orchestrate.event/1", "each line of logs; the other fields are those of its kind and version", _EVENT),
+    **_line("orchestrate.hit/1", "each line of logs --search", _HIT),
+}

@@ -1,0 +1,44 @@
+"""`orchestrate stop-call`: end the one command that an agent waits for."""
+
+from typing import Any
+
+import click
+
+from orchestrator.cli.commands import find, send
+from orchestrator.cli.options import as_json, in_repository
+from orchestrator.domain.command import StopCall
+from orchestrator.domain.event.base import effect_name
+from orchestrator.domain.event.work import ToolCalled
+from orchestrator.domain.ids import SessionId, TaskId
+from orchestrator.domain.state import RunState
+from orchestrator.domain.stopped import call_of, running_call
+from orchestrator.errors import UsageProblem
+
+
+@click.command("stop-call")
+@click.argument("run")
+@click.argument("task")
+@click.option("--reason", default="", help="Why; the agent is told.")
+@in_repository
+@as_json
+def command(run: str, task: str, reason: str, **given: Any) -> None:  # noqa: ANN401
+    """End the command that the agent at TASK of RUN waits for. The agent is told so, with what it printed, and goes on.
+
+    TASK may be a conversation, too, as `logs` names them.
+
+    \b
+    orchestrate stop-call latest parser --reason "it waits for a server that never comes"
+    """
+    place, state = find(run, given)
+    call = _running(state, task)
+    stop = StopCall(session=call.session, call=effect_name(call.key), reason=reason)
+    send(place, state, stop, wake=False, as_json=given["as_json"])
+
+
+def _running(state: RunState, name: str) -> ToolCalled:
+    if name not in state.tasks and name not in state.sessions:
+        raise UsageProblem(f"there is no task or conversation {name!r} in this run")
+    call = running_call(state, SessionId(name)) or call_of(state, TaskId(name))
+    if call is None:
+        raise UsageProblem(f"{name} is using no tool now: there is nothing to stop")
+    return call

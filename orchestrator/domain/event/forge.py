@@ -1,0 +1,58 @@
+"""Events of a pull request after it was opened: what its checks say, that it was merged, that it was closed."""
+
+from typing import Literal
+
+from orchestrator.domain.event.base import Done, Event, Intent
+from orchestrator.domain.forge_check import ForgeCheck
+from orchestrator.domain.ids import CommitId
+
+
+class ChecksSeen(Event):
+    """What the forge's checks say of a commit of the pull request `ref`: at the first look, and when it changes."""
+
+    kind: Literal["checks.seen"] = "checks.seen"
+    v: Literal[1] = 1
+    forge: str
+    ref: str
+    commit: CommitId
+    checks: tuple[ForgeCheck, ...] = ()
+
+
+class PrMerging(Intent):
+    """The pull request is about to be merged, if its head is still this commit."""
+
+    kind: Literal["merge.started"] = "merge.started"
+    v: Literal[1] = 1
+    forge: str
+    ref: str
+    commit: CommitId
+
+
+class PrMerged(Done):
+    """The pull request is merged; `new` is where its target stands with it."""
+
+    kind: Literal["merge.finished"] = "merge.finished"
+    v: Literal[1] = 1
+    forge: str
+    ref: str
+    commit: CommitId
+    new: CommitId
+
+
+class PrClosing(Intent):
+    """The pull request is about to be closed unmerged; `reason` is the comment that says why."""
+
+    kind: Literal["close.started"] = "close.started"
+    v: Literal[1] = 1
+    forge: str
+    ref: str
+    reason: str
+
+
+class PrClosed(Done):
+    """The pull request is closed."""
+
+    kind: Literal["close.finished"] = "close.finished"
+    v: Literal[1] = 1
+    forge: str
+    ref: str

@@ -1,0 +1,27 @@
+"""Who is suspected first, before anything was tried."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from orchestrator.domain.ids import CommitId, UnitId
+from orchestrator.ports.gate import GateResult
+
+
+class Evidence(Protocol):
+    """Evidence against units."""
+
+    async def primes(
+        self, commit: CommitId, result: GateResult, symptoms: Sequence[str], units: Sequence[UnitId]
+    ) -> Mapping[str, Sequence[UnitId]]:
+        """For each symptom that `result` shows on `commit` the units that its text or its test's sources point at."""
+        ...
+
+
+class NoEvidence:
+    """Everybody is as suspect as everybody else."""
+
+    async def primes(
+        self, _commit: CommitId, _result: GateResult, _symptoms: Sequence[str], _units: Sequence[UnitId]
+    ) -> Mapping[str, Sequence[UnitId]]:
+        """Nothing."""
+        return {}

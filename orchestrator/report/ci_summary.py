@@ -1,0 +1,145 @@
+"""A run's summary for the page of a CI job: Markdown in no more bytes than such a page takes, what matters first."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from orchestrator.domain.plain import code_span, inert, one_line
+from orchestrator.report.eta import duration
+from orchestrator.report.markdown import code, table, words
+from orchestrator.report.migration_md import alike, flagged, ladder, progress
+
+MOST_BYTES = 1024 * 1024
+"""What GitHub takes of one step, `$GITHUB_STEP_SUMMARY`; it shows nothing of one that is larger."""
+_GOAL_CHARS = 4_000
+_NOTICES = 20
+_MARKS = {True: "✓ met", False: "✗ not met", None: "· not judged"}
+_DONE = frozenset({"merged", "done"})
+_LEFT_OUT = "\n\n_{} lines are left out here: {} has all of them._\n"
+
+
+def step_summary(report: Mapping[str, Any], most_bytes: int = MOST_BYTES) -> str:
+    """The summary of what `report.run_report.run_report` gives, in at most so many bytes of UTF-8.
+
+    What did not land comes first among the tasks and files, so that a cut takes what went well. Words of models stand
+    in it defanged. A cut is told with the number of lines it took and where they are.
+
+    Raises:
+        ValueError: not even the first line and the word about the cut have room.
+    """
+    parts = (
+        f"## {words(report['repository'])}: {words(report['outcome'])}",
+        words(report["reason"], 2_000),
+        _goal(report["goal"]),
+        _next(report["next"]),
+        _prs(report),
+        _checks(report),
+        _contract(report),
+        _cost(report),
+        _notices(report),
+        *(_migration(report["migration"]) if report["migration"] else ()),
+        _tasks(report),
+    )
+    text = "\n\n".join(part for part in parts if part) + "\n"
+    return fitted(text, most_bytes, code_span(f"orchestrate report {one_line(report['run'])} --html FILE"))
+
+
+def fitted(text: str, most_bytes: int, where: str) -> str:
+    """The text, or as many of its first lines as fit with a word about the others; `where` those are, as Markdown.
+
+    Raises:
+        ValueError: not even the first line has room.
+    """
+    data = text.encode("utf-8", "replace")
+    if len(data) <= most_bytes:
+        return data.decode()
+    lines = data.decode().splitlines()
+    room = most_bytes - len(_LEFT_OUT.format(len(lines), where).encode())
+    kept = 0
+    for line in lines:
+        room -= len(line.encode()) + 1
+        if room < 0:
+            break
+        kept += 1
+    if not kept:
+        raise ValueError(f"{most_bytes} bytes are too few for a summary")
+    return "\n".join(lines[:kept]) + _LEFT_OUT.format(len(lines) - kept, where)
+
+
+def _goal(goal: str) -> str:
+    told = inert(goal.strip(), _GOAL_CHARS)
+    cut = "\n> …" if len(goal.strip()) > _GOAL_CHARS else ""
+    return "\n".join(f"> {line}" for line in told.splitlines()) + cut
+
+
+def _next(step: str) -> str:
+    command, colon, why = step.partition(": ")
+    return f"**Next:** {code_span(one_line(command))}{colon}{words(why)}" if step else ""
+
+
+def _prs(report: Mapping[str, Any]) -> str:
+    prs = report["prs"] or ([report["pr"]] if report["pr"] else [])
+    rows = ((words(pr.get("group") or "all"), words(pr["url"] or pr["ref"], 2_000)) for pr in prs)
+    return table("Pull requests", ("of", "where"), rows, most=len(prs))
+
+
+def _checks(report: Mapping[str, Any]) -> str:
+    checks = report["checks"]["checks"] if report["checks"] else []
+    rows = ((words(one["name"]), one["state"], words(one["summary"]), words(one["url"], 2_000)) for one in checks)
+    return table("Checks of the forge", ("check", "state", "what it says", "where"), rows, most=len(checks))
+
+
+def _contract(report: Mapping[str, Any]) -> str:
+    rows = (
+        (words(one["id"]), _MARKS[one["met"]], words(one["text"]), words(one["evidence"]), _exits(one))
+        for one in report["contract"]
+    )
+    heads = ("criterion", "state", "what", "evidence", "exit: base → now")
+    return table("Contract", heads, rows, most=len(report["contract"]))
+
+
+def _exits(one: Mapping[str, Any]) -> str:
+    if one["exit"] is None:
+        return ""
+    return f"{'?' if one['exit_on_base'] is None else one['exit_on_base']} → {one['exit']}"
+
+
+def _cost(report: Mapping[str, Any]) -> str:
+    spent, head = report["spent"], report["head"]
+    price = f"${spent['usd_known']:.2f}" + (" + unknown" if spent["usd"] is None else "")
+    wasted = report["cost"]["wasted"]
+    lost = f", {wasted['share']:.0%} of it for work that did not land" if report["cost"]["waste"] else ""
+    calls = f"{spent['calls']} model calls, {spent['tokens']:,} tokens, {report['test_runs']} test runs"
+    where = f"head {code(head[:12])} on {code(report['pr_branch'])}" if head else "nothing landed"
+    return (
+        f"### Cost\n\n{price}{lost}; {calls}, {duration(spent['wall_s'])} of work.\n\n"
+        f"Run {code(report['run'])}, base {code(report['base'][:12])}, {where}."
+    )
+
+
+def _notices(report: Mapping[str, Any]) -> str:
+    told = [f"- {words(notice)}" for notice in report["notices"][:_NOTICES]]
+    if report["unsafe"]:
+        told.insert(0, "- **Commands of this run had no sandbox.**")
+    if (more := len(report["notices"]) - _NOTICES) > 0:
+        told.append(f"- and {more} more")
+    return "\n".join(("### Notices", "", *told)) if told else ""
+
+
+def _migration(report: Mapping[str, Any]) -> Iterator[str]:
+    yield progress(report)
+    rest = [file for file in report["files"] if file["status"] not in {"merged", "skipped"}]
+    yield from (alike(report), flagged(report), ladder(report))
+    rows = ((code(file["path"]), file["status"], words(file["reason"])) for file in rest)
+    yield table(f"Files that did not land ({len(rest)})", ("file", "status", "reason"), rows, most=len(rest))
+
+
+def _tasks(report: Mapping[str, Any]) -> str:
+    tasks = sorted(report["tasks_by_tree"], key=lambda task: task["status"] in _DONE)  # else in the tree's order
+    rows = (
+        (
+            *(code(task["id"]), task["status"], str(len(task["attempts"])), task["price"]),
+            *(words(task["title"]), words(task["reason"])),
+        )
+        for task in tasks
+    )
+    return table("Tasks", ("task", "status", "attempts", "cost", "title", "reason"), rows, most=len(tasks))

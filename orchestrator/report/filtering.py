@@ -1,0 +1,69 @@
+"""The filter of `status --filter` and of the dashboard: words and `key:value` terms, all of which must fit."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from orchestrator.errors import UsageProblem
+
+_TERM = re.compile(r'(?P<no>-?)(?:(?P<key>[a-z_]+):)?(?P<value>"[^"]*"|\S+)')
+_NUMBER = re.compile(r"(?P<sign><=|>=|<|>|=)(?P<number>\d+(?:\.\d+)?)")
+_SIGNS = {"<": float.__lt__, ">": float.__gt__, "<=": float.__le__, ">=": float.__ge__, "=": float.__eq__}
+Value = str | float | None
+
+
+@dataclass(frozen=True)
+class Term:
+    """One condition: any of `values` is in the field, or in any field if there is no key."""
+
+    key: str
+    values: tuple[str, ...]
+    is_not: bool = False
+
+    def fits(self, row: Mapping[str, Value]) -> bool:
+        """Whether a row fulfils it."""
+        fields = [row.get(self.key)] if self.key else list(row.values())
+        return any(_is(field, value) for field in fields for value in self.values) != self.is_not
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A filter as it was typed."""
+
+    text: str = ""
+    terms: tuple[Term, ...] = ()
+
+    def fits(self, row: Mapping[str, Value]) -> bool:
+        """Whether a row fulfils all terms."""
+        return all(term.fits(row) for term in self.terms)
+
+
+NOTHING_LEFT_OUT = Filter()
+
+
+def filter_of(text: str, keys: Sequence[str]) -> Filter:
+    """`state:ask,stall cost:>1 parser`: each comma means or, each space and, a minus before a term not.
+
+    Args:
+        text: what was typed.
+        keys: the fields that can be asked for.
+
+    Raises:
+        UsageProblem: it names a field that there is none of.
+    """
+    terms = []
+    for found in _TERM.finditer(text):
+        key = found["key"] or ""
+        if key and key not in keys:
+            raise UsageProblem(f"no field {key!r} to filter by; there are {', '.join(keys)}")
+        value = found["value"]
+        values = (value[1:-1],) if value.startswith('"') else tuple(part for part in value.split(",") if part)
+        terms.append(Term(key, tuple(one.lower() for one in values), bool(found["no"])))
+    return Filter(text.strip(), tuple(terms))
+
+
+def _is(field: Value, value: str) -> bool:
+    if isinstance(field, int | float) and not isinstance(field, bool):
+        asked = _NUMBER.fullmatch(value)
+        return _SIGNS[asked["sign"]](float(field), float(asked["number"])) if asked else str(field) == value
+    return isinstance(field, str) and value in field.lower()

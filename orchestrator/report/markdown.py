@@ -1,0 +1,28 @@
+"""Markdown of words from elsewhere: they mention nobody, close nothing, and end neither a cell nor a table."""
+
+from collections.abc import Iterable, Sequence
+
+from orchestrator.domain.plain import code_span, inert, one_line
+
+_ROWS = 20
+_CHARS = 300
+
+
+def words(text: object, limit: int = _CHARS) -> str:
+    """Words in one line, in a table's cell or outside of one."""
+    return inert(one_line(str(text), limit).replace("\\", "\\\\").replace("|", "\\|"))
+
+
+def code(text: object) -> str:
+    """The same as code."""
+    return code_span(one_line(str(text), _CHARS)).replace("|", "\\|")
+
+
+def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], most: int = _ROWS) -> str:
+    """A section with a table of at most so many rows; empty without rows. The cells are Markdown already."""
+    made = list(rows)
+    if not made:
+        return ""
+    lines = (f"| {' | '.join(row)} |" for row in made[:most])
+    more = (f"\nand {len(made) - most} more",) if len(made) > most else ()
+    return "\n".join((f"### {title}", "", f"| {' | '.join(heads)} |", "|" + "---|" * len(heads), *lines, *more))

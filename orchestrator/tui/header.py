@@ -1,0 +1,104 @@
+"""The frame around every view: the line of the run, the line of tabs with the filter, the line of keys."""
+
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+
+from orchestrator.domain.migration import FileStatus
+from orchestrator.domain.state import RunState
+from orchestrator.domain.task import TaskStatus
+from orchestrator.report.heading import Part, Span, fitted, heading
+from orchestrator.tui.moment import Connection, Moment
+from orchestrator.tui.recording import Recording
+from orchestrator.tui.tabs import Tab
+from orchestrator.tui.widgets.line import Spans
+
+SMALL = (80, 20)
+"""Below so many columns or lines a terminal is called small."""
+_CONNECTED = {
+    Connection.LIVE: ("LIVE", "good"),
+    Connection.IDLE: ("NO PROCESS", "dim"),
+    Connection.ENDED: ("ENDED", "dim"),
+    Connection.REPLAY: ("REPLAY", "accent"),
+}
+
+
+def header_line(moment: Moment, width: int, replay: Recording | None = None, *, is_ascii: bool = False) -> list[Span]:
+    """Which run, how far, what it took; at its end whether one may act, and where all this comes from."""
+    is_at_work = moment.is_at_work and moment.state.ended is None
+    parts = heading(moment.state, moment.now, is_at_work=is_at_work, is_ascii=is_ascii)
+    parts.append(Part("RO", "warn", 1) if moment.is_read_only else Part("RW", "dim", 12))
+    parts.append(connection_part(moment, replay))
+    return fitted(parts, width)
+
+
+def connection_part(moment: Moment, replay: Recording | None = None) -> Part:
+    """`LIVE`, `STALE 3s`, `NO PROCESS`, `ENDED`, `REPLAY 20x` or `REPLAY HELD`."""
+    if replay is not None:
+        return Part("REPLAY HELD" if replay.is_paused else f"REPLAY {replay.speed:g}x", "accent")
+    if moment.connection == Connection.STALE:
+        return Part(f"STALE {moment.stale_s:.0f}s", "warn")
+    return Part(*_CONNECTED[moment.connection])
+
+
+def waiting_counts(state: RunState) -> dict[str, int]:
+    """By the key of a tab, how many things wait on it: in the merge queue, and for a person."""
+    if state.started is not None and state.run.mode == "migration":
+        queued = sum(file.status == FileStatus.TRANSFORMED and file.is_to_come for file in state.files.values())
+    else:
+        queued = sum(task.status == TaskStatus.QUEUED for task in state.tasks.values())
+    return {"3": queued, "4": len(state.waiting)}
+
+
+class TabLine:
+    """The tabs as spans that fit a width, and which of them a click has hit."""
+
+    def __init__(self, tabs: Sequence[Tab], front: str, counts: dict[str, int], right: str, width: int) -> None:
+        self._tabs, self._front, self._counts = tabs, front, counts
+        names = self._names(are_short=False)
+        if sum(map(cell_len, names)) + cell_len(right) + 1 > width:
+            names = self._names(are_short=True)
+        room = width - sum(map(cell_len, names))
+        told = right if cell_len(right) < room else right[: max(room - 2, 0)] + "…" * (room > 1)
+        gap = max(room - cell_len(told), 0)
+        self.spans: Spans = [*zip(names, map(self._style, tabs), strict=True), (" " * gap, ""), (told, "accent")]
+
+    def key_of(self, span: int) -> str | None:
+        """The key of the tab that a span shows."""
+        return self._tabs[span].key if span < len(self._tabs) else None
+
+    def _names(self, *, are_short: bool) -> list[str]:
+        return [self._name(tab, is_short=are_short and tab.key != self._front) for tab in self._tabs]
+
+    def _name(self, tab: Tab, *, is_short: bool) -> str:
+        count = f"({self._counts[tab.key]})" if self._counts.get(tab.key) else ""
+        return f" {tab.key}{count} " if is_short else f" {tab.key} {tab.title}{count} "
+
+    def _style(self, tab: Tab) -> str:
+        return (
+            "chosen" if tab.key == self._front else ("ask" if self._counts.get(tab.key) and tab.key == "4" else "dim")
+        )
+
+
+def key_line(own: Sequence[tuple[str, str]], common: Sequence[tuple[str, str]], width: int, height: int) -> Spans:
+    """The keys of the view in front as far as they fit, then those that always hold, at the right.
+
+    In a small terminal it says that that is why there is one column only, and `common` are only the last two.
+    """
+    is_small = width < SMALL[0] or height < SMALL[1]
+    right = _key_spans(common[-2:] if is_small else common)
+    room = width - _cells(right)
+    left: list[Span] = [("small terminal  ", "warn")] if is_small else []
+    for key in own:
+        if _cells([*left, *_key_spans([key])]) > room:
+            break
+        left += _key_spans([key])
+    return [*left, (" " * max(room - _cells(left), 0), ""), *right]
+
+
+def _key_spans(keys: Sequence[tuple[str, str]]) -> list[Span]:
+    return [span for key, words in keys for span in ((key, "key"), (f" {words}  ", "dim"))]
+
+
+def _cells(spans: Spans) -> int:
+    return sum(cell_len(text) for text, _ in spans)

@@ -1,0 +1,154 @@
+"""The keys that hold everywhere: what each does, how it is remapped, and which command does the same."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from textual.binding import Binding, BindingType
+
+from orchestrator.errors import UsageProblem
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key by name (`[tui.keys]` names it so), what it is bound to, and what it does in words.
+
+    `keys` are separated by commas, as Textual names them. `command` is the verb of the command line that does the same.
+    """
+
+    id: str
+    keys: str
+    action: str
+    words: str
+    command: str = ""
+    is_prior: bool = False
+
+
+@dataclass(frozen=True)
+class HelpRow:
+    """A key as people see it, what it does, and the command that does the same; empty where there is none."""
+
+    key: str
+    words: str
+    command: str = ""
+
+    @property
+    def text(self) -> str:
+        """All of it in lower case, for searching."""
+        return f"{self.key} {self.words} {self.command}".lower()
+
+
+GLOBAL = (
+    *(Key(f"tab-{number}", number, f"tab('{number}')", f"tab {number}", "") for number in "123456"),
+    Key("next-tab", "right_square_bracket", "turn(1)", "next tab"),
+    Key("previous-tab", "left_square_bracket", "turn(-1)", "previous tab"),
+    Key("filter", "slash", "filter", "filter; recalls the last one", "orchestrate status --filter EXPR"),
+    Key("back", "escape", "back", "back; clears the filter"),
+    Key("stream", "L", "stream", "print all lines of what is in front, and follow", "orchestrate logs --follow"),
+    Key("copy", "y", "copy", "copy what is selected or chosen, also to a file"),
+    Key("help", "question_mark,f1", "help", "all keys"),
+    Key("palette", "colon,ctrl+p", "palette", "type a command", "orchestrate VERB"),
+    Key("approve", "a", "act('approve')", "answer yes to what is asked", "orchestrate approve RUN ITEM"),
+    Key("deny", "d", "act('deny')", "answer no, with a note", "orchestrate deny RUN ITEM --reason TEXT"),
+    Key("pause", "p", "act('pause')", "pause the run, or go on", "orchestrate pause RUN; orchestrate continue RUN"),
+    Key("retry", "r", "act('retry')", "try again, with a note to the worker", "orchestrate retry RUN TASK --note TEXT"),
+    Key("give-up", "x", "act('give-up')", "cancel a task; leave a file out", "orchestrate cancel RUN TASK"),
+    Key("stop-call", "K", "act('stop-call')", "stop the command it waits for", "orchestrate stop-call RUN TASK"),
+    Key("hold", "H", "act('hold')", "hold a shard, or release it", "orchestrate migrate hold RUN SHARD"),
+    Key("rollback", "U", "act('rollback')", "take back a shard", "orchestrate migrate rollback RUN SHARD"),
+    Key("publish", "P", "act('publish')", "open the pull requests now", "orchestrate migrate publish RUN"),
+    Key("editor", "o", "open('editor')", "open a copy of the worktree in $EDITOR"),
+    Key("shell", "exclamation_mark", "open('shell')", "a shell in a copy of the worktree"),
+    Key("review", "S", "review", "send what was said of lines", "orchestrate retry RUN TASK --note TEXT"),
+    Key("undo", "u", "undo", "take back what was just given"),
+    Key("replay-hold", "full_stop", "replay('hold')", "in a recording: hold it, or go on"),
+    Key("replay-faster", "greater_than_sign", "replay('faster')", "in a recording: twice as fast"),
+    Key("replay-slower", "less_than_sign", "replay('slower')", "in a recording: half as fast"),
+    Key("replay-end", "ctrl+end", "replay('end')", "in a recording: to its end"),
+    Key("detach", "q", "detach", "leave; the run goes on", "orchestrate watch RUN comes back"),
+    Key("leave", "Q", "leave", "leave, drain or stop", "orchestrate pause RUN"),
+    Key("interrupt", "ctrl+c", "interrupt", "twice: leave, drain or stop", is_prior=True),
+    Key("suspend", "ctrl+z", "suspend_process", "put the dashboard to sleep; the shell's fg wakes it", is_prior=True),
+)
+FOOTER = (("/", "filter"), (":", "command"), ("?", "help"), ("q", "detach"))
+"""What the last line always tells."""
+RECORDING = ((".", "hold"), ("< >", "speed"))
+"""What it tells as well while a run is played."""
+_PASSED_ON = frozenset({"back", "copy"})
+"""What a part of a view may take first: it means the same there, and comes here where there is nothing to do."""
+_NEXT_PART = HelpRow("tab", "next part of the view; shift+tab: the one before")
+_SHOWN = {
+    "slash": "/", "question_mark": "?", "colon": ":", "escape": "esc", "right_square_bracket": "]",
+    "left_square_bracket": "[", "full_stop": ".", "greater_than_sign": ">", "less_than_sign": "<",
+    "space": "space", "enter": "enter", "exclamation_mark": "!", "vertical_line": "|", "asterisk": "*",
+    "right_curly_bracket": "}", "left_curly_bracket": "{", "left": "←", "right": "→", "up": "↑", "down": "↓",
+}  # fmt: skip
+
+
+def pressed(shown_key: str) -> str:
+    """What Textual calls a key that is shown to people; empty for several at once."""
+    names = {shown: name for name, shown in _SHOWN.items()}
+    return "" if " " in shown_key.strip() else names.get(shown_key, shown_key)
+
+
+def bindings() -> list[BindingType]:
+    """The global keys for Textual; their ids are what `remapped` names."""
+    return [
+        Binding(key.keys, key.action, key.words, show=False, priority=key.is_prior, id=f"tui.{key.id}")
+        for key in GLOBAL
+    ]
+
+
+def remapped(wanted: Mapping[str, str]) -> dict[str, str]:
+    """`[tui.keys]` as Textual's keymap.
+
+    Raises:
+        UsageProblem: it names something that has no key, or one key twice.
+    """
+    known = {key.id: key.keys for key in GLOBAL}
+    if unknown := sorted(set(wanted) - set(known)):
+        raise UsageProblem(f"[tui.keys] knows no {', '.join(unknown)}; there are {', '.join(known)}")
+    used: dict[str, str] = {}
+    for name, keys in (known | dict(wanted)).items():
+        for one in keys.split(","):
+            if one in used:
+                raise UsageProblem(f"[tui.keys] gives {one!r} to {used[one]} and to {name}: choose another for one")
+            used[one] = name
+    return {f"tui.{name}": keys for name, keys in wanted.items()}
+
+
+def shown(keys: str) -> str:
+    """Keys for people: `?/f1`, `ctrl+c`."""
+    return "/".join(_SHOWN.get(one, one) for one in keys.split(","))
+
+
+def help_rows(own: Sequence[tuple[str, str]], taken: Mapping[str, str], wanted: Mapping[str, str]) -> list[HelpRow]:
+    """Every key that holds now: of the view in front, of the part that has the keys, then what holds everywhere.
+
+    Args:
+        own: what the view tells of its keys.
+        taken: what the view and its part are bound to, and to what in words: these keys come to nobody else.
+        wanted: `[tui.keys]`.
+    """
+    keys_of = {key.id: wanted.get(key.id, key.keys) for key in GLOBAL}
+    passed_on = {one for name in _PASSED_ON for one in keys_of[name].split(",")}
+    taken = {key: words for key, words in taken.items() if key not in passed_on}
+    everywhere = {(shown(keys_of[key.id]), key.id) for key in GLOBAL}
+    mine = [HelpRow(key, words) for key, words in own if (key, words) not in everywhere]
+    others = [key for key in GLOBAL if not all(one in taken for one in keys_of[key.id].split(","))]
+    return [
+        *mine,
+        *_untold(own, taken),
+        _NEXT_PART,
+        *(HelpRow(shown(keys_of[key.id]), key.words, key.command) for key in others),
+    ]
+
+
+def _untold(own: Sequence[tuple[str, str]], taken: Mapping[str, str]) -> list[HelpRow]:
+    """The keys that the view does not tell of, such as those that move the cursor: a row for all that do the same."""
+    told = {key for keys, _ in own for key in re.split("[ /]", keys)}
+    alike: dict[str, list[str]] = {}
+    for key, words in taken.items():
+        if shown(key) not in told:
+            alike.setdefault(words.lower(), []).append(shown(key))
+    return [HelpRow("/".join(keys), words) for words, keys in alike.items()]

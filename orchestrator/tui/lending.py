@@ -1,0 +1,31 @@
+"""The dashboard's terminal for another program: all else goes on meanwhile, and what is typed there is not for us."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from textual.app import App
+
+_TYPED = (signal.SIGINT, signal.SIGQUIT)
+"""What a terminal sends to everybody in front of it when somebody types ctrl+c or ctrl+\\ into an editor."""
+
+
+@contextmanager
+def lent(app: App[None]) -> Iterator[None]:
+    """While the block lasts the terminal is not the app's, which draws nothing; only in the main thread.
+
+    Raises:
+        SuspendNotSupported: the app has no terminal to lend.
+    """
+    with app.batch_update(), app.suspend():
+        before = {number: signal.signal(number, _pass_over) for number in _TYPED}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def _pass_over(_number: int, _frame: FrameType | None) -> None:
+    """Nothing; and unlike a signal that is ignored, a program that is started does not inherit that."""

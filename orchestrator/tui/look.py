@@ -1,0 +1,26 @@
+"""How a dashboard is to look and behave, as the command line and `[tui]` say."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from orchestrator.tui.theme import DARK
+
+
+@dataclass(frozen=True)
+class Look:
+    """`keys` are those of `[tui.keys]`, by what they are for.
+
+    `bell` and `notifications` say how somebody is called; after each call it is quiet for `quiet_s` seconds.
+    """
+
+    is_read_only: bool = False
+    is_ascii: bool = False
+    has_animations: bool = True
+    bell: bool = True
+    notifications: bool = True
+    quiet_s: float = 30.0
+    theme: str = DARK.name
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+
+USUAL = Look()

@@ -1,0 +1,36 @@
+"""Where a dashboard's moments come from, as the dashboard sees it: a `Feed`, or what a test has in its place."""
+
+from typing import Protocol
+
+from orchestrator.tui.moment import Moment
+from orchestrator.tui.recording import Recording
+
+
+class Source(Protocol):
+    """Moments of one run. All of it is called in the dashboard's own thread."""
+
+    @property
+    def replay(self) -> Recording | None:
+        """The clock by which a recording is played; None where the run is seen as it happens."""
+        ...
+
+    @property
+    def problem(self) -> str:
+        """What keeps the dashboard from knowing more, and how to mend it; empty if nothing does."""
+        ...
+
+    def start(self) -> None:
+        """Begin to read."""
+        ...
+
+    async def keep_up(self) -> None:
+        """Take in what is read, a little at a time, until it is closed."""
+        ...
+
+    def look(self) -> Moment | None:
+        """The run as far as it is known by now; None before anything is."""
+        ...
+
+    def close(self) -> None:
+        """Read no more."""
+        ...

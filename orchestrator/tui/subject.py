@@ -1,0 +1,15 @@
+"""What actions are about."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["session", "task", "unit", "approval", "file", "shard", "event", "run"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The thing that an action is about: `id` is a session, a task, a unit, an approval's item, a path, a shard."""
+
+    kind: Kind
+    id: str
+    title: str = ""

@@ -1,0 +1,59 @@
+"""Which views there are: the tabs, and what shows a single thing whole. Looked up when first needed."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import cast
+
+from orchestrator.tui.view import Kind, View
+
+_VIEWS = "orchestrator.tui.views"
+
+
+@dataclass(frozen=True)
+class Tab:
+    """A tab: the key that leads to it, its name, and where its view is to be found (`module:class`)."""
+
+    key: str
+    title: str
+    path: str
+
+    @property
+    def id(self) -> str:
+        """Its name in the tree of widgets."""
+        return f"tab-{self.key}"
+
+    def make(self) -> View:
+        """A view of its kind."""
+        return view_class(self.path)(id=self.id)
+
+
+TABS = (
+    Tab("1", "Fleet", f"{_VIEWS}.fleet:FleetView"),
+    Tab("2", "Plan", f"{_VIEWS}.plan:PlanView"),
+    Tab("3", "Merge", f"{_VIEWS}.merge:MergeView"),
+    Tab("4", "Inbox", f"{_VIEWS}.inbox:InboxView"),
+    Tab("5", "Cost", f"{_VIEWS}.cost:CostView"),
+    Tab("6", "Log", f"{_VIEWS}.log:LogView"),
+)
+BURNDOWN = Tab("2", "Burndown", f"{_VIEWS}.burndown:BurndownView")
+"""What a migration has instead of a plan."""
+WHOLE: dict[Kind, str] = {
+    "session": f"{_VIEWS}.worker:WorkerView",
+    "task": f"{_VIEWS}.worker:WorkerView",
+    "unit": f"{_VIEWS}.worker:WorkerView",
+    "file": f"{_VIEWS}.worker:WorkerView",
+}
+"""What shows one thing whole, with the thing's `Subject` as its first argument."""
+LEADS_TO: dict[Kind, str] = {"approval": "4", "shard": "3", "event": "6", "run": "1"}
+"""The tab on which the other things are to be found."""
+
+
+def tabs_of(mode: str) -> tuple[Tab, ...]:
+    """The tabs of a run of a goal or of a migration."""
+    return tuple(BURNDOWN if mode == "migration" and tab.key == BURNDOWN.key else tab for tab in TABS)
+
+
+def view_class(path: str) -> type[View]:
+    """The class at `module:class`."""
+    module, _, name = path.partition(":")
+    return cast(type[View], getattr(import_module(module), name))

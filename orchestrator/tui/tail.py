@@ -1,0 +1,163 @@
+"""Reading a journal in a thread of its own, also while it grows, is damaged, repaired, replaced or gone."""
+
+import sqlite3
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from threading import Event as Signal
+from threading import Thread
+
+from orchestrator.domain.event import Recorded
+from orchestrator.domain.state import RunState
+from orchestrator.errors import OrchestrateError
+from orchestrator.journal.lock import Holder, holder
+from orchestrator.journal.problems import Damaged
+from orchestrator.journal.reader import Reader
+from orchestrator.journal.runs import RunDirectory
+from orchestrator.journal.states import begun
+from orchestrator.report.seen import LOOKED_AT
+
+RECENT = 3_000
+"""How many of the newest events are kept for those who want to see them."""
+_BATCH = 250
+_MOST_WAITING = 40
+"""Batches that may wait to be taken: who is slow to take them holds the reading up, not the memory."""
+_POLL_S = 0.1
+_AGAIN_S = 1.0
+_LEAVE_S = 2.0
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """Begin with this state. `earlier` are the newest events that it stands for, `quiet` the last ones of
+    conversations that go on but are not among those. All of it is the taker's own.
+    """
+
+    state: RunState
+    earlier: list[Recorded]
+    quiet: list[Recorded]
+
+
+Handed = Fresh | list[Recorded]
+
+
+class Tail:
+    """Hands over what a journal holds in `batches`, in order: first a `Fresh`, then events; another `Fresh` when the
+    journal is not the one any more that was read. `problem` says what keeps it from reading on; empty if nothing.
+    """
+
+    def __init__(self, directory: RunDirectory, *, from_start: bool = False) -> None:
+        """`from_start` leaves snapshots aside: every event is handed over."""
+        self._directory = directory
+        self._from_start = from_start
+        self.batches: deque[Handed] = deque()
+        self.problem = ""
+        self.is_at_end = False
+        self._sign: tuple[Holder, float] | None = None
+        self._seq, self._mark = 0, b""
+        self._stop = Signal()
+        self._thread = Thread(target=self._work, name="journal-tail", daemon=True)
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join(_LEAVE_S)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing more will come."""
+        return self._stop.is_set()
+
+    @property
+    def silence_s(self) -> float | None:
+        """Seconds since the last sign of life of the process that works on the run; None if none does."""
+        sign = self._sign
+        return sign[0].age_s + time.monotonic() - sign[1] if sign else None
+
+    # --- in the thread -----------------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        try:
+            self._read_on()
+        finally:
+            if not self._stop.is_set():
+                self.problem = "nothing more is read, by a defect of orchestrate: leave and come back"
+
+    def _read_on(self) -> None:
+        while not self._stop.is_set():
+            try:
+                with closing(Reader.open_reader(self._directory.journal)) as reader:
+                    self._begin(reader)
+                    self._follow(reader)
+            except (OrchestrateError, sqlite3.Error, OSError) as problem:
+                self.problem = str(problem)
+                self._look_at_lock()
+                self._stop.wait(_AGAIN_S)
+
+    def _begin(self, reader: Reader) -> None:
+        """Go on where the reading was, if this is still that journal."""
+        if self._mark and reader.mark(self._seq) == self._mark:
+            return
+        state = RunState() if self._from_start else begun(reader)
+        self._seq, self._mark = state.seq, b""
+        earlier = list(_parsed(reader, state.seq))
+        heard = {getattr(recorded.event, "session", None) for recorded in earlier}
+        silent = [one.session for one in state.sessions.values() if one.ended is None and one.session not in heard]
+        quiet = [recorded for session in silent for recorded in reader.part(session, last=LOOKED_AT)]
+        self.batches.append(Fresh(state, earlier, quiet))
+
+    def _follow(self, reader: Reader) -> None:
+        """Read on until the file is another one."""
+        path, seen = self._directory.journal, -1
+        identity = _identity(path)
+        looked = 0.0
+        while not self._stop.is_set() and _identity(path) == identity:
+            changes = reader.changes()
+            if changes != seen or not self.is_at_end:
+                seen = changes
+                self.is_at_end = self._read(reader)
+            self.problem = ""
+            if time.monotonic() - looked > _AGAIN_S / 2:
+                looked = time.monotonic()
+                self._look_at_lock()
+            self._stop.wait(_POLL_S)
+
+    def _read(self, reader: Reader) -> bool:
+        """Hand over what there is, as long as there is room; true if that was all."""
+        while len(self.batches) < _MOST_WAITING and not self._stop.is_set():
+            batch: list[Recorded] = []
+            try:
+                batch.extend(islice(reader.read(after=self._seq), _BATCH))  # what came before damage stays
+            finally:
+                if batch:
+                    self._seq = batch[-1].seq
+                    self.batches.append(batch)
+                    self._mark = reader.mark(self._seq)
+            if len(batch) < _BATCH:
+                return True
+        return False
+
+    def _look_at_lock(self) -> None:
+        found = holder(self._directory.path)
+        self._sign = (found, time.monotonic()) if found else None
+
+
+def _parsed(reader: Reader, until: int) -> Iterator[Recorded]:
+    """The newest events up to one; none if they cannot be read, as a snapshot stands for them."""
+    with suppress(Damaged):
+        yield from reader.read(after=max(until - RECENT, 0), until=until)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """What tells a file from another at its place; raises OSError if there is none."""
+    found = path.stat()
+    return found.st_dev, found.st_ino

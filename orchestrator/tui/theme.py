@@ -1,0 +1,104 @@
+"""The colours of the dashboard: safe for the colour-blind (blue, orange, grey; never red against green), and legible.
+
+Every state is a word as well; colours only help. Without colour (NO_COLOR) Textual makes greys of them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from rich.style import Style
+from textual.theme import Theme
+
+CONTRAST = 4.5
+"""The least that every colour has against the background (WCAG AA)."""
+_STATE = "state-"
+"""What the names of states begin with in rows: `state-ask` looks as `ask` does."""
+BOLD = frozenset({"title", "ask", "stall", "fail", "warn", "key", "chosen"})
+_SHARED = {"": "text", "queue": "dim", "stop": "dim", "pause": "dim", "context": "text", "money": "text"}
+_SAME = {
+    "ask": "orange", "stall": "orange", "warn": "orange", "fail": "vermillion", "bad": "vermillion",
+    "removed": "orange", "added": "blue", "run": "blue", "think": "blue", "test": "blue", "accent": "blue",
+    "bar": "blue", "key": "blue", "chosen": "blue", "judge": "purple", "merge": "purple", "retry": "yellow",
+    "done": "green", "good": "green", "title": "text", "dim": "grey", "muted": "grey",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Colours by name, as `#rrggbb`.
+
+    They are seen on the `background`, on lines that are `raised` from it, and on the one that is `chosen`.
+    """
+
+    name: str
+    is_dark: bool
+    background: str
+    raised: str
+    chosen: str
+    colours: Mapping[str, str]
+
+    def colour(self, style: str) -> str:
+        """The colour of a style; the text's for one that nobody knows."""
+        own = style.removeprefix(_STATE)
+        name = _SHARED.get(own, own)
+        return self.colours.get(_SAME.get(name, name), self.colours["text"])
+
+    def theme(self) -> Theme:
+        """The same for Textual's own widgets."""
+        return Theme(
+            name=self.name,
+            dark=self.is_dark,
+            primary=self.colours["blue"],
+            secondary=self.colours["purple"],
+            accent=self.colours["blue"],
+            warning=self.colours["orange"],
+            error=self.colours["vermillion"],
+            success=self.colours["green"],
+            foreground=self.colours["text"],
+            background=self.background,
+            surface=self.background,
+            panel=self.raised,
+            variables={
+                "text-muted": self.colours["grey"],
+                "text-disabled": self.colours["grey"],
+                "primary-muted": self.chosen,
+                "surface-lighten-2": self.raised,
+            },
+        )
+
+
+DARK = Palette(
+    "orchestrate-dark", True, "#101418", "#1c232b", "#1d3341",
+    {"text": "#e6e6e6", "grey": "#9aa4ae", "blue": "#56b4e9", "orange": "#e69f00", "vermillion": "#f0793a",
+     "green": "#3dbb95", "purple": "#d494b8", "yellow": "#f0e442"},
+)  # fmt: skip
+LIGHT = Palette(
+    "orchestrate-light", False, "#ffffff", "#eef1f4", "#d9e8f2",
+    {"text": "#1a1d21", "grey": "#5a626b", "blue": "#005a94", "orange": "#8a5a00", "vermillion": "#a63f00",
+     "green": "#00664b", "purple": "#8a3f6b", "yellow": "#6b6000"},
+)  # fmt: skip
+PALETTES = {palette.name: palette for palette in (DARK, LIGHT)}
+STYLES = tuple(sorted({*_SHARED, *_SAME}))
+"""The names of styles that views may use."""
+
+
+@cache
+def style(name: str, theme: str = DARK.name) -> Style:
+    """A style by name in a theme, for strips and cells."""
+    return Style(color=PALETTES.get(theme, DARK).colour(name), bold=name.removeprefix(_STATE) in BOLD)
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours, from 1 to 21, as WCAG defines it."""
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    red, green, blue = (_linear(int(colour[at : at + 2], 16) / 255) for at in (1, 3, 5))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _linear(share: float) -> float:
+    return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4

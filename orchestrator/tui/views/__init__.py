@@ -1,0 +1,1 @@
+"""What the dashboard's tabs show: one module a view."""

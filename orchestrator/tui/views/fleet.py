@@ -1,0 +1,218 @@
+"""The first tab: who is at work, who waits, who needs somebody; below it what the chosen one says."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from orchestrator.domain.ids import SessionId
+from orchestrator.report.agent_row import FIELDS, AgentRow, RowKind
+from orchestrator.report.filtering import Filter
+from orchestrator.report.fleet import fleet
+from orchestrator.report.fleet_order import ORDERS, Looking
+from orchestrator.report.glyphs import Doing
+from orchestrator.tui.moment import Moment
+from orchestrator.tui.view import Kind, Subject
+from orchestrator.tui.views.helps import helps
+from orchestrator.tui.views.steady import SteadyView
+from orchestrator.tui.views.worker_transcript import TranscriptPane
+from orchestrator.tui.widgets.cells import Ending
+from orchestrator.tui.widgets.line import Line
+from orchestrator.tui.widgets.table import Column, Row, Table
+
+_NARROW = (
+    Column("id", "ID", 4),
+    Column("state", "STATE", 7),
+    Column("task", "TASK", 12, grows=True),
+    Column("last", "LAST", 16, priority=2),
+    Column("age", "AGE", 6, priority=1),
+)
+_COLUMNS = (
+    Column("id", "ID", 4),
+    Column("state", "STATE", 7),
+    Column("role", "ROLE", 7, priority=2),
+    Column("task", "TASK", 26),
+    Column("branch", "BRANCH", 14, priority=8),
+    Column("model", "MODEL", 14, priority=9),
+    Column("turn", "TURN", 4, priority=3, to_the_right=True),
+    Column("tokens", "TOK", 6, priority=6, to_the_right=True),
+    Column("cost", "$", 6, priority=4, to_the_right=True),
+    Column("change", "+/-", 10, priority=5, to_the_right=True),
+    Column("age", "AGE", 6, priority=7, to_the_right=True),
+    Column("last", "LAST", 18, priority=1, grows=True),
+)
+_FILES = (
+    Column("state", "STATE", 7),
+    Column("role", "KIND", 6, priority=2),
+    Column("task", "WHAT", 26, grows=True),
+    Column("branch", "STEP", 14, priority=3),
+    Column("last", "LAST", 18, priority=1, grows=True),
+)
+"""For a migration in which nobody talks to a model."""
+_NOBODY = {"count", "step", "shard"}
+_SMALL = 80
+_PREVIEWED = 200
+"""Events of the chosen conversation that are looked at for the preview."""
+_KEYS = (("space", "mark"), ("s", "sort"), ("z", "done"))
+_QUIET = {Doing.QUEUE, Doing.PAUSE, Doing.STOP, Doing.DONE}
+_SUBJECTS: dict[RowKind, Kind] = {
+    "session": "session", "task": "task", "approval": "approval", "file": "file", "shard": "shard",
+}  # fmt: skip
+
+
+class FleetView(SteadyView):
+    """Rows sorted by attention; `z` shows what is done, `s` sorts otherwise, `v` takes the preview away."""
+
+    TITLE = "Fleet"
+    FIELDS = FIELDS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("s", "sort", "Sort by another column", show=False, id="fleet.sort"),
+        Binding("S", "turn_round", "Sort the other way round", show=False, id="fleet.reverse"),
+        Binding("z", "whole", "Show what is done", show=False, id="fleet.done"),
+        Binding("v", "preview", "Show or hide the preview", show=False, id="fleet.preview"),
+    ]
+    DEFAULT_CSS = """
+    FleetView > #fleet-title { display: none; }
+    FleetView > TranscriptPane { display: none; height: 2fr; }
+    FleetView > Table { height: 3fr; }
+    FleetView.-previewed > #fleet-title, FleetView.-previewed > TranscriptPane { display: block; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._looking = Looking()
+        self._rows: dict[str, AgentRow] = {}
+        self._made: dict[str, tuple[AgentRow, Row]] = {}
+        self._total = 0
+        self._wants_preview = True
+
+    def compose(self) -> ComposeResult:
+        """The table, and the preview below it."""
+        yield Table(_COLUMNS, empty="nobody is at work yet")
+        yield Line(id="fleet-title")
+        yield TranscriptPane(last=_PREVIEWED, is_ascii=self.is_ascii)
+
+    @property
+    def KEYS(self) -> Sequence[tuple[str, str]]:  # type: ignore[override]
+        """What can be done about the row with the cursor, then the keys of the table."""
+        row = self._rows.get(self.table.cursor or "") if self.children else None
+        preview = (("v", "preview"),) if self._may_preview(row) else ()
+        return (("enter", "open"), *helps(row.doing if row else None), *_KEYS, *preview)
+
+    @property
+    def table(self) -> Table:
+        """The table."""
+        return self.query_one(Table)
+
+    def paint(self, moment: Moment) -> None:
+        """The rows as of now; a small screen has room for less of them."""
+        self.table.put_columns(_NARROW if self.size.width < _SMALL else _COLUMNS)
+        state, is_whole = moment.state, self._looking.needs_whole
+        found = fleet(state, moment.seen, moment.now, is_at_work=moment.is_at_work, is_whole=is_whole)
+        rows = self._looking.shown(found)
+        self._total = sum(row.count for row in found)
+        self._rows = {row.key: row for row in rows}
+        nothing = "nothing fits the filter" if found else "nobody is at work yet"
+        self.table.say_if_empty(nothing)
+        self._made = {row.key: self._cells(row) for row in rows}
+        self.table.put(cells for _, cells in self._made.values())
+        self._lay_out(self.size.width)
+        self._begin_at_top()
+        self._show_preview()
+
+    def _cells(self, row: AgentRow) -> tuple[AgentRow, Row]:
+        """Made anew only where something differs."""
+        before = self._made.get(row.key)
+        return before if before and before[0] == row else (row, _row(row, self.is_ascii))
+
+    def _lay_out(self, width: int) -> None:
+        """A small screen has room for less; where nobody talks to a model there is less to be told."""
+        state = self.moment.state if self.moment is not None else None
+        has_agents = state is None or state.started is None or state.run.mode == "goal" or bool(state.sessions)
+        self.table.put_columns(_NARROW if width < _SMALL else _COLUMNS if has_agents else _FILES)
+
+    def _begin_at_top(self) -> None:
+        """What counts things, or goes its way by itself, is nothing that somebody would begin with."""
+        row = self._rows.get(self.table.cursor or "")
+        if row is not None and row.kind in _NOBODY and not self.table.is_placed:
+            self.table.move_to(next(iter(self._rows)))
+
+    def _may_preview(self, row: AgentRow | None) -> bool:
+        has_room = self.size.width >= 100 and self.size.height >= 16
+        return has_room and row is not None and row.kind == "session"
+
+    def _show_preview(self) -> None:
+        row = self._rows.get(self.table.cursor or "")
+        self.set_class(self._wants_preview and self._may_preview(row), "-previewed")
+        if self.has_class("-previewed") and row is not None and self.moment is not None:
+            self.query_one("#fleet-title", Line).put([(f" {row.name} {row.task} {row.title} ", "title")])
+            self.query_one(TranscriptPane).look(self.moment, SessionId(row.id))
+
+    def narrow(self, wanted: Filter) -> None:
+        """Only the rows that fit, those of what is done too."""
+        self._look(replace(self._looking, wanted=wanted))
+
+    def _look(self, looking: Looking) -> None:
+        self._looking = looking
+        self.again()
+
+    @property
+    def chosen(self) -> Sequence[Subject]:
+        """The marked rows, else the one with the cursor, as far as they are things that can be acted on."""
+        rows = [self._rows[key] for key in self.table.chosen if key in self._rows]
+        return [Subject(_SUBJECTS[row.kind], row.id, row.title) for row in rows if row.kind in _SUBJECTS]
+
+    @property
+    def told(self) -> str:
+        """How many of all rows are shown, and how they are sorted if not by attention."""
+        shown = sum(row.count for row in self._rows.values())
+        way = f" {'-' * self._looking.is_reversed}{self._looking.order}"
+        order = "" if (self._looking.order, self._looking.is_reversed) == ("attention", False) else f"  sort:{way}"
+        return f"{shown} of {self._total}{order}"
+
+    def on_table_highlighted(self, event: Table.Highlighted) -> None:
+        """The preview goes along with the cursor."""
+        event.stop()
+        self._show_preview()
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        """Show the row's thing whole; a row that counts is taken apart."""
+        event.stop()
+        row = self._rows.get(event.key or "")
+        if row is not None and row.kind == "count":
+            self.action_whole()
+        elif row is not None and row.kind in _SUBJECTS:
+            self.post_message(self.Opened(Subject(_SUBJECTS[row.kind], row.id, row.title)))
+
+    def on_table_headed(self, event: Table.Headed) -> None:
+        """A click on a title sorts by it, where that can be."""
+        event.stop()
+        if event.column in ORDERS:
+            self._look(replace(self._looking, order=event.column))
+
+    def action_sort(self) -> None:
+        """Sort by the next thing there is to sort by."""
+        place = (ORDERS.index(self._looking.order) + 1) % len(ORDERS)
+        self._look(replace(self._looking, order=ORDERS[place]))
+
+    def action_turn_round(self) -> None:
+        """Sort the other way round."""
+        self._look(replace(self._looking, is_reversed=not self._looking.is_reversed))
+
+    def action_whole(self) -> None:
+        """Show what is done row by row, or count it again."""
+        self._look(replace(self._looking, is_whole=not self._looking.is_whole))
+
+    def action_preview(self) -> None:
+        """Show the preview, or take it away."""
+        self._wants_preview = not self._wants_preview
+        self._show_preview()
+
+
+def _row(row: AgentRow, is_ascii: bool) -> Row:
+    cells = row.cells(is_ascii)
+    state = (cells["state"], row.doing.style)
+    task = Ending(cells["task"]) if row.kind == "file" else cells["task"]
+    return Row(row.key, cells | {"state": state, "task": task}, "dim" if row.doing in _QUIET else "")

@@ -1,0 +1,214 @@
+"""The inbox: what waits for a person, with all that is needed to answer it, and what was answered."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from anyio import to_thread
+from textual.actions import SkipAction
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from orchestrator.report.eta import duration
+from orchestrator.report.filtering import NOTHING_LEFT_OUT, Filter
+from orchestrator.report.questions import FIELDS, Question, change_of, question_lines, questions
+from orchestrator.tui.moment import Moment
+from orchestrator.tui.view import Subject, View
+from orchestrator.tui.widgets.cells import Cell
+from orchestrator.tui.widgets.lines import Lines, Listed
+from orchestrator.tui.widgets.table import Column, Row, Table
+from worktrees.diff import diff_text
+from worktrees.errors import GitError
+from worktrees.overlay import overlay
+from worktrees.repository import Repository
+from worktrees.trees import tree_of
+
+_COLUMNS = (
+    Column("number", "#", 3, to_the_right=True),
+    Column("age", "AGE", 7, 2, to_the_right=True),
+    Column("who", "WHO", 16, 4),
+    Column("matter", "MATTER", 12, 1),
+    Column("title", "WHAT", 24, grows=True),
+    Column("default", "DEFAULT", 16, 5),
+    Column("blocks", "BLOCKS", 24, 3),
+)
+_ANSWERS = {"approve": "yes", "deny": "no"}
+
+
+class InboxView(View):
+    """Questions above, all lines of the chosen one below; enter gives it the whole room, with its diff."""
+
+    TITLE = "Inbox"
+    FIELDS = FIELDS
+    KEYS: ClassVar[Sequence[tuple[str, str]]] = (
+        ("a", "approve"), ("d", "deny"), ("enter", "diff"), ("t", "deny and tell"), ("space", "mark"),
+        ("*", "mark same matter"), ("u", "undo"),
+    )  # fmt: skip
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("t", "app.act('tell')", "deny and tell", show=False),
+        Binding("asterisk", "mark_alike", "mark the same matter", show=False),
+        Binding("D", "detail", "all of it, with its diff", show=False),
+        Binding("escape", "shut", "back to the list", show=False),
+    ]
+    DEFAULT_CSS = """
+    InboxView > Table { height: 1fr; }
+    InboxView > Lines { height: 40%; border-top: solid $primary 40%; }
+    InboxView.-detail > Table { display: none; }
+    InboxView.-detail > Lines { height: 1fr; }
+    .-low InboxView > Lines { display: none; }
+    .-low InboxView.-detail > Lines { display: block; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._moment: Moment | None = None
+        self._all: Mapping[str, Question] = {}
+        self._wanted: Filter = NOTHING_LEFT_OUT
+        self._told: tuple[str, Sequence[str]] = ("", ())
+        self._diffs: dict[str, Sequence[str]] = {}
+
+    def compose(self) -> ComposeResult:
+        """The questions, and what the chosen one says."""
+        yield Table(_COLUMNS, empty="nothing waits for a person")
+        yield Lines(wrap=True)
+
+    # --- what is shown -----------------------------------------------------------------------------------------------
+
+    def show(self, moment: Moment) -> None:
+        """Questions that came, and answers."""
+        self._moment = moment
+        if not self.query(Lines):
+            return  # it is only being made
+        found = questions(moment.state, moment.now)
+        before = self._all.get(self._table.cursor or "")
+        self._all = {one.item: one for one in found}
+        self._table.put(_row(one) for one in found if self._wanted.fits(one.fields()))
+        if before is not None and before.is_open and not self._all[before.item].is_open:
+            self._go_on()
+        self._tell()
+
+    def _go_on(self) -> None:
+        """The question with the cursor has its answer: to the next one, and out of its detail."""
+        left = [row.key for row in self._table.rows if self._all[row.key].is_open]
+        if left:
+            self._table.move_to(left[0])
+        if self.has_class("-detail"):
+            self.action_shut()
+
+    def narrow(self, wanted: Filter) -> None:
+        """Only what fits."""
+        self._wanted = wanted
+
+    @property
+    def chosen(self) -> Sequence[Subject]:
+        """What is marked, else where the cursor is."""
+        return [Subject("approval", item, self._all[item].title) for item in self._table.chosen if item in self._all]
+
+    def point(self, subject: Subject) -> None:
+        """Put the cursor on a question."""
+        self._table.move_to(subject.id)
+
+    @property
+    def told(self) -> str:
+        """Since when the oldest waits; how many do stands beside the tab's name."""
+        waiting = [one for one in self._all.values() if one.is_open]
+        oldest = max((one.age_s for one in waiting if one.age_s is not None), default=None)
+        if not waiting:
+            return "nothing waits"
+        return f"{len(waiting)} waiting" if oldest is None else f"oldest {duration(oldest)}"
+
+    @property
+    def _table(self) -> Table:
+        return self.query_one(Table)
+
+    def _tell(self) -> None:
+        """The lines of the question with the cursor; they keep their place while they stay the same."""
+        item = self._table.cursor or ""
+        one = self._all.get(item)
+        lines = [*question_lines(one), *self._diffs.get(item, ())] if one else []
+        before, shown = self._told
+        if (item, lines) == (before, shown):
+            return
+        self._told = (item, lines)
+        text = self.query_one(Lines)
+        if item == before:
+            text.source.lines = _styled(lines)  # type: ignore[attr-defined]
+            text.altered(0)
+        else:
+            text.show(Listed(_styled(lines)), at_end=False)
+
+    # --- keys and mouse ----------------------------------------------------------------------------------------------
+
+    def on_table_highlighted(self, event: Table.Highlighted) -> None:
+        """Another question is looked at."""
+        event.stop()
+        self._tell()
+
+    def on_table_opened(self, event: Table.Opened) -> None:
+        """All of it, with the change it is about."""
+        event.stop()
+        self.action_detail()
+
+    def action_detail(self) -> None:
+        """Give the question with the cursor the whole room, and read the change it is about."""
+        item = self._table.cursor
+        if item is None:
+            return
+        self.set_class(True, "-detail")
+        self.query_one(Lines).focus()
+        if item not in self._diffs:
+            self.run_worker(self._read_change(item), group="change")
+
+    def action_shut(self) -> None:
+        """Back to the list, if one question had the whole room."""
+        if not self.has_class("-detail"):
+            raise SkipAction
+        self.set_class(False, "-detail")
+        self._table.focus()
+
+    def action_mark_alike(self) -> None:
+        """Mark all that wait and are of the same matter as the one with the cursor."""
+        one = self._all.get(self._table.cursor or "")
+        if one is not None:
+            alike = [other.item for other in self._all.values() if other.is_open and other.matter == one.matter]
+            self._table.mark(item for item in alike if item not in self._table.marked)
+
+    async def _read_change(self, item: str) -> None:
+        if self._moment is None or (change := change_of(self._moment.state, item)) is None:
+            return
+        try:
+            repository = await to_thread.run_sync(Repository.open, Path(self._moment.state.run.repository))
+            new = change.new
+            if change.files:
+                new = await overlay(repository.git, await tree_of(repository.git, new), change.files)
+            text = await diff_text(repository.git, change.old, new)
+        except GitError as error:
+            text = f"the change cannot be shown: {error}"
+        self._diffs[item] = ["", *text.splitlines()]
+        self._tell()
+
+
+def _row(one: Question) -> Row:
+    answered = f"{_ANSWERS.get(one.decision, '–')} by {one.by}" if one.by else one.decision or "moot"
+    soon = f" in {duration(max(one.left_s, 0))}" if one.left_s is not None else ""
+    cells: dict[str, Cell] = {
+        "number": str(one.number) if one.is_open else "",
+        "age": duration(one.age_s) if one.age_s is not None else "",
+        "who": one.who,
+        "matter": (one.matter, "ask" if one.is_open else ""),
+        "title": one.title,
+        "default": (f"{one.default}{soon}" if soon else "waits") if one.is_open else answered,
+        "blocks": one.blocks or one.reason,
+    }
+    return Row(one.item, cells, "" if one.is_open else "dim")
+
+
+def _styled(lines: Sequence[str]) -> list[Cell]:
+    """The lines of a diff with the styles of their signs, the first line as a title."""
+    return [(line, _style(line) if number else "title") for number, line in enumerate(lines)]
+
+
+def _style(line: str) -> str:
+    if line.startswith(("+++", "---", "@@", "diff ")):
+        return "accent"
+    return "added" if line.startswith("+") else "removed" if line.startswith("-") else ""

@@ -1,0 +1,188 @@
+"""The log: everything that happened, in the words of `orchestrate logs`, narrowed by level, role, task or words."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from orchestrator.report.filtering import Filter
+from orchestrator.report.log_rows import LOG_KEYS, Level, LogRow, log_row
+from orchestrator.tui.moment import Moment
+from orchestrator.tui.view import Subject
+from orchestrator.tui.views.catching_up import CatchUp
+from orchestrator.tui.views.steady import SteadyView
+from orchestrator.tui.widgets.cells import Cell
+from orchestrator.tui.widgets.lines import Lines
+
+MOST = 200_000
+"""So many of the newest events are kept; `orchestrate logs` has all of them."""
+_AT_ONCE = 3_000
+_TASK = 24
+_SOON_S = 1 / 100
+_STYLES = {Level.DETAIL: "dim", Level.INFO: "", Level.WARNING: "bad"}
+
+
+class _Shown:
+    """The rows that fit, as lines."""
+
+    def __init__(self) -> None:
+        self.rows: list[LogRow] = []
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def line(self, index: int) -> Cell:
+        """Time, who, and what happened."""
+        row = self.rows[index]
+        task = row.task if len(row.task) <= _TASK else f"…{row.task[1 - _TASK :]}"
+        who = f"{row.role:7} {task:{_TASK}}"
+        return [(f"{row.at.astimezone():%H:%M:%S}  ", "dim"), (f"{who}  ", "dim"), (row.text, _STYLES[row.level])]
+
+
+class LogView(SteadyView):
+    """All events of a run, the newest last."""
+
+    TITLE = "Log"
+    KEYS = (("v", "level"), ("F", "follow"), ("W", "fold"), ("V", "select"), ("y", "copy"))
+    FIELDS = LOG_KEYS
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "level", "How much is shown", show=False, id="log.level")]
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._shown = _Shown()
+        self._rows: list[LogRow] = []
+        self._looked_at = 0
+        self._level = Level.INFO
+        self._tail: CatchUp[LogRow] | None = None
+        self._older: CatchUp[LogRow] | None = None
+        self._is_reading = False
+        self._is_waiting = False
+        self._here: int | None = None
+        self._problem = ""
+
+    def compose(self) -> ComposeResult:
+        """One long text."""
+        yield Lines(self._shown, follow=True, empty="nothing has happened yet", id="log-lines")
+
+    @property
+    def _lines(self) -> Lines:
+        return self.query_one("#log-lines", Lines)
+
+    # --- rows --------------------------------------------------------------------------------------------------------
+
+    def paint(self, moment: Moment) -> None:
+        """Take in what is new, and begin to read what is older."""
+        if self._tail is None or moment.seq < self._tail.seq:  # another journal took its place, or it was repaired
+            self._begin(moment)
+        if self._tail is not None and not self._is_reading:
+            new = self._tail.newest(moment)
+            if new is None:
+                self._is_reading = True
+                self.run_worker(self._catch_up(self._tail, moment), group="log", exit_on_error=False)
+            else:
+                self._take(new)
+
+    def _begin(self, moment: Moment) -> None:
+        """The newest events are there at once; those before them are read while people look at these."""
+        self.workers.cancel_group(self, "log-older")
+        self._rows, self._older, self._problem = [], None, ""
+        self._sift_anew()
+        first = moment.recent[0].seq if moment.recent else max(moment.seq - MOST, 0) + 1
+        self._tail = CatchUp(log_row, after=first - 1)
+        oldest = max(first - 1 - MOST, 0)
+        if first > 1 and oldest < first - 1:
+            self._older = CatchUp(log_row, after=oldest)
+            self.run_worker(self._read_older(self._older, moment, first - 1), group="log-older", exit_on_error=False)
+
+    async def _catch_up(self, tail: CatchUp[LogRow], moment: Moment) -> None:
+        try:
+            while tail.seq < moment.seq:
+                self._take(await tail.read(moment.directory.journal, moment.seq))
+                self._problem = tail.problem or self._problem
+        finally:
+            self._is_reading = False
+
+    async def _read_older(self, tail: CatchUp[LogRow], moment: Moment, until: int) -> None:
+        """They come in one piece, so that what is looked at moves but once."""
+        rows: list[LogRow] = []
+        while tail.seq < until:
+            rows += await tail.read(moment.directory.journal, until)
+            self._problem = tail.problem or self._problem
+        self._older = None
+        self._rows = rows + self._rows
+        self._sift_anew()
+
+    def _take(self, rows: Sequence[LogRow]) -> None:
+        self._rows += rows
+        if len(self._rows) > MOST + MOST // 10:
+            del self._rows[: len(self._rows) - MOST]
+            self._sift_anew()
+        self._sift()
+
+    # --- what of them is shown ---------------------------------------------------------------------------------------
+
+    def narrow(self, wanted: Filter) -> None:
+        """Show only what fits a filter from now on."""
+        self.wanted = wanted
+        self._sift_anew()
+
+    def action_level(self) -> None:
+        """All events, only those that matter, or only what went wrong."""
+        self._level = {Level.INFO: Level.DETAIL, Level.DETAIL: Level.WARNING}.get(self._level, Level.INFO)
+        self._sift_anew()
+
+    def _sift_anew(self) -> None:
+        """Look at all rows again; whoever followed the end goes on following it."""
+        is_following = self._lines.is_following or not len(self._shown)
+        self._here = None if is_following else self._shown.rows[self._lines.cursor].seq
+        self._shown.rows, self._looked_at = [], 0
+        self._sift()
+        if is_following:
+            self._lines.action_edge(True)
+
+    def _sift(self) -> None:
+        """Look at some more rows, and go on soon if there are others; the first and the last ones are drawn."""
+        is_first = self._looked_at == 0
+        part = self._rows[self._looked_at : self._looked_at + _AT_ONCE]
+        self._shown.rows += [row for row in part if self._fits(row)]
+        self._looked_at += len(part)
+        is_last = self._looked_at >= len(self._rows)
+        if is_first:
+            self._lines.altered(0)
+        elif is_last:
+            self._lines.grew()
+        self._go_back()
+        if not is_last and not self._is_waiting:
+            self._is_waiting = True
+            self.set_timer(_SOON_S, self._go_on)
+
+    def _go_back(self) -> None:
+        """To the event that was looked at before everything was sifted anew, as soon as it is there again."""
+        rows = self._shown.rows
+        if self._here is not None and (self._looked_at == len(self._rows) or (rows and rows[-1].seq >= self._here)):
+            self._lines.move_to(bisect_left(rows, self._here, key=lambda row: row.seq))
+            self._here = None
+
+    def _go_on(self) -> None:
+        self._is_waiting = False
+        self._sift()
+
+    def _fits(self, row: LogRow) -> bool:
+        return row.level >= self._level and (not self.wanted.terms or self.wanted.fits(row.fields()))
+
+    @property
+    def chosen(self) -> Sequence[Subject]:
+        """The event with the cursor."""
+        place = self._lines.cursor
+        rows = self._shown.rows
+        return [Subject("event", str(rows[place].seq), rows[place].text[:80])] if place < len(rows) else []
+
+    @property
+    def told(self) -> str:
+        """Which events are shown, and how many."""
+        level = {Level.DETAIL: "all events", Level.INFO: "events", Level.WARNING: "warnings"}[self._level]
+        older = "  reading older ones" if self._older else ""
+        problem = f"  {self._problem[:60]}" if self._problem else ""
+        return f"{len(self._shown):,} {level}{older}{problem}"

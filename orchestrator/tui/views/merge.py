@@ -1,0 +1,175 @@
+"""The queue: what is at the gates, waits to land, is being tried, landed or was ejected. In a migration, its shards."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from textual import on
+from textual.app import ComposeResult
+
+from orchestrator.report.eta import duration
+from orchestrator.report.queue_gates import STEPS, Mark, Passed
+from orchestrator.report.queue_view import QUEUE_KEYS, QueueRow, queue_line, queue_rows
+from orchestrator.report.shard_queue import SHARD_KEYS, ShardRow, shard_rows, shards_line
+from orchestrator.tui.moment import Moment
+from orchestrator.tui.view import Kind, Subject
+from orchestrator.tui.views.reports import Report, of_shard, of_unit
+from orchestrator.tui.views.steady import SteadyView
+from orchestrator.tui.widgets.cells import Cell, Span
+from orchestrator.tui.widgets.charts import Drawing
+from orchestrator.tui.widgets.table import Column, Row, Table
+
+_WIDE = 110
+_GATES = {
+    "rules": ("RULES", 5),
+    "tests": ("TESTS", 9),
+    "review": ("REVIEW", 8),
+    "person": ("PERSON", 7),
+    "union": ("UNION", 5),
+}
+_UNITS = (
+    Column("place", "POS", 3, priority=4, to_the_right=True),
+    Column("state", "STATE", 7),
+    Column("task", "TASK", 14, grows=True),
+    Column("try", "ATT", 3, priority=3, to_the_right=True),
+    *(Column(step, *_GATES[step], priority=2) for step in STEPS),
+    Column("age", "AGE", 6, priority=5, to_the_right=True),
+)
+_SHARDS = (
+    Column("state", "STATE", 7),
+    Column("shard", "SHARD", 14, grows=True),
+    Column("files", "LANDED", 9, to_the_right=True),
+    Column("failed", "FAILED", 6, priority=1, to_the_right=True),
+    Column("wave", "WAVE", 4, priority=4, to_the_right=True),
+    Column("owner", "OWNER", 14, priority=3),
+    Column("commit", "COMMIT", 10, priority=2),
+    Column("age", "AGE", 6, priority=5, to_the_right=True),
+)
+_WHY = Column("why", "WHY", 12, grows=True)
+_MARKS: Mapping[Mark, tuple[str, str, str]] = {
+    "none": ("·", "-", "dim"),
+    "now": ("⚙", "T", "state-test"),
+    "ok": ("✓", "+", "state-done"),
+    "bad": ("✗", "x", "state-fail"),
+    "ask": ("?", "?", "state-ask"),
+}
+_WORDS: Mapping[Mark, str] = {"now": "now", "ask": "asks", "bad": "no"}
+
+
+class MergeView(SteadyView):
+    """What lands."""
+
+    TITLE = "Merge"
+    KEYS = (("enter", "judge's report"), ("space", "mark"))
+    FIELDS = tuple(dict.fromkeys((*QUEUE_KEYS, *SHARD_KEYS)))
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._total = 0
+        self._is_migration = False
+        self._titles: dict[str, str] = {}
+        self._notes: dict[str, str] = {}
+
+    def compose(self) -> ComposeResult:
+        """A line that sums up, the table, and what there is no column for where it is narrow."""
+        yield Drawing(id="merge-line")
+        yield Table(_UNITS, empty="nothing is at the gates", id="merge-queue")
+        yield Drawing(id="merge-why")
+
+    def paint(self, moment: Moment) -> None:
+        """All of it anew."""
+        self._is_migration = moment.state.run.mode == "migration"
+        words = shards_line(moment.state) if self._is_migration else queue_line(moment.state)
+        self.query_one("#merge-line", Drawing).put(lambda _width, _height: [[(words, "title")]])
+        self._table.put_columns(_columns(_SHARDS if self._is_migration else _UNITS, self.size.width))
+        self.query_one("#merge-why", Drawing).display = self.size.width < _WIDE
+        self._table.say_if_empty("nothing fits" if self.wanted.text else "nothing is at the gates")
+        self._table.put(self._shards(moment) if self._is_migration else self._units(moment))
+        self.tell_why()
+
+    def _units(self, moment: Moment) -> list[Row]:
+        rows = queue_rows(moment.state, moment.recent)
+        self._total = len(rows)
+        fit = [row for row in rows if self.wanted.fits(row.fields())]
+        self._titles = {row.unit: row.title for row in fit}
+        self._notes = {row.unit: row.note for row in fit}
+        return [_unit(row, moment.now, is_ascii=self.is_ascii) for row in fit]
+
+    def _shards(self, moment: Moment) -> list[Row]:
+        rows = shard_rows(moment.state, moment.recent)
+        self._total = len(rows)
+        fit = [row for row in rows if self.wanted.fits(row.fields())]
+        self._titles = {row.name: f"{row.files} files" for row in fit}
+        self._notes = {row.name: row.note for row in fit}
+        return [_shard(row, moment.now, is_ascii=self.is_ascii) for row in fit]
+
+    @on(Table.Highlighted)
+    def tell_why(self) -> None:
+        """Say of the unit or shard with the cursor why it stands where it does."""
+        why = self._notes.get(self._table.cursor or "", "")
+        self.query_one("#merge-why", Drawing).put(lambda _width, _height: [[(why, "")]])
+
+    @property
+    def _table(self) -> Table:
+        return self.query_one("#merge-queue", Table)
+
+    @on(Table.Opened)
+    def report(self, message: Table.Opened) -> None:
+        """Show what was found of a unit or a shard, and why it may land or not."""
+        message.stop()
+        if message.key is None or self.moment is None:
+            return
+        told = (of_shard if self._is_migration else of_unit)(self.moment, message.key)
+        if told is not None:
+            self.app.push_screen(Report(told))
+
+    @property
+    def chosen(self) -> Sequence[Subject]:
+        """The marked ones, else the one with the cursor."""
+        kind: Kind = "shard" if self._is_migration else "unit"
+        return [Subject(kind, key, self._titles.get(key, "")) for key in self._table.chosen]
+
+    @property
+    def told(self) -> str:
+        """How many of all fit the filter."""
+        return f"{len(self._table.rows)} of {self._total}" if self.wanted.text else ""
+
+
+def _columns(columns: Sequence[Column], width: int) -> Sequence[Column]:
+    """With reasons, where there is room: then they get what the others leave."""
+    if width < _WIDE:
+        return columns
+    return [*(Column(one.key, one.title, 22 if one.grows else one.width, one.priority) for one in columns), _WHY]
+
+
+def _unit(row: QueueRow, now: datetime, *, is_ascii: bool) -> Row:
+    cells: dict[str, Cell] = {
+        "place": str(row.place) if row.place else "",
+        "state": (row.doing.shown(is_ascii), row.doing.style),
+        "task": [(row.task, ""), (f"  {row.title}" if row.title != row.task.rpartition("/")[2] else "", "dim")],
+        "try": f"a{row.attempt}" if row.attempt else "",
+        "why": row.note,
+        "age": duration(max((now - row.at).total_seconds(), 0.0)) if row.at else "",
+    }
+    gates: dict[str, Cell] = {step: _gate(row.gates.get(step, Passed()), is_ascii) for step in STEPS}
+    return Row(row.unit, cells | gates)
+
+
+def _gate(passed: Passed, is_ascii: bool) -> list[Span]:
+    glyph, plain, style = _MARKS[passed.mark]
+    words = passed.words or _WORDS.get(passed.mark, "")
+    return [(f"{plain if is_ascii else glyph} {words}".rstrip(), style)]
+
+
+def _shard(row: ShardRow, now: datetime, *, is_ascii: bool) -> Row:
+    cells: dict[str, Cell] = {
+        "state": (row.doing.shown(is_ascii), row.doing.style),
+        "shard": row.name,
+        "files": f"{row.landed}/{row.files}",
+        "failed": (str(row.failed), "state-fail") if row.failed else "",
+        "wave": str(row.wave) if row.wave else "",
+        "owner": row.owner,
+        "commit": (row.commit, "dim"),
+        "why": row.note,
+        "age": duration(max((now - row.at).total_seconds(), 0.0)) if row.at else "",
+    }
+    return Row(row.name, cells)

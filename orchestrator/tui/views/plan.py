@@ -1,0 +1,219 @@
+"""The plan: the tree of tasks, how far each branch is, what tasks wait for, and why some ended otherwise."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.plain import one_line
+from orchestrator.domain.state import RunState
+from orchestrator.report.plan_tree import PLAN_KEYS, PlanRow, PlanTree, plan_line
+from orchestrator.tui.moment import Moment
+from orchestrator.tui.view import Subject
+from orchestrator.tui.views.steady import SteadyView
+from orchestrator.tui.widgets.cells import Span
+from orchestrator.tui.widgets.charts import Drawing
+from orchestrator.tui.widgets.table import Column, Row, Table
+
+_MANY = 300
+"""From so many tasks on, branches below the first ones are folded in the beginning."""
+_BAR = 8
+_WIDE = 100
+_SMALL = (
+    Column("state", "STATE", 7),
+    Column("task", "TASK", 16, grows=True),
+    Column("done", "DONE", 16, priority=2),
+    Column("tries", "TRY", 3, priority=3, to_the_right=True),
+    Column("cost", "COST", 8, priority=1, to_the_right=True),
+)
+_LARGE = (
+    Column("state", "STATE", 7),
+    Column("task", "TASK", 36),
+    Column("done", "DONE", 16),
+    Column("tries", "TRY", 3, to_the_right=True),
+    Column("cost", "COST", 7, to_the_right=True),
+    Column("why", "WAITS FOR, OR WHY", 12, grows=True),
+)
+
+
+class _Tree(Table):
+    """Leaves it to the plan what `space` does: a branch is folded, a leaf is marked."""
+
+    class Spaced(Message):
+        """Somebody pressed it."""
+
+    def action_mark(self) -> None:
+        """Tell the plan."""
+        self.post_message(self.Spaced())
+
+
+class PlanView(SteadyView):
+    """The plan tree of a goal."""
+
+    TITLE = "Plan"
+    KEYS = (
+        ("space", "fold, mark"),
+        ("enter", "open"),
+        ("v", "only blocked"),
+        ("z", "fold all"),
+        ("← →", "fold, unfold"),
+    )
+    FIELDS = PLAN_KEYS
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "set_folded(True)", "Fold", show=False, id="plan.fold"),
+        Binding("right", "set_folded(False)", "Unfold", show=False, id="plan.unfold"),
+        Binding("v", "only_blocked", "Only what is blocked", show=False, id="plan.blocked"),
+        Binding("z", "fold_all", "Fold or unfold all", show=False, id="plan.fold-all"),
+    ]
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._folded: set[TaskId] | None = None
+        self._is_only_blocked = False
+        self._branches: frozenset[TaskId] = frozenset()
+        self._made: dict[TaskId, tuple[PlanRow, Row]] = {}
+        self._total = 0
+
+    def compose(self) -> ComposeResult:
+        """A line that sums up, the tree, and what there is no column for where it is narrow."""
+        yield Drawing(id="plan-line")
+        yield _Tree(_SMALL, empty="no plan yet", id="plan-tree")
+        yield Drawing(id="plan-why")
+
+    def paint(self, moment: Moment) -> None:
+        """The tree anew."""
+        tree = PlanTree(moment.state)
+        self._branches = tree.branches()
+        rows = tree.rows(self._folds(moment.state), self.wanted, only_blocked=self._is_only_blocked)
+        self._total = len(moment.state.tasks)
+        table = self._table
+        is_wide = self.size.width >= _WIDE
+        table.put_columns(_LARGE if is_wide else _SMALL)
+        self.query_one("#plan-why", Drawing).display = not is_wide
+        table.say_if_empty(
+            "nothing is blocked" if self._is_only_blocked else "nothing fits" if self.wanted.text else "no plan yet"
+        )
+        self._made = {row.id: self._cells(row) for row in rows}
+        table.put(cells for _, cells in self._made.values())
+        self.tell_why()
+        words = plan_line(moment.state, tree.counts())
+        goal = one_line(moment.state.run.goal, 400)
+        self.query_one("#plan-line", Drawing).put(lambda _width, _height: [[(words, "title"), (f"   {goal}", "dim")]])
+
+    @on(Table.Highlighted)
+    def tell_why(self) -> None:
+        """Say of the task with the cursor what it waits for, or why it ended."""
+        made = self._made.get(TaskId(self._table.cursor or ""))
+        why = _why(made[0]) if made else []
+        self.query_one("#plan-why", Drawing).put(lambda _width, _height: [why])
+
+    def _cells(self, row: PlanRow) -> tuple[PlanRow, Row]:
+        """A row with its cells; of thousands of rows most are what they were."""
+        before = self._made.get(row.id)
+        return before if before and before[0] == row else (row, _row(row, is_ascii=self.is_ascii))
+
+    def _title(self, key: str) -> str:
+        made = self._made.get(TaskId(key))
+        return made[0].title if made else ""
+
+    @property
+    def _table(self) -> Table:
+        return self.query_one("#plan-tree", Table)
+
+    def _folds(self, state: RunState) -> set[TaskId]:
+        """What is folded; in the beginning, of large plans, all below the first branches."""
+        if self._folded is None:
+            if len(state.tasks) < _MANY:
+                return set()
+            self._folded = {name for name in self._branches if state.tasks[name].spec.depth > 0}
+        return self._folded
+
+    # --- keys --------------------------------------------------------------------------------------------------------
+
+    @on(_Tree.Spaced)
+    def fold_or_mark(self) -> None:
+        """Fold or unfold the branch with the cursor; mark a leaf and go on."""
+        name = TaskId(self._table.cursor or "")
+        if name in self._branches:
+            self._set(name, name not in (self._folded or ()))
+        else:
+            self._table.mark([name])
+            self._table.action_move(1)
+
+    def action_set_folded(self, is_folded: bool) -> None:
+        """Fold or unfold the branch with the cursor; from what cannot be folded, go to what is above it."""
+        name = TaskId(self._table.cursor or "")
+        if name in self._branches and (name in (self._folded or ())) != is_folded:
+            self._set(name, is_folded)
+        elif is_folded and self.moment and name in self.moment.state.tasks:
+            self._table.move_to(self.moment.state.tasks[name].spec.parent or name)
+
+    def _set(self, name: TaskId, is_folded: bool) -> None:
+        folded = self._folded or set()
+        self._folded = folded | {name} if is_folded else folded - {name}
+        self.again()
+
+    def action_fold_all(self) -> None:
+        """Fold everything below the root; unfold all, if something is folded."""
+        if self._folded or self.moment is None:
+            self._folded = set()
+        else:
+            tasks = self.moment.state.tasks
+            self._folded = {name for name in self._branches & tasks.keys() if tasks[name].spec.parent is not None}
+        self.again()
+
+    def action_only_blocked(self) -> None:
+        """Only what cannot go on by itself, or all again."""
+        self._is_only_blocked = not self._is_only_blocked
+        self.again()
+
+    @on(Table.Opened)
+    def open_task(self, message: Table.Opened) -> None:
+        """Show a task whole."""
+        message.stop()
+        if message.key is not None:
+            self.post_message(self.Opened(Subject("task", message.key, self._title(message.key))))
+
+    @property
+    def chosen(self) -> Sequence[Subject]:
+        """The marked tasks, else the one with the cursor."""
+        return [Subject("task", key, self._title(key)) for key in self._table.chosen]
+
+    @property
+    def told(self) -> str:
+        """How many tasks of all are shown, where some are left out."""
+        only = "only blocked  " if self._is_only_blocked else ""
+        return f"{only}{len(self._table.rows)} of {self._total}" if only or self.wanted.text else ""
+
+
+def _row(row: PlanRow, *, is_ascii: bool) -> Row:
+    sign = ("+ " if is_ascii else "▸ ") if row.is_folded else ("- " if is_ascii else "▾ ") if row.is_branch else "  "
+    task: list[Span] = [("  " * row.depth + sign, "dim"), (row.id, "title" if row.is_branch else "")]
+    return Row(
+        row.id,
+        {
+            "state": (row.doing.shown(is_ascii), row.doing.style),
+            "task": [*task, ("" if row.title == row.key else f"  {row.title}", "dim" if row.is_branch else "")],
+            "done": _bar(row, is_ascii) if row.is_branch and row.total else "",
+            "tries": f"a{row.attempts}" if row.attempts else "",
+            "cost": row.price,
+            "why": _why(row),
+        },
+    )
+
+
+def _why(row: PlanRow) -> list[Span]:
+    """What it waits for, or why it ended otherwise."""
+    why: list[Span] = [(f"{row.blocked}  ", "state-queue")] if row.blocked else []
+    why += [(f"{row.cause}: ", "state-fail")] if row.cause else []
+    return why + ([(row.note, "")] if row.note else [])
+
+
+def _bar(row: PlanRow, is_ascii: bool) -> list[Span]:
+    full, empty = ("#", ".") if is_ascii else ("▓", "░")
+    done = row.done * _BAR // row.total
+    return [(f"{f'{row.done}/{row.total}':>7} ", ""), (full * done, "state-done"), (empty * (_BAR - done), "dim")]

@@ -1,0 +1,247 @@
+"""A change on the screen: unified or side by side, from hunk to hunk, against several bases; lines take comments."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+from anyio import to_thread
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.events import Resize
+from textual.message import Message
+from textual.widgets import Input
+
+from orchestrator.errors import OrchestrateError
+from orchestrator.journal.runs import RunDirectory
+from orchestrator.report.diff_view import DiffRows, How
+from orchestrator.tui.change import Ends
+from orchestrator.tui.widgets.cells import Cell
+from orchestrator.tui.widgets.lines import Lines, Listed
+from worktrees.diff import Diff, FileDiff
+from worktrees.errors import GitError
+
+WIDE = 140
+"""Columns from which on a change can be shown side by side."""
+LARGE = 20_000
+"""Changed lines above which hunks are read file by file, when they are opened."""
+
+
+class Commented(Message):
+    """Somebody has something to say about a line: its number is that after the change, or before it if it is gone."""
+
+    def __init__(self, path: str, line: int, text: str) -> None:
+        super().__init__()
+        self.path, self.line, self.text = path, line, text
+
+
+class DiffPane(Vertical):
+    """The change of one candidate. `compare` says of what; reading it goes on in a thread."""
+
+    KEYS: ClassVar[Sequence[tuple[str, str]]] = (
+        ("c", "comment"),
+        ("S", "send comments"),
+        ("[ ]", "hunk"),
+        ("{ }", "file"),
+        ("B", "base"),
+        ("w", "white space"),
+        ("|", "side by side"),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("right_square_bracket", "head('hunk', 1)", "Next hunk", show=False, id="diff.next-hunk"),
+        Binding("left_square_bracket", "head('hunk', -1)", "Hunk before", show=False, id="diff.previous-hunk"),
+        Binding("right_curly_bracket", "head('file', 1)", "Next file", show=False, id="diff.next-file"),
+        Binding("left_curly_bracket", "head('file', -1)", "File before", show=False, id="diff.previous-file"),
+        Binding("vertical_line", "beside", "Side by side", show=False, id="diff.side-by-side"),
+        Binding("w", "space", "White space", show=False, id="diff.white-space"),
+        Binding("c", "comment", "Comment", show=False, id="diff.comment"),
+        Binding("B", "base", "Other base", show=False, id="diff.base"),
+        Binding("escape", "no_comment", "No comment", show=False, id="diff.no-comment"),
+    ]
+    DEFAULT_CSS = """
+    DiffPane { height: 1fr; }
+    DiffPane > Input { display: none; height: 1; border: none; padding: 0; }
+    DiffPane.-commenting > Input { display: block; }
+    """
+
+    class Read(Message):
+        """The change was read, or another part of it."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._directory: RunDirectory | None = None
+        self._ends: Sequence[Ends] = ()
+        self._base = 0
+        self._diff = Diff(())
+        self._unloaded: set[str] = set()
+        self._how = How()
+        self._rows = DiffRows(())
+        self._about: tuple[str, int] | None = None
+
+    def compose(self) -> ComposeResult:
+        """The lines, and where a comment is typed."""
+        yield Lines(empty="no change yet")
+        yield Input(compact=True, placeholder="what is to be said of this line; enter keeps it, esc drops it")
+
+    @property
+    def lines(self) -> Lines:
+        """The widget that shows the rows."""
+        return self.query_one(Lines)
+
+    @property
+    def files(self) -> Sequence[FileDiff]:
+        """The files that differ."""
+        return self._diff.files
+
+    @property
+    def told(self) -> str:
+        """What it is compared with, and how large it is."""
+        if not self._ends:
+            return ""
+        size = f"+{self._diff.added}/-{self._diff.removed} ({len(self.files)} files)"
+        how = "  white space ignored" if self._how.ignores_space else ""
+        return f"against {self._ends[self._base].word}  {size}{how}"
+
+    def compare(self, directory: RunDirectory, ends: Sequence[Ends]) -> None:
+        """Show a change; nothing is read anew while it is the same. What a worker has so far is read when it came."""
+        if ends == self._ends and directory == self._directory:
+            return
+        if [one.word for one in ends] != [one.word for one in self._ends]:
+            self._base = 0
+        self._directory, self._ends = directory, ends
+        self.read_again()
+
+    def read_again(self) -> None:
+        """Read the change from git."""
+        if self._directory is None or not self._ends:
+            self._put(Diff(()), set())
+            return
+        if not self.files:
+            self.lines.show(Listed([("reading the change", "dim")]))
+        self.run_worker(self._read(self._directory, self._ends[self._base]), group="diff", exclusive=True)
+
+    async def _read(self, directory: RunDirectory, ends: Ends) -> None:
+        try:
+            found = await to_thread.run_sync(lambda: ends.read(directory, has_hunks=False))
+            is_large = found.added + found.removed > LARGE
+            if not is_large:
+                found = await to_thread.run_sync(ends.read, directory)
+        except (GitError, OrchestrateError) as problem:
+            self.lines.show(Listed([(str(problem), "bad")]))
+            return
+        self._put(found, {file.path for file in found.files if file.added + file.removed} if is_large else set())
+
+    def _put(self, found: Diff, unloaded: set[str]) -> None:
+        self._diff, self._unloaded = found, unloaded
+        self._draw()
+        if not found.files:
+            self.lines.show(Listed([("nothing differs" if self._ends else "no change yet", "dim")]))
+        self.post_message(self.Read())
+
+    def _draw(self) -> None:
+        """Make the rows anew; the cursor stays on the line that it was on."""
+        before = self._rows.row(self.lines.cursor) if self.lines.cursor < len(self._rows) else None
+        how = replace(self._how, is_wide=self._how.is_wide and self.size.width >= WIDE)
+        self._rows = DiffRows(self.files, how, frozenset(self._unloaded))
+        self.lines.show(_Shown(self._rows, self), at_end=False)
+        if before is not None:
+            self.lines.move_to(self._rows.near(before))
+
+    def to_file(self, path: str) -> None:
+        """Go to where a file begins."""
+        self.lines.move_to(self._rows.file_row(path))
+
+    def on_resize(self, _event: Resize) -> None:
+        """Side by side needs room."""
+        if self._how.is_wide:
+            self._draw()
+
+    def on_lines_opened(self, event: Lines.Opened) -> None:
+        """Read the hunks of a file that has none yet."""
+        event.stop()
+        path = self._rows.row(event.index).path if len(self._rows) else ""
+        file = next((file for file in self.files if file.path == path), None)
+        if file is not None and path in self._unloaded and self._directory is not None:
+            self.run_worker(self._read_file(self._directory, self._ends[self._base], file), group="diff-file")
+
+    async def _read_file(self, directory: RunDirectory, ends: Ends, file: FileDiff) -> None:
+        paths = tuple(path for path in (file.path, file.old_path) if path)
+        try:
+            part = await to_thread.run_sync(ends.read, directory, paths)
+        except (GitError, OrchestrateError) as problem:
+            self.notify(str(problem), severity="warning", markup=False)
+            return
+        read = {one.path: one for one in part.files}
+        self._unloaded.discard(file.path)
+        self._put(Diff(tuple(read.get(one.path, one) for one in self.files)), self._unloaded)
+
+    # --- keys --------------------------------------------------------------------------------------------------------
+
+    def action_head(self, kind: Literal["file", "hunk"], by: int) -> None:
+        """Go to the next hunk or file, or the one before."""
+        self.lines.move_to(self._rows.next_head(kind, self.lines.cursor, by))
+
+    def action_beside(self) -> None:
+        """Side by side, or one below the other again."""
+        if self.size.width < WIDE and not self._how.is_wide:
+            self.notify(f"side by side needs {WIDE} columns, there are {self.size.width}", markup=False)
+            return
+        self._how = replace(self._how, is_wide=not self._how.is_wide)
+        self._draw()
+
+    def action_space(self) -> None:
+        """Hide changes of white space, or show them again."""
+        self._how = replace(self._how, ignores_space=not self._how.ignores_space)
+        self._draw()
+        self.post_message(self.Read())
+
+    def action_base(self) -> None:
+        """Compare with the next thing there is to compare with."""
+        if self._ends:
+            self._base = (self._base + 1) % len(self._ends)
+            self.read_again()
+
+    def action_comment(self) -> None:
+        """Say something about the line with the cursor."""
+        row = self._rows.row(self.lines.cursor) if len(self._rows) else None
+        if row is None or row.number is None:
+            self.notify("a comment is about a line of the change", markup=False)
+            return
+        self._about = (row.path, row.number)
+        self.add_class("-commenting")
+        self.query_one(Input).focus()
+
+    def action_no_comment(self) -> None:
+        """Drop what is being typed."""
+        self._end_comment()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Escape means something here only while a comment is typed."""
+        return self._about is not None if action == "no_comment" else True
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """A comment is done."""
+        event.stop()
+        if self._about is not None and event.value.strip():
+            self.post_message(Commented(*self._about, event.value.strip()))
+        self._end_comment()
+
+    def _end_comment(self) -> None:
+        self._about = None
+        self.query_one(Input).value = ""
+        self.remove_class("-commenting")
+        self.lines.focus()
+
+
+class _Shown:
+    """The rows as lines, as wide as the pane is now."""
+
+    def __init__(self, rows: DiffRows, pane: DiffPane) -> None:
+        self._rows, self._pane = rows, pane
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def line(self, index: int) -> Cell:
+        """One row."""
+        return self._rows.spans(index, self._pane.size.width)

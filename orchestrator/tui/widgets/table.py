@@ -1,0 +1,323 @@
+"""A table of up to some thousand rows that is brought up to date several times a second and draws only what changed."""
+
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual.binding import Binding, BindingType
+from textual.events import Click, Resize
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.strip import Strip
+
+from orchestrator.tui.widgets.cells import Cell, clean, fitted, styles_of
+from orchestrator.tui.widgets.paper import Paper
+from orchestrator.tui.widgets.rows import Column, Place, Row, Rows, places
+
+__all__ = ["Column", "Row", "Table"]
+
+_MARGIN = 2
+"""The cells of `>` for the cursor and `*` for a mark: both are told without colours."""
+_Look = tuple[Row | None, bool, bool]
+
+
+class Table(Paper):
+    """Rows with a cursor and marks; both stay with their row's key when rows are sorted anew, come or go.
+
+    `put` is cheap however many rows there are: only what is in sight is compared, only cells that differ are drawn.
+    Styles are names, see `cells.HasStyles`.
+    """
+
+    DEFAULT_CSS = """
+    Table { overflow-x: hidden; }
+    Table > .table--header { text-style: bold; color: $text-muted; }
+    Table > .table--cursor { background: $surface-lighten-2; text-style: bold; }
+    Table:focus > .table--cursor { background: $primary-muted; }
+    Table > .table--mark { text-style: underline; }
+    """
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"table--header", "table--cursor", "table--mark"}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j", "move(1)", "Down", show=False, id="table.down"),
+        Binding("up,k", "move(-1)", "Up", show=False, id="table.up"),
+        Binding("pagedown", "page(1)", "Page down", show=False, id="table.page-down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="table.page-up"),
+        Binding("home,g", "edge(False)", "First", show=False, id="table.first"),
+        Binding("end,G", "edge(True)", "Last", show=False, id="table.last"),
+        Binding("space", "mark", "Mark", show=False, id="table.mark"),
+        Binding("enter", "open", "Open", show=False, id="table.open"),
+    ]
+
+    class Highlighted(Message):
+        """The cursor is on another row now, or on none."""
+
+        def __init__(self, table: "Table", key: str | None) -> None:
+            super().__init__()
+            self.table, self.key = table, key
+
+        @property
+        def control(self) -> "Table":
+            """The table, for `@on(Table.Highlighted, "#id")`."""
+            return self.table
+
+    class Opened(Highlighted):
+        """Somebody wants to see a row whole: return, or a double click."""
+
+    class Headed(Message):
+        """Somebody clicked on a column's title."""
+
+        def __init__(self, table: "Table", column: str) -> None:
+            super().__init__()
+            self.table, self.column = table, column
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        *,
+        empty: str = "",
+        id: str | None = None,  # noqa: A002
+        classes: str | None = None,
+    ) -> None:
+        """`empty` is what is said while there are no rows."""
+        super().__init__(id=id, classes=classes)
+        self._columns = tuple(columns)
+        self._places: list[Place] = []
+        self._rows = Rows()
+        self._told: str | None = None
+        self._empty = empty
+        self._height_before = 0
+        self.is_placed = False
+        """Whether somebody has put the cursor where it is."""
+
+    # --- what is shown -----------------------------------------------------------------------------------------------
+
+    def put(self, rows: Iterable[Row]) -> None:
+        """Show these rows from now on."""
+        before, was_in_sight = self._looks(), self._is_in_sight
+        self._rows.replace(rows)
+        self._resize()
+        if was_in_sight:
+            self._scroll_to_cursor()
+        self._draw(before)
+
+    def put_columns(self, columns: Sequence[Column]) -> None:
+        """Show these columns from now on."""
+        if tuple(columns) != self._columns:
+            self._columns = tuple(columns)
+            self._lay_out()
+
+    def say_if_empty(self, words: str) -> None:
+        """What is said while there are no rows, from now on."""
+        if words != self._empty:
+            self._empty = words
+            self.refresh()
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The rows, as they were put."""
+        return tuple(self._rows)
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """The columns that fit into the present width."""
+        return [place.column for place in self._places]
+
+    @property
+    def cursor(self) -> str | None:
+        """The key of the row with the cursor; None while there are no rows."""
+        return self._rows.current.key if self._rows.current else None
+
+    @property
+    def marked(self) -> Sequence[str]:
+        """The keys of the marked rows, in their order."""
+        return self._rows.marked
+
+    @property
+    def chosen(self) -> Sequence[str]:
+        """What an action is about: the marked rows, else the one with the cursor."""
+        return self.marked or ([self.cursor] if self.cursor is not None else [])
+
+    def move_to(self, key: str) -> bool:
+        """Put the cursor on a row; false if there is none of this key."""
+        index = self._rows.place_of(key)
+        if index is not None:
+            self._move(index)
+        return index is not None
+
+    def mark(self, keys: Iterable[str]) -> None:
+        """Mark rows, or take away the marks of those that have them."""
+        before = self._looks()
+        self._rows.mark(keys)
+        self._draw(before)
+
+    def unmark(self) -> None:
+        """Take all marks away."""
+        before = self._looks()
+        self._rows.unmark()
+        self._draw(before)
+
+    # --- keys and mouse ----------------------------------------------------------------------------------------------
+
+    def action_move(self, by: int) -> None:
+        """Go some rows down; up if negative."""
+        self.is_placed = True
+        self._move(self._rows.cursor + by)
+
+    def action_page(self, by: int) -> None:
+        """Go some screens down; up if negative."""
+        self.is_placed = True
+        self._move(self._rows.cursor + by * max(self.page.height - 2, 1))
+
+    def action_edge(self, is_last: bool) -> None:
+        """Go to the last row or the first one."""
+        self.is_placed = True
+        self._move(len(self._rows) if is_last else 0)
+
+    def action_mark(self) -> None:
+        """Mark the row with the cursor, or take its mark away, and go to the next one."""
+        if self.cursor is not None:
+            self.mark([self.cursor])
+            self.action_move(1)
+
+    def action_open(self) -> None:
+        """Ask for the row with the cursor to be shown whole."""
+        if self.cursor is not None:
+            self.post_message(self.Opened(self, self.cursor))
+
+    def on_click(self, event: Click) -> None:
+        """Choose a row; a second click opens it, and one with ctrl marks it."""
+        x, y = self.place(event)
+        if y == 0:
+            over = next((place for place in self._places if place.x <= x < place.x + place.width), None)
+            if over is not None:
+                self.post_message(self.Headed(self, over.column.key))
+            return
+        row = self._rows.row(self._index(y)) if y > 0 else None
+        if row is None:
+            return
+        self.is_placed = True
+        self.move_to(row.key)
+        if event.ctrl:
+            self.mark([row.key])
+        elif event.chain == 2:
+            self.action_open()
+
+    # --- drawing -----------------------------------------------------------------------------------------------------
+
+    def on_mount(self) -> None:
+        """Lay the columns out."""
+        self._lay_out()
+
+    def on_resize(self, event: Resize) -> None:
+        """Lay the columns out anew; the cursor stays in sight."""
+        was_in_sight = 0 <= self._rows.cursor - self.scroll_offset.y < max(self._height_before, 1)
+        self._height_before = self.page.height
+        self._lay_out()
+        if was_in_sight:
+            self._scroll_to_cursor()
+
+    def notify_style_update(self) -> None:
+        """Draw all anew: the theme may be another one."""
+        super().notify_style_update()
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen: the titles, or a row."""
+        return self._drawn_line(y).apply_style(self.rich_style)  # what has no style cannot be made grey for NO_COLOR
+
+    def _drawn_line(self, y: int) -> Strip:
+        width = self.page.width
+        if y == 0:
+            return self._header().adjust_cell_length(width)
+        row, has_cursor, is_marked = self._look(self._index(y))
+        if row is None:
+            words = clean(self._empty) if y == 1 and not self._rows else ""
+            return Strip([Segment(f"  {words}")]).adjust_cell_length(width)
+        strip = self._strip(row, has_cursor, is_marked).adjust_cell_length(width)
+        for name in ("table--mark",) * is_marked + ("table--cursor",) * has_cursor:
+            strip = strip.apply_style(self.get_component_rich_style(name, partial=True))
+        return strip
+
+    def _header(self) -> Strip:
+        return self._filled([(place, place.column.title) for place in self._places], "  ").apply_style(
+            self.get_component_rich_style("table--header", partial=True)
+        )
+
+    def _strip(self, row: Row, has_cursor: bool, is_marked: bool) -> Strip:
+        gutter = (">" if has_cursor else " ") + ("*" if is_marked else " ")
+        strip = self._filled([(place, row.cells.get(place.column.key, "")) for place in self._places], gutter)
+        return strip.apply_style(styles_of(self.app)(row.style)) if row.style else strip
+
+    def _filled(self, cells: Iterable[tuple[Place, Cell]], gutter: str) -> Strip:
+        style_of = styles_of(self.app)
+        segments = [Segment(gutter)]
+        x = len(gutter)
+        for place, cell in cells:
+            segments += [Segment(" " * (place.x - x))] if place.x > x else []
+            segments += fitted(cell, place.width, style_of, to_the_right=place.column.to_the_right)
+            x = place.x + place.width
+        return Strip(segments)
+
+    def _lay_out(self) -> None:
+        self._places = places(self._columns, self.page.width, _MARGIN)
+        self._resize()
+        self.refresh()
+
+    def _resize(self) -> None:
+        size = Size(max(self.page.width, 1), len(self._rows) + 1)
+        if size != self.virtual_size:
+            self.virtual_size = size
+            self.scroll_at_once(y=min(self.scroll_offset.y, self.max_scroll_y))
+
+    def _move(self, index: int) -> None:
+        before = self._looks()
+        self._rows.move(index)
+        self._scroll_to_cursor()
+        self._draw(before)
+
+    def _index(self, y: int) -> int:
+        return self.scroll_offset.y + y - 1
+
+    def _look(self, index: int) -> _Look:
+        row = self._rows.row(index)
+        return row, row is not None and index == self._rows.cursor, row is not None and self._rows.is_marked(row)
+
+    def _looks(self) -> tuple[int, list[_Look]]:
+        """What stands on each line of the screen, and from which place on."""
+        return self.scroll_offset.y, [self._look(self._index(y)) for y in range(1, self.page.height)]
+
+    def _draw(self, before: tuple[int, list[_Look]]) -> None:
+        """Draw what differs from how things looked; scrolling draws all by itself."""
+        if self.cursor != self._told:
+            self._told = self.cursor
+            self.post_message(self.Highlighted(self, self.cursor))
+        top, looks = self._looks()
+        if top == before[0]:
+            regions = [
+                region
+                for y, (old, new) in enumerate(zip(before[1], looks, strict=True), start=1)
+                for region in self._changed(y, old, new)
+            ]
+            if regions:
+                self.refresh(*regions)
+
+    def _changed(self, y: int, old: _Look, new: _Look) -> Iterable[Region]:
+        if old == new:
+            return []
+        if old[0] is None or new[0] is None or old[1:] != new[1:] or old[0].style != new[0].style:
+            return [Region(0, y, self.page.width, 1)]
+        was, now = old[0].cells, new[0].cells
+        return [
+            Region(place.x, y, place.width, 1)
+            for place in self._places
+            if was.get(place.column.key, "") != now.get(place.column.key, "")
+        ]
+
+    @property
+    def _is_in_sight(self) -> bool:
+        return 0 <= self._rows.cursor - self.scroll_offset.y < max(self.page.height - 1, 1)
+
+    def _scroll_to_cursor(self) -> None:
+        height = max(self.page.height - 1, 1)
+        top = min(max(self.scroll_offset.y, self._rows.cursor - height + 1), self._rows.cursor)
+        if top != self.scroll_offset.y:
+            self.scroll_at_once(y=top)

@@ -1,0 +1,124 @@
+"""Workflow files that start runs on a forge: templates in which `@word@` stands for what a repository decides."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Literal
+
+from orchestrator.errors import UsageProblem
+
+Forge = Literal["github", "gitlab"]
+PLACES: Mapping[Forge, str] = {"github": ".github/workflows/orchestrate.yml", "gitlab": ".gitlab/orchestrate.yml"}
+"""Where the file of each forge belongs in a repository."""
+MODEL_KEY = "ORCHESTRATE_MODEL_KEY"
+"""The secret that holds the key where no model, and so no provider, is known yet."""
+ROLES = ("planner", "worker", "judge")
+_WORD = re.compile(r"@([a-z_]+)@")
+_BLOCK = re.compile(r"^( *)@models@$", re.MULTILINE)
+_UNUSUAL = re.compile(r"[^ -~]|[\"\\]")
+_AFTER_MINUTES = 10
+"""What a job takes before and after the work: setting up, draining, handing over."""
+
+
+@dataclass(frozen=True)
+class RoleModel:
+    """What a job has to know of a role's model: its name (empty: a variable of the repository says it), its endpoint,
+    and the variables that hold the key; `key_env` is what the configuration calls one that is not the usual one.
+    """
+
+    role: str
+    model: str = ""
+    api_base: str = ""
+    key_env: str = ""
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What goes into a workflow file: what pip installs (empty: to be filled in by hand), seconds that one job may
+    work, dollars that a run may cost unless it is started with another number, and the models.
+    """
+
+    package: str
+    limit_s: int
+    budget_usd: str
+    models: tuple[RoleModel, ...]
+
+    @property
+    def limit(self) -> str:
+        """The time limit as the command line takes it."""
+        hours, minutes = divmod(self.limit_s // 60, 60)
+        return f"{hours}h{minutes:02}m" if hours else f"{minutes}m"
+
+    @property
+    def job_minutes(self) -> int:
+        """How long the job itself may take."""
+        return -(-self.limit_s // 60) + _AFTER_MINUTES
+
+
+def workflow(forge: Forge, decided: Decided) -> str:
+    """The text of the file.
+
+    Raises:
+        UsageProblem: a value cannot stand in such a file, because the forge would take it for an expression.
+    """
+    text = files(__name__).joinpath(f"{forge}.yml").read_text(encoding="utf-8")
+    quote = _github if forge == "github" else _gitlab
+    words = {
+        "package": quote(decided.package),
+        "budget": quote(decided.budget_usd),
+        "budget_text": decided.budget_usd,
+        "limit": decided.limit,
+        "minutes": str(decided.job_minutes),
+    }
+    lines = _github_models(decided.models) if forge == "github" else _gitlab_models(decided.models)
+    text = _BLOCK.sub(lambda match: "\n".join(match[1] + line for line in lines), text)
+    return _WORD.sub(lambda match: words[match[1]], text)
+
+
+def _github(value: str) -> str:
+    if "${{" in value:
+        raise UsageProblem(f"{value!r} cannot stand in a workflow file: GitHub would take ${{{{ for an expression")
+    return _quoted(value)
+
+
+def _gitlab(value: str) -> str:
+    return _quoted(value.replace("$", "$$"))
+
+
+def _quoted(value: str) -> str:
+    """In YAML's double quotes; what could end them, or be no text to a parser, as an escape."""
+    return '"' + _UNUSUAL.sub(lambda found: f"\\U{ord(found[0]):08x}", value) + '"'
+
+
+def _github_models(models: tuple[RoleModel, ...]) -> list[str]:
+    lines = [f"{name}: {_github(value)}" for name, value in _settings(models)]
+    named = {one.role for one in models if one.model}
+    lines += [f"{_variable(role, 'model')}: ${{{{ vars.ORCHESTRATE_MODEL }}}}" for role in ROLES if role not in named]
+    return lines + [f"{name}: ${{{{ secrets.{name} }}}}" for name in secrets_of(models)]
+
+
+def _gitlab_models(models: tuple[RoleModel, ...]) -> list[str]:
+    """As above, without the keys: GitLab gives a job the secrets of its environment by itself."""
+    lines = [f"{name}: {_gitlab(value)}" for name, value in _settings(models)]
+    named = {one.role for one in models if one.model}
+    return lines + [f"{_variable(role, 'model')}: $ORCHESTRATE_MODEL" for role in ROLES if role not in named]
+
+
+def _settings(models: tuple[RoleModel, ...]) -> list[tuple[str, str]]:
+    told = []
+    for one in models:
+        key_env = one.key_env or ("" if one.model else MODEL_KEY)
+        values = {"model": one.model, "api_base": one.api_base, "api_key_env": key_env}
+        told += [(_variable(one.role, key), value) for key, value in values.items() if value]
+    return told
+
+
+def secrets_of(models: tuple[RoleModel, ...]) -> list[str]:
+    """The names of the secrets that the models' keys have to be in, sorted."""
+    return sorted({name for one in models for name in (one.secrets if one.model else (MODEL_KEY,))})
+
+
+def _variable(role: str, key: str) -> str:
+    return f"ORCHESTRATE__ROLES__{role.upper()}__{key.upper()}"

@@ -1,0 +1,30 @@
+"""Reports of the runs whose journals are kept in tests/data, and of others that lie somewhere."""
+
+from pathlib import Path
+from typing import Any
+
+from orchestrator.cli.reading import TolerantBlobs
+from orchestrator.domain.state import RunState
+from orchestrator.journal.runs import RunDirectory
+from orchestrator.journal.states import read_state
+from orchestrator.journal.store import Store
+from orchestrator.report.run_report import report_of
+from tests.unit.journal.test_golden_journals import JOURNALS, restore
+
+KEPT_RUNS = ("goal.v2", "migration.v1")
+
+
+def kept_run(name: str, directory: Path) -> tuple[RunState, dict[str, Any]]:
+    """A kept run as it stands, with its report."""
+    restore(JOURNALS / f"{name}.jsonl", directory / "journal.db")
+    return reported(RunDirectory(directory))
+
+
+def reported(directory: RunDirectory) -> tuple[RunState, dict[str, Any]]:
+    """A run as it stands, with its report."""
+    state = read_state(directory.journal)
+    store = Store.open_reader(directory.journal)
+    try:
+        return state, report_of(state, directory.journal, store.of_kinds, TolerantBlobs(directory).get)
+    finally:
+        store.close()

@@ -1,0 +1,93 @@
+"""One view of the dashboard in an app of its own, shown moments by hand, and read as text."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from textual import on
+from textual.app import App, ComposeResult
+from textual.filter import LineFilter
+from textual.pilot import Pilot
+
+from orchestrator.domain.event import Recorded
+from orchestrator.domain.fold import fold
+from orchestrator.domain.state import RunState
+from orchestrator.journal.runs import RunDirectory
+from orchestrator.journal.store import read_all
+from orchestrator.tui.ascii import Ascii
+from orchestrator.tui.look import Look
+from orchestrator.tui.moment import Connection, Moment
+from orchestrator.tui.view import View
+from orchestrator.tui.views.steady import SteadyView
+
+SIZES = ((40, 12), (80, 24), (120, 30), (200, 60))
+NOWHERE = RunDirectory(Path("/nonexistent"))
+
+
+def moment_of(directory: RunDirectory, recent: int = 1_000) -> Moment:
+    """A run as it ended, seen at its last event; `recent` of its newest events are at hand."""
+    events = list(read_all(directory.journal))
+    return Moment(
+        directory,
+        fold(events),
+        events[-1].at,
+        Connection.ENDED,
+        events[-1].seq,
+        recent=deque(events[-recent:] if recent else ()),
+    )
+
+
+def moment_told(state: RunState, now: datetime, events: Sequence[Recorded] = ()) -> Moment:
+    """A run that is nowhere on disk."""
+    return Moment(NOWHERE, state, now, Connection.LIVE, state.seq, recent=events)
+
+
+class Alone(App[None]):
+    """A view and what it asked for."""
+
+    def __init__(self, make: Callable[[], View], look: Look | None = None) -> None:
+        super().__init__()
+        self._make = make
+        self.look = look or Look()
+        self.opened: list[tuple[str, str]] = []
+
+    def compose(self) -> ComposeResult:
+        """The view."""
+        yield self._make()
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """As the dashboard does."""
+        return [*super().get_line_filters(), *([Ascii()] if self.look.is_ascii else [])]
+
+    @property
+    def view(self) -> View:
+        """The view."""
+        return self.screen_stack[0].query_one(View)
+
+    @on(View.Opened)
+    def hear(self, message: View.Opened) -> None:
+        """Note it."""
+        self.opened.append((message.subject.kind, message.subject.id))
+
+    @property
+    def lines(self) -> list[str]:
+        """What is on the screen, without what is blank at the ends of lines."""
+        return [strip.text.rstrip() for strip in self.screen._compositor.render_strips()]
+
+    @property
+    def text(self) -> str:
+        """The same in one."""
+        return "\n".join(self.lines)
+
+
+async def shown(pilot: Pilot[None], app: Alone, moment: Moment) -> None:
+    """Show a moment, with the keys where the view takes them, and wait until it is drawn."""
+    app.view.show(moment)
+    if isinstance(app.view, SteadyView):
+        app.view.again()  # also if it rests
+    await app.workers.wait_for_complete()
+    first = next((one for one in app.view.query("*") if one.focusable and one.display), None)
+    if first is not None:
+        first.focus()
+    await pilot.pause()

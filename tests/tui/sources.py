@@ -1,0 +1,127 @@
+"""Recorded runs for dashboards in tests: shown up to any event, with a clock that stands still."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+from textual.strip import Strip
+
+from orchestrator.domain.command import Command
+from orchestrator.domain.event import Recorded, parse_event
+from orchestrator.domain.fold import advance
+from orchestrator.domain.state import RunState
+from orchestrator.errors import EnvironmentProblem
+from orchestrator.journal.runs import RunDirectory
+from orchestrator.journal.store import read_all
+from orchestrator.tui.app import Dashboard
+from orchestrator.tui.doors import Doors
+from orchestrator.tui.look import USUAL, Look
+from orchestrator.tui.moment import Connection, Moment
+from orchestrator.tui.recording import Recording
+from tests.golden import DATA
+
+SIZES = [(80, 24), (120, 30), (200, 60), (40, 12)]
+IN_THE_MIDDLE = 120
+"""An event of the recorded goal at which workers are at work."""
+
+
+@cache
+def kept(name: str) -> tuple[Recorded, ...]:
+    """The events of a recorded run: `goal.v2` or `migration.v1`."""
+    rows = [json.loads(line) for line in (DATA / "journals" / f"{name}.jsonl").read_text().splitlines()]
+    return tuple(
+        Recorded(seq, datetime.fromisoformat(at), parse_event(kind, version, json.dumps(body)))
+        for seq, at, kind, version, body, *_ in rows
+    )
+
+
+class Still:
+    """A source that stands where it is put."""
+
+    def __init__(
+        self,
+        events: Sequence[Recorded],
+        until: int = -1,
+        connection: Connection = Connection.LIVE,
+        directory: Path = Path("nowhere"),
+    ) -> None:
+        self.events, self.connection, self.is_closed = events, connection, False
+        self.directory = RunDirectory(directory)
+        self.stale_s = 0.0
+        self.state = RunState()
+        self.go_to(len(events) if until < 0 else until)
+
+    def go_to(self, seq: int) -> None:
+        """Have what happened up to this event be known; never back."""
+        for recorded in self.events[self.state.seq : seq]:
+            advance(self.state, recorded)
+
+    replay: Recording | None = None
+    problem = ""
+
+    async def keep_up(self) -> None:
+        """There is nothing to take in."""
+
+    def start(self) -> None:
+        """Nothing is to be read."""
+
+    def look(self) -> Moment:
+        """The run at that event."""
+        return Moment(
+            self.directory,
+            self.state,
+            self.events[self.state.seq - 1].at,
+            self.connection,
+            self.state.seq,
+            self.stale_s,
+            recent=self.events[: self.state.seq],
+        )
+
+    def close(self) -> None:
+        """Whoever shows it has gone."""
+        self.is_closed = True
+
+
+def stored(directory: RunDirectory) -> Still:
+    """All that a journal holds, as if an engine were at work on it."""
+    return Still(tuple(read_all(directory.journal)))
+
+
+@dataclass
+class Sent:
+    """Doors that only note what goes out; with `refuses` nothing does."""
+
+    refuses: bool = False
+    commands: list[Command] = field(default_factory=list)
+    woken: int = 0
+
+    def send(self, command: Command) -> str:
+        if self.refuses:
+            raise EnvironmentProblem("cannot write the inbox: make it writable")
+        self.commands.append(command)
+        return f"key-{len(self.commands)}"
+
+    def wake(self) -> None:
+        self.woken += 1
+
+    @property
+    def doors(self) -> Doors:
+        return Doors(self.send, self.wake, lambda path: None, lambda path: None)
+
+
+def dashboard(source: Still | None = None, sent: Sent | None = None, look: Look = USUAL) -> Dashboard:
+    """A dashboard of the recorded goal in the middle of its run."""
+    return Dashboard(source or Still(kept("goal.v2"), IN_THE_MIDDLE), (sent or Sent()).doors, look)
+
+
+def strips(app: Dashboard) -> list[Strip]:
+    """The lines of the screen as they are drawn."""
+    return app.screen._compositor.render_strips()
+
+
+def seen(app: Dashboard) -> list[str]:
+    """The lines of the screen as words."""
+    return [strip.text.rstrip() for strip in strips(app)]

@@ -1,0 +1,79 @@
+"""Comments on lines of a change: collected, sent as one note, and there again when that is taken back."""
+
+import pytest
+from textual.widgets import Input
+
+from orchestrator.domain.command import Retry, RetryFiles
+from orchestrator.domain.ids import TaskId
+from orchestrator.domain.task import TaskStatus
+from orchestrator.errors import UsageProblem
+from orchestrator.tui.acts.comments import Comment, Comments
+from orchestrator.tui.acts.in_words import in_words
+from orchestrator.tui.view import Subject
+from orchestrator.tui.views.worker_diff import Commented
+from tests.tui.asking import LANDING, LATER, Asking
+from tests.tui.sources import Sent, Still, dashboard, kept
+
+NOTE = """A person looked at the change and says of these lines:
+shop/cart.py:3: use Decimal
+shop/cart.py:12: why?"""
+
+
+async def test_what_is_said_of_lines_goes_to_the_worker_as_one_retry() -> None:
+    sent = Sent()
+    app = dashboard(Asking(LATER, LANDING), sent)
+    async with app.run_test(size=(120, 30)) as pilot:
+        app.acts.clock = lambda: 0.0
+        await pilot.press("4")
+        for line, text in ((12, "what?"), (3, "use Decimal"), (12, "why?")):
+            app.post_message(Commented("shop/cart.py", line, text))
+        await pilot.pause()
+        await pilot.press("S", "u", "S", "S")
+        app.acts.clock = lambda: 5.0
+        app.acts.tick()
+    assert sent.commands == [Retry(task=TaskId("discounts"), note=NOTE)]
+
+
+async def test_a_comment_can_be_typed_at_a_line_of_the_diff() -> None:
+    app = dashboard(Asking(LATER))
+    async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.press("1", "enter", "d")
+        await pilot.pause()
+        assert app.front.view is not None
+        assert app.front.view.chosen, "comments need to know what they are about"
+        assert app.front.view.query(Input)
+
+
+def test_a_file_of_a_migration_is_tried_again_with_what_was_said_of_it() -> None:
+    state = Still(kept("migration.v1")).state
+    comments = Comments()
+    comments.add(Comment(Subject("file", "shop/mail.py"), "shop/mail.py", 1, "no"))
+    (command,) = comments.commands(state)
+    assert isinstance(command, RetryFiles)
+    assert (command.files, command.note.splitlines()[1:]) == (("shop/mail.py",), ["shop/mail.py:1: no"])
+
+
+def test_what_asks_whether_it_may_land_is_denied_before_it_is_tried_again() -> None:
+    state = Asking(LATER, LANDING).state
+    task = state.tasks[TaskId("discounts")]
+    state.tasks[TaskId("discounts")] = task.model_copy(update={"status": TaskStatus.QUEUED})
+    comments = Comments()
+    comments.add(Comment(Subject("task", "discounts"), "shop/cart.py", 3, "use Decimal"))
+    with pytest.raises(UsageProblem, match="deny that first"):
+        comments.commands(state)
+    assert len(comments) == 1, "what was said is kept for then"
+
+
+def test_what_is_held_is_told_in_one_line_however_much_was_said() -> None:
+    words = in_words(Retry(task=TaskId("discounts"), note=NOTE))
+    assert words.startswith("retry discounts (A person looked at the change")
+    assert "\n" not in words
+    assert len(words) < 100
+
+
+def test_an_emptied_comment_is_none() -> None:
+    comments = Comments()
+    comments.add(Comment(Subject("task", "a"), "x", 1, "no"))
+    comments.add(Comment(Subject("task", "a"), "x", 1, " "))
+    with pytest.raises(UsageProblem, match="nothing was said"):
+        comments.commands(Asking(LATER).state)

@@ -1,0 +1,36 @@
+"""A replay as a picture that moves: well-formed, self-contained, and with what was to be seen."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+from orchestrator.journal.runs import RunDirectory
+from orchestrator.tui.feed import Feed, Recording
+from orchestrator.tui.film import Filmed, film
+from orchestrator.tui.look import Look
+from tests.golden import DATA
+from tests.tui.sources import Sent
+from tests.unit.journal.test_golden_journals import restore
+
+SIZE = (100, 24)
+
+
+async def test_a_recorded_run_is_filmed_to_its_end(tmp_path: Path) -> None:
+    restore(DATA / "journals" / "goal.v2.jsonl", tmp_path / "journal.db")
+    app = Filmed(Feed(RunDirectory(tmp_path), replay=Recording(2)), Sent().doors, Look(is_read_only=True))
+    async with app.run_test(size=SIZE) as pilot:
+        while app.is_running:
+            await pilot.pause(0.1)
+
+    picture = film(app.frames, *SIZE)
+
+    root = ElementTree.fromstring(picture)
+    frames = [group for group in root if group.get("class") == "f"]
+    assert len(frames) == len(app.frames) > 5
+    assert all(len(group) == SIZE[1] for group in frames)
+    kinds = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert kinds <= {"svg", "style", "rect", "defs", "g", "text", "use"}
+    assert re.findall(r"https?://(?!www\.w3\.org/2000/svg)", picture) == []
+    told = ["".join(element.itertext()) for element in root.iter() if element.tag.endswith("}g")]
+    for wanted in ("1 Fleet", "Add discounts", "4/4"):
+        assert any(wanted in text for text in told), wanted

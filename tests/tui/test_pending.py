@@ -1,0 +1,61 @@
+"""Commands on their way: whatever is pressed and whenever time passes, each is sent at most once, none too early."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from orchestrator.domain.command import Approve, Command
+from orchestrator.domain.state import RunState
+from orchestrator.tui.acts.in_words import in_words
+from orchestrator.tui.acts.pending import HELD_S, Pending
+
+STEPS = st.lists(st.one_of(st.sampled_from("abc"), st.just("undo"), st.integers(1, 9)), max_size=40)
+
+
+@given(STEPS)
+def test_a_command_is_sent_once_and_only_when_it_could_be_taken_back_for_five_seconds(steps: list[str | int]) -> None:
+    sent: list[str] = []
+    times: dict[str, float] = {}
+    now = 0.0
+
+    def send(command: Command) -> str:
+        assert isinstance(command, Approve)
+        assert now - times[command.item] >= HELD_S
+        sent.append(command.item)
+        return f"{command.item}-{len(sent)}"
+
+    pending = Pending(send)
+    for step in steps:
+        if isinstance(step, int):
+            now += step
+            pending.send_due(now)
+        elif step == "undo":
+            taken_back = [one.command for one in pending.undo()]
+            assert not set(map(in_words, taken_back)) & {f"approve {item}" for item in sent}
+        elif pending.hold([(Approve(item=step), step)], now):
+            times[step] = now
+    now += HELD_S
+    pending.send_due(now)
+    assert sorted(set(sent)) == sorted(sent)
+    assert pending.held == ()
+
+
+def test_a_command_can_be_given_again_when_an_engine_has_taken_the_first() -> None:
+    pending = Pending(lambda _command: "key")
+    assert pending.hold([(Approve(item="a"), "yes")], 0)
+    pending.flush()
+    assert not pending.hold([(Approve(item="a"), "yes")], 1)
+    state = RunState()
+    state.commands["key"] = "a was answered already"
+    (told,) = pending.outcomes(state)
+    assert (told.words, told.is_problem) == ("yes: refused: a was answered already", True)
+    assert pending.outcomes(state) == []
+    assert pending.hold([(Approve(item="a"), "yes")], 2)
+
+
+def test_what_was_given_at_once_is_taken_back_at_once() -> None:
+    pending = Pending(lambda _command: "key")
+    pending.hold([(Approve(item="a"), "yes a")], 0)
+    assert pending.hold([(Approve(item=item), f"yes {item}") for item in "abc"], 1) == 2
+    assert [one.words for one in pending.undo()] == ["yes b", "yes c"]
+    assert [one.words for one in pending.undo()] == ["yes a"]
+    assert pending.undo() == []

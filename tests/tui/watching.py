@@ -1,0 +1,94 @@
+"""Dashboards in tests: on a journal that stands still, with the words on their screens."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+
+from textual.pilot import Pilot
+
+from orchestrator.domain.command import Command
+from orchestrator.domain.event import Recorded
+from orchestrator.domain.fold import advance
+from orchestrator.domain.ids import SessionId
+from orchestrator.domain.state import RunState
+from orchestrator.errors import UsageProblem
+from orchestrator.journal.runs import RunDirectory
+from orchestrator.journal.store import read_all
+from orchestrator.report.seen import Seen, seen_of
+from orchestrator.tui.app import Dashboard
+from orchestrator.tui.doors import Doors
+from orchestrator.tui.moment import Connection, Moment
+from orchestrator.tui.recording import Recording
+
+SIZES = [(80, 24), (120, 30), (200, 60), (40, 12)]
+_PATIENCE = 400
+
+
+class Shown:
+    """A journal as it is, with a clock that stands some time after its last event."""
+
+    problem = ""
+    replay: Recording | None = None
+
+    def __init__(self, directory: RunDirectory, connection: Connection = Connection.LIVE, after_s: float = 1.0) -> None:
+        self.directory, self.connection, self._after = directory, connection, timedelta(seconds=after_s)
+        self._state, self._heard = RunState(), dict[SessionId, list[Recorded]]()
+        self._at = datetime.now(UTC)
+
+    def start(self) -> None:
+        """Read all there is."""
+        self.read_on()
+
+    def read_on(self) -> None:
+        """Read what was added since."""
+        for recorded in read_all(self.directory.journal):
+            if recorded.seq > self._state.seq:
+                advance(self._state, recorded)
+                self._at = recorded.at
+                if (session := getattr(recorded.event, "session", None)) is not None:
+                    self._heard.setdefault(session, []).append(recorded)
+
+    def look(self) -> Moment:
+        """The run as it was read."""
+        now = self._at + self._after
+        return Moment(self.directory, self._state, now, self.connection, self._state.seq, seen=self._seen())
+
+    def _seen(self) -> Mapping[SessionId, Seen]:
+        found = {session: seen_of(events[-6:]) for session, events in self._heard.items()}
+        return {session: seen for session, seen in found.items() if seen is not None}
+
+    async def keep_up(self) -> None:
+        """Nothing comes by itself."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _refuse(command: Command) -> str:
+    raise UsageProblem(f"{command.do} is not to be sent")
+
+
+NOWHERE = Doors(_refuse, lambda: None, lambda _path: None, lambda _path: None)
+"""Doors that lead nowhere."""
+
+
+def dashboard(source: Shown) -> Dashboard:
+    """A dashboard that can do nothing."""
+    return Dashboard(source, NOWHERE)
+
+
+def screen(app: Dashboard) -> list[str]:
+    """The words on each line of the screen."""
+    size = app.screen.size
+    return [
+        "".join(segment.text for segment in strip).rstrip()
+        for strip in app.screen._compositor.render_strips(size)  # the one place where a whole screen is put together
+    ]
+
+
+async def until(pilot: Pilot[None], is_so: Callable[[], object]) -> None:
+    """Let the dashboard go on until something is so."""
+    for _ in range(_PATIENCE):
+        if is_so():
+            return
+        await pilot.pause(0.01)
+    raise AssertionError("\n".join(screen(pilot.app)))  # type: ignore[arg-type]

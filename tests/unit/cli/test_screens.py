@@ -1,0 +1,82 @@
+"""Whether a dashboard can be shown, and what it costs to get there."""
+
+import subprocess
+import sys
+
+import pytest
+
+from orchestrator.cli.screen import has_screen
+from tests.running.kept_place import Place, kept_runs
+
+_LOADED = """
+import sys
+import orchestrator.cli.doors, orchestrator.cli.screen, orchestrator.cli.watch
+import orchestrator.tui.app, orchestrator.tui.feed, orchestrator.tui.plain
+from orchestrator.tui.tabs import BURNDOWN, TABS, WHOLE, view_class
+for path in {*(tab.path for tab in (*TABS, BURNDOWN)), *WHOLE.values()}:
+    view_class(path)
+print(" ".join(sys.modules))
+"""
+_WORKERS = ("litellm", "openai", "orchestrator.app.wiring", "orchestrator.app.verbs", "orchestrator.engine.run")
+
+
+def test_a_dashboard_loads_nothing_that_works_on_runs() -> None:
+    done = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "orchestrator.tui.views.worker" in loaded
+    assert [name for name in _WORKERS if name in loaded] == []
+
+
+_RUN = """
+import sys
+from orchestrator.cli.main import main
+try:
+    main()
+finally:
+    print(" ".join(sys.modules), file=sys.stderr)
+"""
+_HEAVY = {"litellm", "openai", "textual", "git", "rich", "hypothesis"}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    return kept_runs(tmp_path_factory.mktemp("recorded"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("status", "--json"), ("status", "--filter", "state:done"), ("logs",), ("cost",)],
+    ids=" ".join,
+)
+def test_verbs_that_only_read_load_nothing_heavy(place: Place, words: tuple[str, ...]) -> None:
+    """What they cost is measured by bench/startup."""
+    line = [sys.executable, "-c", _RUN, *words, *place.where]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    loaded = done.stderr.splitlines()[-1].split()
+    assert f"orchestrator.cli.{words[0]}" in loaded
+    assert _HEAVY & {*loaded} == set()
+
+
+@pytest.mark.parametrize(
+    "environ", [{}, {"TERM": "dumb"}, {"TERM": "xterm", "CI": "1"}, {"TERM": "xterm", "ORCHESTRATE_TUI": "0"}], ids=str
+)
+def test_there_is_no_screen_in_ci_on_dumb_terminals_and_where_nobody_wants_one(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert not has_screen(environ)
+
+
+def test_a_log_that_cannot_be_written_is_missed_and_ends_nothing() -> None:
+    script = """
+import logging, warnings
+from pathlib import Path
+from orchestrator.cli.screen import log_to
+from orchestrator.journal.runs import RunDirectory
+log_to(RunDirectory(Path("/nowhere/at/all")))
+warnings.warn("missed")
+logging.getLogger("x").warning("missed")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
