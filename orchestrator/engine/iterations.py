@@ -60,7 +60,10 @@ async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict
         return None
     head = await context.head()
     proofs = await prove(context, contract, head)
-    answer = await roles.judge.judge_iteration(await _brief(context, contract, head, proofs, checks))
+    brief = await _brief(context, contract, head, proofs, checks)
+    if state.judged_again != again:
+        return None  # the conversation's name has the new count: it may not begin with what was asked before
+    answer = await roles.judge.judge_iteration(brief)
     if isinstance(answer, IterationVerdict):
         answer = settled(contract, answer, {proof.id: proof for proof in proofs}, red_reasons(checks))
         await context.journal.append(IterationJudged(number=state.iteration, verdict=answer, again=again))

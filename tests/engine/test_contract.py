@@ -10,6 +10,7 @@ from orchestrator.domain.command import AddCriterion, DropCriterion
 from orchestrator.domain.contract import Criterion
 from orchestrator.domain.criteria import standings
 from orchestrator.domain.event.run import CheckStarted, IterationJudged
+from orchestrator.domain.event.work import SessionStarted
 from orchestrator.domain.ids import ROOT
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.runs import RunDirectory
@@ -146,21 +147,59 @@ async def test_the_contract_stays_as_it_was_frozen_whatever_the_project_asks_for
     assert any("(docs, more)" in notice.text for notice in again.state.notices)
 
 
-async def test_a_person_changes_the_contract_while_it_is_judged_and_it_is_judged_anew(bench: Bench) -> None:
-    def change_of_mind(_: object) -> None:
-        say(bench, AddCriterion(criterion=Criterion(id="b", text="b.txt is there", command="test -f b.txt")))
-        say(bench, DropCriterion(id="docs"))
+def other_words(bench: Bench) -> None:
+    """What was asked for in words is dropped, and what a command shows is added."""
+    say(bench, AddCriterion(criterion=Criterion(id="b", text="b.txt is there", command="test -f b.txt")))
+    say(bench, DropCriterion(id="docs"))
 
-    first = says("done", goal="a.txt", gate="gate", docs="a.txt")
-    second = says("done", goal="a.txt", gate="gate", b="gate")
-    ended = await bench.run(
-        *(plans("root", {"key": "a"}), *task("a"), planner_ends(), first.model_copy(update={"delay_s": 1.5}), second),
-        *(plans("root", {"key": "b"}), *task("b"), planner_ends(), second),
-        when=When("planning.ended", change_of_mind),
-        contract=[WORDS],
-    )
-    assert ended.exit_code == 0, ended.error
+
+NOW = says("done", goal="a.txt", gate="gate", b="gate")
+"""What the judge says of the contract with other words."""
+
+
+def is_judged_by_other_words(ended: Ended) -> None:
+    assert ended.exit_code == 0, (ended.error, ended.state.ended)
     assert ended.state.contract
-    assert [criterion.id for criterion in ended.state.contract.criteria] == ["goal", "gate", "b"]
+    assert [criterion.id for criterion in ended.state.contract.criteria if criterion.id != "slow"] == [
+        "goal",
+        "gate",
+        "b",
+    ]
     assert [verdict.decision for verdict in ended.state.iterations] == ["continue", "done"]
     assert ended.state.iterations[0].reasons == ("b is not met: `test -f b.txt` exits 1",)
+
+
+def conversations(ended: Ended) -> list[str]:
+    """Those with the judge of iterations, in order."""
+    return [event.session for event in events(ended, SessionStarted) if event.session.startswith("verdict:")]
+
+
+async def test_a_person_changes_the_contract_while_it_is_judged_and_it_is_judged_anew(bench: Bench) -> None:
+    def change_of_mind(event: SessionStarted) -> None:
+        if event.session == "verdict:1":
+            other_words(bench)
+
+    first = says("done", goal="a.txt", gate="gate", docs="a.txt").model_copy(update={"delay_s": 3.0})
+    ended = await bench.run(
+        *(plans("root", {"key": "a"}), *task("a"), planner_ends(), first, NOW),
+        *(plans("root", {"key": "b"}), *task("b"), planner_ends(), NOW),
+        when=When("session.started", change_of_mind, once=False),
+        contract=[WORDS],
+    )
+    is_judged_by_other_words(ended)
+    assert conversations(ended) == ["verdict:1", "verdict:1+2", "verdict:2+2"]
+
+
+async def test_a_person_changes_the_contract_while_its_commands_run_and_the_judge_is_asked_of_the_new_one_alone(
+    bench: Bench,
+) -> None:
+    slow = {"id": "slow", "text": "it takes its time", "command": "sleep 2"}
+    now = says("done", goal="a.txt", gate="gate", b="gate", slow="contract-slow")
+    ended = await bench.run(
+        *(plans("root", {"key": "a"}), *task("a"), planner_ends(), now),
+        *(plans("root", {"key": "b"}), *task("b"), planner_ends(), now),
+        when=When("planning.ended", lambda _: other_words(bench)),
+        contract=[WORDS, slow],
+    )
+    is_judged_by_other_words(ended)
+    assert conversations(ended) == ["verdict:1+2", "verdict:2+2"]
