@@ -98,11 +98,9 @@ async def _execute(context: RunContext) -> None:
 
 async def _until_cancelled(context: RunContext) -> None:
     """Let the run go its way; on again where somebody has a task tried again as soon as the run was given up."""
-    is_cancelled = True
-    while is_cancelled and context.state.ended is None and not context.state.cancelled:
+    while context.state.ended is None and not context.state.cancelled:
         try:
             await carry_out(context)
-            is_cancelled = False
         except RunCancelled:
             await Desk(context.journal, context.directory.inbox).take_all()
 

@@ -28,16 +28,18 @@ def _(event: migration.StepFinished, state: RunState) -> None:
 @migrated.register
 def _(event: migration.FileMoved, state: RunState) -> None:
     file = state.files[event.path]
-    if file.is_overtaken and event.status != FileStatus.MERGED:
+    is_late = file.is_overtaken or (file.after_wave > 0 and file.after_wave == state.wave_under_way)
+    if is_late and event.status != FileStatus.MERGED:
         state.files[event.path] = file.model_copy(update={"seconds": file.seconds + event.seconds})
         return
     if event.rung > file.rung:
         state.rung_files[event.rung] += 1
-    before = FileStatus.TRANSFORMED if file.is_overtaken else file.status
+    before = FileStatus.TRANSFORMED if is_late else file.status
     status = move(FILE_MOVES, f"file {event.path}", before, event.status)
     changes: dict[str, object] = {
         "status": status,
         "is_overtaken": False,
+        "after_wave": 0,
         "rung": event.rung,
         "seconds": file.seconds + event.seconds,
     }

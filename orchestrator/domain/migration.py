@@ -73,7 +73,8 @@ class FileRecord(Frozen):
     the content that stands has, as far as that was counted. `landed` is the content that stands on the PR branch, if
     it is not the base's. `flags` say what a reviewer should know of its change. `note` is what a person who had it
     tried again wants known. `is_overtaken` tells that a person left it out while it was under way: what a step or a
-    landing that had begun still tells of it is no defect, and if it has landed after all, it has.
+    landing that had begun still tells of it is no defect, and if it has landed after all, it has. `after_wave` is the
+    wave in which a person had it tried again: it begins with the next one, as it missed steps of this one.
     """
 
     path: str
@@ -96,6 +97,7 @@ class FileRecord(Frozen):
     flags: tuple[str, ...] = ()
     note: str = ""
     is_overtaken: bool = False
+    after_wave: int = 0
 
     @property
     def is_to_come(self) -> bool:
@@ -133,7 +135,8 @@ class ShardStatus(StrEnum):
 class Shard(Frozen):
     """Files that land as one commit. What of a shard does not land with it forms the next one, `<name>.r1` and so on.
 
-    `held` says who keeps it back and why. `commit` is the one it landed as.
+    `held` says who keeps it back and why. `commit` is the one it landed as. `after_wave` is the wave in which a person
+    released it: it goes on with the next one, as it missed steps of this one.
     """
 
     name: str
@@ -142,6 +145,7 @@ class Shard(Frozen):
     held: str = ""
     commit: CommitId | None = None
     is_reverted: bool = False
+    after_wave: int = 0
 
     def status(self, files: Iterable[FileRecord]) -> ShardStatus:
         """Its status, from its files' records."""

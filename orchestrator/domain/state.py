@@ -239,11 +239,25 @@ class RunState:
         return [one for one in self.approvals.values() if one.is_open and not self._is_moot(one.approval)]
 
     def _is_moot(self, approval: Approval) -> bool:
-        """Whether it is about the tier of a task that has ended, or was put again since, about how things are now."""
-        if approval.matter == "sample":
-            return approval.item != self._put_last(approval.subject.partition("-")[0])
-        task = self.tasks.get(TaskId(approval.subject.rpartition("/")[0])) if approval.matter == "tier" else None
-        return task is not None and task.status.is_terminal
+        """Whether it is about tasks that have ended, or about how things were before more was tried, landed or put."""
+        subject = approval.subject
+        match approval.matter:
+            case "sample":
+                return approval.item != self._put_last(subject.partition("-")[0])
+            case "tier":
+                return self._has_ended(TaskId(subject.rpartition("/")[0]))
+            case "landing":
+                task = self.tasks.get(unit_task(UnitId(subject)))
+                return task is not None and (task.status.is_terminal or task.unit != subject)
+            case "plan":
+                planned = [task for task in self.tasks.values() if task.spec.approval == approval.item]
+                return bool(planned) and all(task.status.is_terminal for task in planned)
+            case "pull-request" if "/" not in subject:
+                return self.head is not None and not self.head.startswith(subject)
+        return False
+
+    def _has_ended(self, task: TaskId) -> bool:
+        return task in self.tasks and self.tasks[task].status.is_terminal
 
     def _put_last(self, subject: str) -> str:
         """The last of the questions whether a migration is to go on that are about this."""
@@ -274,6 +288,11 @@ class RunState:
         if self.epoch_at is None or self.last_at is None:
             return self.earlier_s
         return self.earlier_s + (self.last_at - self.epoch_at).total_seconds()
+
+    @property
+    def wave_under_way(self) -> int:
+        """The number of a migration's wave that has not ended, 0 if there is none."""
+        return self.waves[-1].number if self.waves and not self.waves[-1].is_over else 0
 
     def shard_of(self, path: str) -> Shard | None:
         """The shard that a file of a migration is in."""

@@ -180,7 +180,8 @@ def _(command: SkipFiles, state: RunState, by: str) -> None:
 def _(command: RetryFiles, state: RunState, _by: str) -> None:
     climb_again(state, tuple(dict.fromkeys(command.files)))
     for path in command.files:
-        state.files[path] = state.files[path].model_copy(update={"note": command.note})
+        fresh = {"note": command.note, "after_wave": state.wave_under_way}
+        state.files[path] = state.files[path].model_copy(update=fresh)
     state.judged_again += 1
     _open_again(state)
 
@@ -193,7 +194,8 @@ def _(command: HoldShard, state: RunState, by: str) -> None:
 
 @obey_migration.register
 def _(command: ReleaseShard, state: RunState, _by: str) -> None:
-    state.shards[command.shard] = state.shards[command.shard].model_copy(update={"held": ""})
+    released = {"held": "", "after_wave": state.wave_under_way}
+    state.shards[command.shard] = state.shards[command.shard].model_copy(update=released)
     _open_again(state)
 
 

@@ -132,7 +132,7 @@ async def amend(context: RunContext, verdict: IterationVerdict) -> bool:
         return False
     title = f"add {len(lines)} to the criteria of the contract"
     added = tuple(Criterion(id=proposal.id, text=proposal.text) for proposal in verdict.proposals)
-    asked = question(context, "contract", str(state.iteration), title, lines, criteria=added)
+    asked = question(context, "contract", _asked_as(state), title, lines, criteria=added)
     if (await ask(context, asked)).decision == "deny":
         return False
     reasons = tuple(f"the contract now asks for {line}" for line in lines)
@@ -142,6 +142,11 @@ async def amend(context: RunContext, verdict: IterationVerdict) -> bool:
         *_planning(state, (*verdict.reasons, *reasons), forget=False),
     )
     return True
+
+
+def _asked_as(state: RunState) -> str:
+    """Another name for what is judged anew: an answer holds for what was asked, and for nothing else."""
+    return f"{state.iteration}" + (f"+{state.judged_again}" if state.judged_again else "")
 
 
 async def begin_again(context: RunContext, verdict: IterationVerdict) -> None:

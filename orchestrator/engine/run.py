@@ -7,7 +7,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from orchestrator.domain.command import Cancel, Command, Retry
-from orchestrator.domain.commanded import below
+from orchestrator.domain.commanded import below, refusal
 from orchestrator.domain.contract import IterationVerdict
 from orchestrator.domain.event.run import Outcome
 from orchestrator.domain.event.work import TaskEnded
@@ -98,7 +98,12 @@ class GoalRun:
         settings = self._context.config.run
         bounds = Bounds(settings.max_workers, settings.max_attempts, finish_only=self._limit is not None)
         wanted = due(self._context.state, bounds, frozenset(self._busy) | self._halted)
-        return [action for action in wanted if not self._withdrawn.intersection(tasks_of(action))]
+        return [action for action in wanted if not self._is_withdrawn(action)]
+
+    def _is_withdrawn(self, action: Action) -> bool:
+        """Also of a task that a planner has just submitted."""
+        lineage = self._context.state.lineage
+        return any(self._withdrawn.intersection(lineage(task)) for task in tasks_of(action))
 
     async def _perform(self, action: Action) -> None:
         """Do what is due. A spent budget or a pause stops the others at their next call: one under way is paid for.
@@ -122,7 +127,7 @@ class GoalRun:
     @asynccontextmanager
     async def _withdraw(self, command: Command) -> AsyncIterator[None]:
         """Stop what is being done about tasks that a person cancels or has tried again, and begin nothing meanwhile."""
-        if not isinstance(command, Cancel | Retry) or command.task is None:
+        if not isinstance(command, Cancel | Retry) or command.task is None or refusal(self._context.state, command):
             yield
             return
         state = self._context.state

@@ -7,10 +7,12 @@ import subprocess
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
 from time import monotonic
+from typing import IO
 
 import anyio
-from anyio import BrokenResourceError, CancelScope, ClosedResourceError
+from anyio import CancelScope
 from anyio.abc import ByteReceiveStream, Process
 
 from orchestrator.errors import EnvironmentProblem
@@ -38,10 +40,13 @@ async def run_on_host(command: str, told: str, cwd: Path, timeout_s: float) -> R
         EnvironmentProblem: it could not be started.
     """
     begun = monotonic()
-    process = await _started(command, cwd)
+    with TemporaryFile() as words:  # no pipe: nobody has to feed a command that does not care for what it is told
+        words.write(told.encode("utf-8", "surrogateescape"))
+        words.seek(0)
+        process = await _started(command, cwd, words)
     out, err = _Kept(), _Kept()
     try:
-        code = await _attend(process, told.encode("utf-8", "surrogateescape"), (out, err), timeout_s)
+        code = await _attend(process, (out, err), timeout_s)
     finally:
         if process.returncode is None:
             _end_group(process)
@@ -54,12 +59,11 @@ async def run_on_host(command: str, told: str, cwd: Path, timeout_s: float) -> R
     return Ran(code, out.text, err.text, round(monotonic() - begun, 3), trouble)
 
 
-async def _attend(process: Process, told: bytes, kept: tuple["_Kept", "_Kept"], timeout_s: float) -> int | None:
+async def _attend(process: Process, kept: tuple["_Kept", "_Kept"], timeout_s: float) -> int | None:
     """Until the command exits; its exit code, None if it was late. What it left running is ended then."""
     code = None
     with anyio.move_on_after(timeout_s):
         async with anyio.create_task_group() as pipes:
-            pipes.start_soon(_feed, process, told)
             pipes.start_soon(kept[0].drain, process.stdout)
             pipes.start_soon(kept[1].drain, process.stderr)
             code = await process.wait()
@@ -68,12 +72,12 @@ async def _attend(process: Process, told: bytes, kept: tuple["_Kept", "_Kept"], 
     return code
 
 
-async def _started(command: str, cwd: Path) -> Process:
+async def _started(command: str, cwd: Path, words: IO[bytes]) -> Process:
     try:
         with CancelScope(shield=True):  # what has been started must not be forgotten
             process = await anyio.open_process(
                 [*_tied_to_us(), "/bin/sh", "-c", command],
-                stdin=subprocess.PIPE,
+                stdin=words,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=cwd,
@@ -107,15 +111,6 @@ class _Kept:
     @property
     def text(self) -> str:
         return self._content.decode("utf-8", "replace")
-
-
-async def _feed(process: Process, content: bytes) -> None:
-    assert process.stdin is not None
-    try:
-        await process.stdin.send(content)
-        await process.stdin.aclose()
-    except (BrokenResourceError, ClosedResourceError):
-        return  # it does not care for what it is told
 
 
 def _end_group(process: Process) -> None:

@@ -171,19 +171,28 @@ class MigrationRun:
 
     async def _finish(self) -> None:
         context = self._context
-        await context.journal.append(*last_moves(list(context.state.files.values())))
+        state, published = context.state, set(context.state.published)
+        held = [shard for shard in state.shards.values() if shard.held]
+        kept_back = {path for shard in held for path in shard.files}  # they go on where they stand once released
+        await context.journal.append(*last_moves([f for f in state.files.values() if f.path not in kept_back]))
         await context.journal.append(*settled_leaves(context.state, self._recipe))
         outcome, reason = outcome_of(list(context.state.files.values()))
-        if held := [shard.name for shard in context.state.shards.values() if shard.held]:
-            await context.journal.append(Noticed(level="warning", text=f"held back: {', '.join(held)}"))
+        if held:
+            text = f"held back: {', '.join(shard.name for shard in held)}"
+            await context.journal.append(Noticed(level="warning", text=text))
         if red := await self._last_look():
             outcome, reason = "partial", f"{reason}; nothing is published: {red}"
         else:
             kept = await publish(context, self._recipe, self._gate, reason)
             if kept:
                 outcome, reason = "partial", f"{reason}; not opened, as they are not green alone: {', '.join(kept)}"
-        if not context.state.rollbacks and context.state.revised is None:  # somebody may have asked for it meanwhile
+        if not (self._is_wanted_more() or set(context.state.published) - published):
             await end_run(context, outcome, reason)
+
+    def _is_wanted_more(self) -> bool:
+        """Whether a person has asked for something while the run came to its end."""
+        state = self._context.state
+        return bool(state.rollbacks) or state.revised is not None or next_wave(state, self._recipe) is not None
 
     async def _last_look(self) -> str:
         """Why nothing of what landed may be published; empty if it may. Flags what reviewers should look at."""

@@ -14,6 +14,10 @@ _LEFT = {
     FileStatus.REVERTED: "rolled back",
     FileStatus.DISCOVERED: "not begun",
     FileStatus.SKIPPED: "skipped",
+    # of shards that are held
+    FileStatus.TRANSFORMED: "changed and held back",
+    FileStatus.EJECTED: "sent back and held back",
+    FileStatus.RESTORED: "restored and held back",
 }
 
 

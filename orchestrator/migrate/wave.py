@@ -28,10 +28,13 @@ def shards_of(state: RunState, wave: Wave) -> list[Shard]:
 
 
 def wave_files(state: RunState, wave: Wave) -> list[FileRecord]:
-    """The files of a wave that have not come to an end, in the order of their shards. Shards that are held are left."""
-    shards = (shard for shard in shards_of(state, wave) if not shard.held)
+    """The files of a wave that have not come to an end, in the order of their shards.
+
+    Shards that are held are left; so is what a person has released or has had tried again since the wave began.
+    """
+    shards = (shard for shard in shards_of(state, wave) if not shard.held and shard.after_wave != wave.number)
     files = (state.files[path] for shard in shards for path in shard.files)
-    return [file for file in files if not file.status.is_terminal]
+    return [file for file in files if not file.status.is_terminal and file.after_wave != wave.number]
 
 
 def next_wave(state: RunState, recipe: Recipe) -> WaveStarted | None:

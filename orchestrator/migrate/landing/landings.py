@@ -15,7 +15,7 @@ from orchestrator.migrate.landing.units import FileUnits
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.scope.counting import sites_now
 from orchestrator.migrate.scope.planning import read_imports
-from orchestrator.migrate.wave import wave_files
+from orchestrator.migrate.wave import shards_of, wave_files
 from orchestrator.ports.effect import effect
 from orchestrator.ports.gate import Gate
 from orchestrator.queue.compose import Clash, OverlayComposer
@@ -77,7 +77,7 @@ class Landings:
         lander = Lander(context.journal, self._gate, context.branch, context.hooks)
         targeting, composer = self._units.targeting(units), self._units.composer(files)
         landing = await lander.land(name, units, composer, targeting, atomic=is_atomic)
-        await self._mark_landed(wave)
+        await self._mark_landed(wave, [file for file in files if file.path in landing.landed])
         for ejected in landing.ejected:
             await self._mark_ejected(ejected)
 
@@ -126,10 +126,15 @@ class Landings:
             )
         return answer.decision == "approve"
 
-    async def _mark_landed(self, wave: Wave) -> None:
-        """Book as landed whatever stands on the branch: git says what has landed, not memory."""
-        tip = self._context.state.head
-        files = [f for f in wave_files(self._context.state, wave) if is_changed(f) or stands_again(f)]
+    async def _mark_landed(self, wave: Wave, moved: Sequence[FileRecord] = ()) -> None:
+        """Book as landed whatever stands on the branch: git says what has landed, not memory.
+
+        `moved` are files as they were put on the branch: what a person has said of them since holds for them no more.
+        """
+        state, tip = self._context.state, self._context.state.head
+        of_wave = {path: state.files[path] for shard in shards_of(state, wave) for path in shard.files}
+        of_wave |= {file.path: file for file in moved if state.files[file.path].status != FileStatus.MERGED}
+        files = [file for file in of_wave.values() if _may_stand(file)]
         if tip is None or not files:
             return
         git = self._context.repository.git
@@ -159,6 +164,12 @@ class Landings:
                 signature=signature_of(ejected, output),
             )
         )
+
+
+def _may_stand(file: FileRecord) -> bool:
+    """Whether what the ladder made of a file may be on the branch; also of one that was left out as it landed."""
+    is_left_out = file.status == FileStatus.SKIPPED and file.is_overtaken and file.blob not in {None, file.stands}
+    return is_changed(file) or stands_again(file) or is_left_out
 
 
 def _made(_part: str, _units: Sequence[UnitId]) -> str:

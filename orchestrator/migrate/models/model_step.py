@@ -12,6 +12,7 @@ from orchestrator.domain.event.work import PlanningEnded, PlanningStarted
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration import FileRecord
+from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
 from orchestrator.engine.approvals import meet_limit
 from orchestrator.engine.context import RunContext
@@ -82,6 +83,13 @@ async def _begin(context: RunContext, at: ModelPass, files: Sequence[FileRecord]
     return True
 
 
+def _is_wanted(state: RunState, path: str) -> bool:
+    """Whether no person has left a file out, held its shard or had it tried again while it waited."""
+    shard = state.shard_of(path)
+    is_kept_back = state.files[path].status.is_terminal or (shard is not None and bool(shard.held))
+    return not is_kept_back and state.files[path].after_wave != state.wave_under_way
+
+
 async def _all(
     context: RunContext, roles: Roles, at: ModelPass, waiting: deque[FileRecord], further: Further
 ) -> LimitReached | Paused | None:
@@ -91,6 +99,8 @@ async def _all(
     async def work() -> None:
         while waiting and not stops and not context.state.is_draining and context.state.held is None:
             file = waiting.popleft()
+            if not _is_wanted(context.state, file.path):
+                continue
             try:
                 await FileTry(context, roles, at, file, further).carry_out()
             except (LimitReached, Paused) as stop:
