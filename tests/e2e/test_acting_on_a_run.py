@@ -16,7 +16,7 @@ from orchestrator.tui.moment import Connection
 from tests.running.terminals import SleepyRun
 from tests.tui.sources import seen
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 async def until(pilot: Pilot[None], words: str) -> None:

@@ -13,7 +13,7 @@ from tests.running.killing import processes_about
 from tests.running.projects import git
 from tests.running.stories import goal
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(480)]
 
 KEY = ("--key", "issue-12", "--save-every", "1s")
 TICKET = "refs/orchestrate/ci/issue-12"

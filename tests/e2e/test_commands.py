@@ -10,7 +10,7 @@ import pytest
 from tests.running.killing import kill_engines
 from tests.running.terminals import SleepyRun, in_shell
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 
 def test_an_answer_that_came_too_early_or_too_late_is_told_of_and_spoils_nothing(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.running.killing import kill_engines, processes_about
 from tests.running.projects import git
 from tests.running.terminals import SleepyRun, in_shell
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 
 def test_a_detached_run_prints_its_id_and_goes_on_alone(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from tests.running.killing import processes_about
 from tests.running.projects import GATE, calculator
 from tests.running.scripts import write_script
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 
 class SetClock(SystemClock):

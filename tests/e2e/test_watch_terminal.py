@@ -24,7 +24,7 @@ from tests.running.projects import calculator
 from tests.running.terminals import SleepyRun, in_shell
 from tests.running.tmux import Terminal, needs_tmux, processes_that, terminal
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(240), needs_tmux]
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(600), needs_tmux]
 
 
 @pytest.fixture(scope="module")

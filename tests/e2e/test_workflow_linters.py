@@ -75,7 +75,7 @@ def test_actionlint_finds_nothing(tmp_path: Path, decided: Decided) -> None:
 
 @pytest.mark.slow
 @pytest.mark.registry
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_both_files_are_what_their_forges_schemas_describe(tmp_path: Path) -> None:
     program = [
         sys.executable,

@@ -22,7 +22,7 @@ from tests.running.goals import TWO, Bench, When, one, task
 from tests.running.projects import git
 from tests.running.scripts import planner_ends, plans, uses
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 A_AND_B = {"id": "both", "command": "test -f a.txt && test -f b.txt || { echo b.txt is missing; exit 3; }"}
 ADDED = {"id": "tests", "text": "add is tested", "command": "grep -q test_add test_calc.py"}

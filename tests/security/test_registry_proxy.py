@@ -417,7 +417,7 @@ def source_archive(**files: str) -> bytes:
 
 @pytest.mark.attack(35)
 @pytest.mark.sandbox
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(600)
 async def test_35_the_build_hook_of_a_source_package_runs_inside_alone(
     tier_2: Any, yard: Yard, server: Loopback
 ) -> None:
@@ -441,7 +441,7 @@ async def test_35_the_build_hook_of_a_source_package_runs_inside_alone(
 
 @pytest.mark.attack(35)
 @pytest.mark.sandbox
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(600)
 async def test_35_the_install_script_of_an_npm_package_runs_inside_alone(yard: Yard, server: Loopback) -> None:
     if not shutil.which("npm"):
         pytest.skip("npm is not installed (make setup installs it)")
