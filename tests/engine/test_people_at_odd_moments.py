@@ -59,13 +59,13 @@ async def test_a_task_that_is_tried_again_while_the_whole_is_judged_is_not_left_
 
 async def test_a_run_that_was_given_up_can_be_brought_to_its_end_after_all(bench: Bench) -> None:
     cancel = When("verdict.given", lambda _: say(bench, Cancel(reason="oops")))
-    slow = writes("b", "b.txt", "b\n").model_copy(update={"delay_s": 4})
-    items = [plans("root", {"key": "a"}, {"key": "b"}), *task("a"), slow]
-    ended = await bench.run(*items, when=cancel)
+    begun = [plans("root", {"key": "a"}, {"key": "b"}), *task("a"), writes("b", "b.txt", "b\n")]
+    never = begun[-1].model_copy(update={"delay_s": 300})
+    ended = await bench.run(*begun[:-1], never, when=cancel)
     assert ended.state.ended is not None and ended.state.ended.outcome == "cancelled"
     say(bench, Retry(task=TaskId("b")))
     say(bench, Retry(task=TaskId("a")))
-    again = await bench.resume(*items, *task("a"), *task("b"), planner_ends(), judges())
+    again = await bench.resume(*begun, *task("a"), *task("b"), planner_ends(), judges())
     assert (again.exit_code, status(again, "b")) == (0, TaskStatus.MERGED), again.state.ended
 
 
