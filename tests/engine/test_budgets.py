@@ -8,7 +8,8 @@ import pytest
 from orchestrator.app.telling import tell
 from orchestrator.domain.attempt import Exit
 from orchestrator.domain.command import Configure
-from orchestrator.domain.event.work import PlanRefused
+from orchestrator.domain.event.people import CommandTaken
+from orchestrator.domain.event.work import PlanRefused, SnapshotTaken, ToolCalled
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import LimitReached
@@ -16,9 +17,10 @@ from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.store import read_all
 from orchestrator.llm.script import ScriptedReply
 from tests.running.cli import orchestrate
-from tests.running.goals import Bench, When, reason, status, task
+from tests.running.goals import Bench, Hears, reason, status, task
+from tests.running.naps import Nap
 from tests.running.projects import git
-from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
+from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
 
 pytestmark = pytest.mark.sandbox
 
@@ -109,22 +111,30 @@ async def test_what_was_finished_when_the_budget_ran_out_is_judged_and_landed_be
 
 
 async def test_a_budget_that_is_raised_while_others_still_work_is_gone_on_with_at_once(bench: Bench) -> None:
+    naps = {name: Nap() for name in "ab"}
     items = [
         plans("root", {"key": "a"}, {"key": "b"}),
-        dear(writes("a", "a.txt", "a\n").model_copy(update={"delay_s": 0.5}), usd="1"),
+        *(uses("worker", name, "shell", command=nap.command) for name, nap in naps.items()),
+        dear(writes("a", "a.txt", "a\n"), usd="1"),
         *task("a")[1:],
-        writes("b", "b.txt", "b\n").model_copy(update={"delay_s": 2.0}),
-        *task("b")[1:],
+        *task("b"),
         planner_ends(),
         judges(),
     ]
 
-    def say_later(_: object) -> None:
-        (run,) = bench.root.glob("state/*/runs/*")
-        raised = Configure(settings={"budget": {"usd": 50.0}})
-        threading.Timer(0.3, tell, (RunDirectory(run), raised)).start()
+    def hear(event: object) -> None:
+        """One goes on when the other sleeps, and that one when the budget that the first spent has been raised."""
+        match event:
+            case ToolCalled(name="shell", task="b"):
+                naps["a"].wake_later()
+            case SnapshotTaken(task="a", turn=1):
+                (run,) = bench.root.glob("state/*/runs/*")
+                raised = Configure(settings={"budget": {"usd": 50.0}})
+                threading.Timer(0.3, tell, (RunDirectory(run), raised)).start()
+            case CommandTaken():
+                naps["b"].wake_later()
 
-    ended = await bench.run(*items, budget={"usd": 1.0}, when=When("snapshot.taken", say_later))
+    ended = await bench.run(*items, budget={"usd": 1.0}, when=Hears(hear))
     assert (ended.exit_code, status(ended, "a")) == (0, TaskStatus.MERGED), ended.error
 
 

@@ -179,7 +179,7 @@ async def test_a_person_changes_the_contract_while_it_is_judged_and_it_is_judged
         if event.session == "verdict:1":
             other_words(bench)
 
-    first = says("done", goal="a.txt", gate="gate", docs="a.txt").model_copy(update={"delay_s": 3.0})
+    first = says("done", goal="a.txt", gate="gate", docs="a.txt").model_copy(update={"delay_s": 6.0})
     ended = await bench.run(
         *(plans("root", {"key": "a"}), *task("a"), planner_ends(), first, NOW),
         *(plans("root", {"key": "b"}), *task("b"), planner_ends(), NOW),

@@ -1,23 +1,19 @@
 """A run that sleeps in commands, and what a person does about it in several terminals."""
 
-import os
-import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from itertools import count
 from pathlib import Path
 
 from orchestrator.domain.event import Recorded
 from orchestrator.domain.event.work import ToolCalled
 from orchestrator.journal.store import read_all
 from tests.running.cli import COMMAND, Finished, environment, orchestrate
+from tests.running.naps import Nap
 from tests.running.projects import GATE, calculator
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
 
 _PATIENCE_S = 180.0
-_NAMES = count()
 
 
 class SleepyRun:
@@ -30,9 +26,9 @@ class SleepyRun:
         calculator(place / "repo")
         drafts = [{"key": name, "depends_on": list(tasks[:at][-1:])} for at, name in enumerate(tasks)]
         items = [plans("root", *drafts)]
-        self._nap = f"{sleep_s:.3f}{os.getpid():08}{next(_NAMES):04}"
+        self._nap = Nap(sleep_s)
         for name in tasks:
-            sleeps = uses("worker", name, "shell", command=f"sleep {self._nap} || true")
+            sleeps = uses("worker", name, "shell", command=self._nap.command)
             items += [sleeps, writes(name, f"{name}.txt", name), worker_ends(name), reviews(name)]
         model = write_script(place / "script.json", [*items, planner_ends(), judges()])
         models = [word for role in ("planner", "worker", "judge") for word in ("--model", f"{role}={model}")]
@@ -79,21 +75,7 @@ class SleepyRun:
 
     def wake(self) -> None:
         """Wait until a worker sleeps, and end that as if its time were over."""
-        until = time.monotonic() + _PATIENCE_S
-        while not (sleeping := self._sleeping()):
-            assert time.monotonic() < until, "nobody sleeps"
-            time.sleep(0.05)
-        for process in sleeping:
-            with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGTERM)
-
-    def _sleeping(self) -> list[int]:
-        found = []
-        for entry in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
-                if (entry / "cmdline").read_bytes() == f"sleep\0{self._nap}\0".encode():
-                    found.append(int(entry.name))
-        return found
+        self._nap.wake()
 
     def wait_for_the_end(self) -> None:
         """Wait until the run has ended."""
