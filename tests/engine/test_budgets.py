@@ -9,7 +9,7 @@ from orchestrator.app.telling import tell
 from orchestrator.domain.attempt import Exit
 from orchestrator.domain.command import Configure
 from orchestrator.domain.event.people import CommandTaken
-from orchestrator.domain.event.work import PlanRefused, SnapshotTaken, ToolCalled
+from orchestrator.domain.event.work import ModelCalled, PlanRefused, SnapshotTaken, ToolCalled
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import LimitReached
@@ -89,19 +89,28 @@ async def test_a_plan_that_gives_more_than_is_left_goes_back_to_its_planner(benc
 async def test_what_was_finished_when_the_budget_ran_out_is_judged_and_landed_before_the_run_stops(
     bench: Bench,
 ) -> None:
+    nap = Nap()
     items = [
         plans("root", {"key": "a"}, {"key": "b"}, {"key": "c"}),
         dear(writes("a", "a.txt", "a\n"), usd="0.10"),
-        dear(worker_ends("a").model_copy(update={"delay_s": 1.0}), usd="0.10"),
+        dear(worker_ends("a").model_copy(update={"delay_s": 6.0}), usd="0.06"),
         dear(reviews("a"), usd="0.05"),
-        dear(writes("b", "b.txt", "b\n").model_copy(update={"delay_s": 0.3}), usd="0.25"),
+        uses("worker", "b", "shell", command=nap.command),
+        dear(writes("b", "b.txt", "b\n"), usd="0.30"),
         worker_ends("b"),
         reviews("b"),
         *task("c"),
         planner_ends(),
         judges(),
     ]
-    ended = await bench.run(*items, budget={"usd": 0.60, "reserve": 0.2}, run={"max_workers": 2})
+
+    def hear(event: object) -> None:
+        """The one spends what there is while the other's last reply is under way."""
+        if isinstance(event, ModelCalled) and (event.task, event.turn) == ("a", 1):
+            nap.wake_later()
+
+    budget = {"usd": 0.60, "reserve": 0.2}
+    ended = await bench.run(*items, budget=budget, run={"max_workers": 2}, when=Hears(hear))
     assert isinstance(ended.error, LimitReached)
     assert (ended.exit_code, status(ended, "a"), status(ended, "b")) == (5, TaskStatus.MERGED, TaskStatus.RUNNING)
     assert status(ended, "c") == TaskStatus.PLANNED, "no new work began"
