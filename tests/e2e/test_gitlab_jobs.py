@@ -48,7 +48,7 @@ class Pipelines:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=400,
             check=False,
         )
         if name == "orchestrate-work" and (home / "clone" / "handover").exists():

@@ -95,5 +95,5 @@ def test_both_files_are_what_their_forges_schemas_describe(tmp_path: Path) -> No
         words = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(file)]
         extra = ["--data-transform", "gitlab-ci"] if forge == "gitlab" else []
         env = {"PYTHONPATH": str(tmp_path / "tool"), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-        told = subprocess.run([*words, *extra], env=env, capture_output=True, text=True, check=False, timeout=60)
+        told = subprocess.run([*words, *extra], env=env, capture_output=True, text=True, check=False, timeout=240)
         assert told.returncode == 0, told.stdout + told.stderr
