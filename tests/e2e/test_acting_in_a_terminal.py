@@ -9,7 +9,7 @@ from orchestrator.domain.event.work import ToolReturned
 from tests.running.terminals import SleepyRun, in_shell
 from tests.running.tmux import needs_tmux, terminal
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(240), needs_tmux]
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(600), needs_tmux]
 
 
 def test_a_lost_terminal_sends_what_was_given_a_shell_opens_in_a_copy_and_a_hanging_command_is_stopped(

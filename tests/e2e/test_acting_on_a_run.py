@@ -16,12 +16,12 @@ from orchestrator.tui.moment import Connection
 from tests.running.terminals import SleepyRun
 from tests.tui.sources import seen
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 async def until(pilot: Pilot[None], words: str) -> None:
     """Wait until words are on the screen."""
-    end = time.monotonic() + 90
+    end = time.monotonic() + 180
     while not any(words in line for line in seen(pilot.app)):  # type: ignore[arg-type]
         assert time.monotonic() < end, "\n".join(seen(pilot.app))  # type: ignore[arg-type]
         await pilot.pause(0.1)
@@ -37,6 +37,8 @@ async def test_a_landing_that_waits_is_approved_by_keys_and_lands(tmp_path: Path
         await until(pilot, "Inbox(1)")
         await pilot.press("4", "enter")
         await until(pilot, "+a")  # the diff of the candidate, from real git
+        pressed = time.monotonic()
+        app.acts.clock = lambda: pressed
         await pilot.press("escape", "a", "a")
         await until(pilot, "approve landing/a@1  in ")
         app.acts.clock = lambda: time.monotonic() + 5

@@ -278,5 +278,5 @@ def test_a_full_disk_stops_the_run_resumably(repo: Path) -> None:
 def test_a_goal_that_is_piped_in_another_encoding_is_no_crash(repo: Path, verb: tuple[str, ...]) -> None:
     words = [sys.executable, "-m", "orchestrator", *verb, "-", "--repo", str(repo), "--state", str(repo.parent / "s")]
     env = environment(repo.parent, PYTHONIOENCODING="utf-8:strict")
-    done = subprocess.run(words, input=b"caf\xe9\n", capture_output=True, env=env, timeout=60, check=False)
+    done = subprocess.run(words, input=b"caf\xe9\n", capture_output=True, env=env, timeout=240, check=False)
     assert_refused(Finished(done.returncode, "", done.stderr.decode()), 2, "gate" if verb == ("run",) else "upstream")

@@ -24,7 +24,7 @@ def closed(place: Path, streams: str, *words: str) -> Finished:
         env=environment(place),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=False,
     )
     return Finished(done.returncode, done.stdout, done.stderr)

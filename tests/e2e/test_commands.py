@@ -10,16 +10,17 @@ import pytest
 from tests.running.killing import kill_engines
 from tests.running.terminals import SleepyRun, in_shell
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 
 def test_an_answer_that_came_too_early_or_too_late_is_told_of_and_spoils_nothing(tmp_path: Path) -> None:
-    run = SleepyRun(tmp_path, sleep_s=3)
+    run = SleepyRun(tmp_path, sleep_s=600)
     review = ("--approval", "review", "--set", 'approval.paths=["a.txt"]')
     run.says(*run.words, "--detach", *review)
     run.wait_for(in_shell)
     early = run.says("approve", "latest", "landing/a@1", "--json")
     assert (early.code, early.json["taken"]) == (2, True)
+    run.wake()
     run.wait_for(lambda recorded: recorded.event.kind == "run.paused")
     assert run.says("approve", "latest").code == 0
     late = run.says("deny", "latest", "landing/a@1", "--json")
@@ -52,5 +53,5 @@ def test_a_terminal_that_is_told_to_stop_while_its_engine_starts_stops_it(tmp_pa
     while not list(tmp_path.glob("state/*/runs/*/engine.log")):
         time.sleep(0.01)
     terminal.send_signal(signal.SIGTERM)
-    terminal.communicate(timeout=60)
+    terminal.communicate(timeout=300)
     assert terminal.returncode == 143

@@ -6,7 +6,7 @@ import pytest
 
 from tests.running.terminals import SleepyRun
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 
 def test_the_contract_is_shown_with_the_plan_and_nothing_is_begun(tmp_path: Path) -> None:

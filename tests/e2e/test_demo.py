@@ -12,7 +12,7 @@ import pytest
 from tests.running.cli import Finished, orchestrate
 from tests.running.projects import git
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(480)]
 
 
 @pytest.fixture(scope="module")

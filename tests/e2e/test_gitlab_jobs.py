@@ -15,7 +15,7 @@ from tests.running.goals import one
 from tests.running.projects import GATE, calculator, git
 from tests.running.scripts import write_script
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Pipelines:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=400,
             check=False,
         )
         if name == "orchestrate-work" and (home / "clone" / "handover").exists():

@@ -15,7 +15,7 @@ from orchestrator.migrate.recipe import Recipe
 from tests.running.package import CODEMOD, GUILTY, LEFT, MODULES, RIGHT, package
 from tests.running.projects import git
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)]
 
 RECIPE = Recipe.model_validate(
     {

@@ -14,7 +14,7 @@ from tests.running.killing import Start, landed_more_than_once, moments, process
 from tests.running.projects import git, tree_at
 from tests.running.stories import goal, migration
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(900)]
 
 SAVING = ("--save-every", "1s", "--stale-after", "2s")
 

@@ -19,7 +19,7 @@ from tests.running.killing import (
 )
 from tests.running.projects import shop, tree_at
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(900)]
 
 DEMO = Path(__file__).parents[2] / "orchestrator" / "demo"
 KILLS = int(os.environ.get("KILL_MOMENTS", "3"))

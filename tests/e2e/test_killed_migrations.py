@@ -57,7 +57,7 @@ class Pipe:
     end: int
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_a_migration_that_is_killed_three_times_lands_the_same_files_and_repeats_no_step(tmp_path: Path) -> None:
     _check(tmp_path, modules=120, kills=3)
 

@@ -12,7 +12,7 @@ from tests.running.cli import environment, orchestrate
 from tests.running.killing import Start, as_json, kill_after
 from tests.running.projects import repository
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(900)]
 
 RECIPE = """schema = 1
 [migration]

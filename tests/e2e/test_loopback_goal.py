@@ -11,7 +11,7 @@ from tests.running.killing import Start, as_json, kill_after, landed_more_than_o
 from tests.running.projects import shop, tree_at
 from tests.running.serving import model_server, model_words, stats
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(900)]
 
 DEMO = Path(__file__).parents[2] / "orchestrator" / "demo"
 MOMENTS = int(os.environ.get("KILL_MOMENTS", "1"))

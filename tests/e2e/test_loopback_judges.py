@@ -17,7 +17,7 @@ from tests.running.judged import judged_by
 from tests.running.projects import calculator
 from tests.running.scripts import edits, planner_ends, plans, uses, worker_ends, writes
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(900)]
 
 HONEST = edits("honest", "calc.py", "    return a + b\n", "    return b + a\n")
 ALWAYS_EQUAL = "class N(int):\n    __hash__ = int.__hash__\n\n    def __eq__(self, other):\n        return True\n"

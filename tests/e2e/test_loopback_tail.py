@@ -16,7 +16,7 @@ from tests.running.projects import git
 from tests.running.scripts import worker_ends, writes
 from tests.running.words import SED, recipe, words
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(900)]
 
 TAIL = {
     "id": "tail",

@@ -8,7 +8,7 @@ import pytest
 from tests.running.cli import Finished, orchestrate
 from tests.running.projects import git, repository
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(600)]
 
 RECIPE = """
 schema = 1

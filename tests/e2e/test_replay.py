@@ -16,7 +16,7 @@ from tests.running.projects import refs, shop, tree_at
 from tests.running.scripts import judges, reviews, write_script
 from tests.running.serving import model_server, model_words
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 DEMO = Path(__file__).parents[2] / "orchestrator" / "demo"
 SCRIPTS = (DEMO / "goal.toml", DEMO / "goal-strong.toml")

@@ -9,7 +9,7 @@ from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from tests.running.cli import environment, orchestrate
 from tests.running.terminals import SleepyRun, in_shell
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def test_a_call_that_was_stopped_before_the_engine_died_is_not_made_again(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Ctrl-C once, twice, SIGTERM and time limits: what runs is finished or kept, and the printed command goes on."""
 
+import json
 import re
 import shlex
 import signal
@@ -11,22 +12,26 @@ from tests.running.cli import orchestrate
 from tests.running.killing import processes_about
 from tests.running.terminals import SleepyRun, in_shell
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(480)]
 
 
 def test_ctrl_c_once_finishes_what_runs_and_starts_nothing_new(tmp_path: Path) -> None:
-    run = SleepyRun(tmp_path, sleep_s=2, tasks="ab")
+    run = SleepyRun(tmp_path, sleep_s=600, tasks="ab")
     process = run.begin()
     run.wait_for(in_shell)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    run.wait_for(lambda recorded: recorded.event.kind == "command.taken")
+    run.wake()
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "what is running is finished" in said
     assert "go on with: orchestrate resume" in said
     kinds = [one.event.kind for one in run.events()]
     assert kinds.count("landing.finished") == 1, "the task that ran has landed"
     assert kinds.count("attempt.started") == 1, "the next one was not begun"
-    assert run.resume()["outcome"] == "done"
+    again = run.begin("resume", "--json")
+    run.wake()
+    assert json.loads(again.communicate(timeout=300)[0])["outcome"] == "done"
 
 
 @pytest.mark.parametrize(("signals", "code"), [((signal.SIGINT, signal.SIGINT), 130), ((signal.SIGTERM,), 143)])
@@ -40,7 +45,7 @@ def test_ctrl_c_twice_or_sigterm_stop_at_once_and_keep_everything(
         process.send_signal(number)
         if number == signal.SIGINT:
             run.wait_for(lambda recorded: recorded.event.kind == "command.taken")
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=300)
     assert (process.returncode, "Traceback" in said) == (code, False)
     assert ("draining, what is running is finished" in said) == (signal.SIGINT in signals)
     assert "landing.finished" not in {one.event.kind for one in run.events()}, "nobody waited for what was running"
@@ -54,7 +59,7 @@ def test_ctrl_c_twice_or_sigterm_stop_at_once_and_keep_everything(
 def test_a_time_limit_is_one_of_the_whole_run_and_stops_resumably(tmp_path: Path) -> None:
     run = SleepyRun(tmp_path, sleep_s=4)
     process = run.begin(*run.words, "--time-limit", "3s")
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 5
     assert "the time limit of 3 s is reached" in said
     assert orchestrate("resume", *run.where, cwd=tmp_path).code == 5, "nothing is left of the three seconds"
@@ -62,7 +67,7 @@ def test_a_time_limit_is_one_of_the_whole_run_and_stops_resumably(tmp_path: Path
 
 
 def test_a_run_that_is_being_worked_on_is_locked(tmp_path: Path) -> None:
-    run = SleepyRun(tmp_path, sleep_s=4)
+    run = SleepyRun(tmp_path, sleep_s=600)
     process = run.begin()
     run.wait_for(in_shell)
     second = orchestrate("resume", *run.where, cwd=tmp_path)
@@ -70,5 +75,6 @@ def test_a_run_that_is_being_worked_on_is_locked(tmp_path: Path) -> None:
     assert f"is being worked on by process {run.engine()} on" in second.err
     status = orchestrate("status", "--json", *run.where, cwd=tmp_path).json
     assert (status["is_live"], status["outcome"]) == (True, "running")
-    process.communicate(timeout=60)
+    run.wake()
+    process.communicate(timeout=300)
     assert process.returncode == 0

@@ -17,7 +17,7 @@ from tests.running.goals import one
 from tests.running.projects import GATE, calculator, git
 from tests.running.scripts import write_script
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 READS = "ghs_" + "7r" * 18
 MODEL_KEY = "sk-" + "4m" * 20

@@ -8,7 +8,8 @@ import pytest
 from orchestrator.app.telling import tell
 from orchestrator.domain.attempt import Exit
 from orchestrator.domain.command import Configure
-from orchestrator.domain.event.work import PlanRefused
+from orchestrator.domain.event.people import CommandTaken
+from orchestrator.domain.event.work import ModelCalled, PlanRefused, SnapshotTaken, ToolCalled
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import LimitReached
@@ -16,9 +17,10 @@ from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.store import read_all
 from orchestrator.llm.script import ScriptedReply
 from tests.running.cli import orchestrate
-from tests.running.goals import Bench, When, reason, status, task
+from tests.running.goals import Bench, Hears, reason, status, task
+from tests.running.naps import Nap
 from tests.running.projects import git
-from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
+from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
 
 pytestmark = pytest.mark.sandbox
 
@@ -87,19 +89,28 @@ async def test_a_plan_that_gives_more_than_is_left_goes_back_to_its_planner(benc
 async def test_what_was_finished_when_the_budget_ran_out_is_judged_and_landed_before_the_run_stops(
     bench: Bench,
 ) -> None:
+    nap = Nap()
     items = [
         plans("root", {"key": "a"}, {"key": "b"}, {"key": "c"}),
         dear(writes("a", "a.txt", "a\n"), usd="0.10"),
-        dear(worker_ends("a").model_copy(update={"delay_s": 1.0}), usd="0.10"),
+        dear(worker_ends("a").model_copy(update={"delay_s": 6.0}), usd="0.06"),
         dear(reviews("a"), usd="0.05"),
-        dear(writes("b", "b.txt", "b\n").model_copy(update={"delay_s": 0.3}), usd="0.25"),
+        uses("worker", "b", "shell", command=nap.command),
+        dear(writes("b", "b.txt", "b\n"), usd="0.30"),
         worker_ends("b"),
         reviews("b"),
         *task("c"),
         planner_ends(),
         judges(),
     ]
-    ended = await bench.run(*items, budget={"usd": 0.60, "reserve": 0.2}, run={"max_workers": 2})
+
+    def hear(event: object) -> None:
+        """The one spends what there is while the other's last reply is under way."""
+        if isinstance(event, ModelCalled) and (event.task, event.turn) == ("a", 1):
+            nap.wake_later()
+
+    budget = {"usd": 0.60, "reserve": 0.2}
+    ended = await bench.run(*items, budget=budget, run={"max_workers": 2}, when=Hears(hear))
     assert isinstance(ended.error, LimitReached)
     assert (ended.exit_code, status(ended, "a"), status(ended, "b")) == (5, TaskStatus.MERGED, TaskStatus.RUNNING)
     assert status(ended, "c") == TaskStatus.PLANNED, "no new work began"
@@ -109,22 +120,30 @@ async def test_what_was_finished_when_the_budget_ran_out_is_judged_and_landed_be
 
 
 async def test_a_budget_that_is_raised_while_others_still_work_is_gone_on_with_at_once(bench: Bench) -> None:
+    naps = {name: Nap() for name in "ab"}
     items = [
         plans("root", {"key": "a"}, {"key": "b"}),
-        dear(writes("a", "a.txt", "a\n").model_copy(update={"delay_s": 0.5}), usd="1"),
+        *(uses("worker", name, "shell", command=nap.command) for name, nap in naps.items()),
+        dear(writes("a", "a.txt", "a\n"), usd="1"),
         *task("a")[1:],
-        writes("b", "b.txt", "b\n").model_copy(update={"delay_s": 2.0}),
-        *task("b")[1:],
+        *task("b"),
         planner_ends(),
         judges(),
     ]
 
-    def say_later(_: object) -> None:
-        (run,) = bench.root.glob("state/*/runs/*")
-        raised = Configure(settings={"budget": {"usd": 50.0}})
-        threading.Timer(0.3, tell, (RunDirectory(run), raised)).start()
+    def hear(event: object) -> None:
+        """One goes on when the other sleeps, and that one when the budget that the first spent has been raised."""
+        match event:
+            case ToolCalled(name="shell", task="b"):
+                naps["a"].wake_later()
+            case SnapshotTaken(task="a", turn=1):
+                (run,) = bench.root.glob("state/*/runs/*")
+                raised = Configure(settings={"budget": {"usd": 50.0}})
+                threading.Timer(0.3, tell, (RunDirectory(run), raised)).start()
+            case CommandTaken():
+                naps["b"].wake_later()
 
-    ended = await bench.run(*items, budget={"usd": 1.0}, when=When("snapshot.taken", say_later))
+    ended = await bench.run(*items, budget={"usd": 1.0}, when=Hears(hear))
     assert (ended.exit_code, status(ended, "a")) == (0, TaskStatus.MERGED), ended.error
 
 

@@ -22,7 +22,7 @@ from tests.running.goals import TWO, Bench, When, one, task
 from tests.running.projects import git
 from tests.running.scripts import planner_ends, plans, uses
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 A_AND_B = {"id": "both", "command": "test -f a.txt && test -f b.txt || { echo b.txt is missing; exit 3; }"}
 ADDED = {"id": "tests", "text": "add is tested", "command": "grep -q test_add test_calc.py"}
@@ -179,7 +179,7 @@ async def test_a_person_changes_the_contract_while_it_is_judged_and_it_is_judged
         if event.session == "verdict:1":
             other_words(bench)
 
-    first = says("done", goal="a.txt", gate="gate", docs="a.txt").model_copy(update={"delay_s": 3.0})
+    first = says("done", goal="a.txt", gate="gate", docs="a.txt").model_copy(update={"delay_s": 6.0})
     ended = await bench.run(
         *(plans("root", {"key": "a"}), *task("a"), planner_ends(), first, NOW),
         *(plans("root", {"key": "b"}), *task("b"), planner_ends(), NOW),

@@ -27,7 +27,7 @@ from tests.running.killing import (
 from tests.running.projects import git, refs, tree_at
 from tests.running.stories import goal
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(900)]
 
 Story = Callable[[Path], Start]
 Deaths = Sequence[Sequence[str]] | Callable[[Path], Sequence[Sequence[str]]]

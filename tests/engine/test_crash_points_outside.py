@@ -22,7 +22,7 @@ from tests.running.projects import GATE, calculator, git
 from tests.running.remotes import bare
 from tests.running.scripts import write_script
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(480)]
 
 
 @dataclass(frozen=True)

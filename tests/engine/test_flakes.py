@@ -19,7 +19,7 @@ from tests.running.goals import Bench, one, status
 from tests.running.projects import GATE_FLAGS, git
 from tests.running.scripts import planner_ends, plans, worker_ends, writes
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 SKY = """import pathlib
 import unittest

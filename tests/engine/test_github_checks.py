@@ -112,7 +112,7 @@ async def test_what_is_red_and_begun_anew_is_closed_and_the_second_attempt_turns
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_killed_around_closing_and_merging_a_run_does_each_once(tmp_path: Path) -> None:
     repository = calculator(tmp_path / "repo")
     with hosting(tmp_path, repository, "success") as (forge, _):
@@ -132,7 +132,7 @@ def test_killed_around_closing_and_merging_a_run_does_each_once(tmp_path: Path) 
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_killed_while_it_waits_a_run_waits_on_for_what_is_left_of_the_time(tmp_path: Path) -> None:
     repository = calculator(tmp_path / "repo")
     with hosting(tmp_path, repository, "queued") as (forge, checks):

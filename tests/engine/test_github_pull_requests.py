@@ -152,7 +152,7 @@ async def test_doctor_tells_whether_the_token_opens_the_repository(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(480)
 def test_killed_around_the_opening_and_resumed_a_run_finds_its_pull_request_again(tmp_path: Path) -> None:
     repository = calculator(tmp_path / "repo")
     with hosting(tmp_path, repository) as forge:

@@ -16,7 +16,7 @@ from tests.running.goals import Bench, status
 from tests.running.projects import git, repository
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)]
 
 BREAKS, REMOVES, HONEST, MENDS = "breaks", "removes", "honest", "mends"
 

@@ -14,7 +14,7 @@ from orchestrator.journal.store import read_all
 from tests.running.goals import Bench, status
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, worker_ends, write_script, writes
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 OLD, NEW = "    return a + b\n", "    return b + a\n"
 ALL = {"lenses": {"code": {"when": "always"}, "codebase": {"view": "codebase"}}}

@@ -28,7 +28,7 @@ from tests.running.projects import git, repository
 from tests.running.scripts import uses, worker_ends, write_script, writes
 from tests.running.words import SED, recipe, words
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(480)]
 
 TAIL: Mapping[str, Any] = {"id": "tail", "kind": "llm", "when": "failed", "attempts": 2}
 HAND = {"id": "hand", "kind": "human", "when": "failed"}

@@ -17,7 +17,7 @@ from tests.running.goals import Bench, status
 from tests.running.projects import GATE_FLAGS, repository
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 CALC = "def double(number):\n    return number * 2\n"
 

@@ -139,7 +139,7 @@ async def test_a_turn_that_never_was_cannot_be_gone_on_from(bench: Bench) -> Non
 
 
 async def test_a_task_is_cancelled_while_it_runs_and_the_others_go_on(bench: Bench) -> None:
-    slow = writes("a", "a.txt", "a\n").model_copy(update={"delay_s": 30})
+    slow = writes("a", "a.txt", "a\n").model_copy(update={"delay_s": 300})
     items = [plans("root", {"key": "a"}, {"key": "b"}), slow, *task("b"), planner_ends(), judges()]
     cancel = When("verdict.given", lambda _: say(bench, Cancel(task=TaskId("a"), reason="not needed")))
     ended = await bench.run(*items, when=cancel)
@@ -148,7 +148,7 @@ async def test_a_task_is_cancelled_while_it_runs_and_the_others_go_on(bench: Ben
 
 
 async def test_a_whole_run_is_given_up_and_keeps_what_landed(bench: Bench) -> None:
-    slow = writes("b", "b.txt", "b\n").model_copy(update={"delay_s": 30})
+    slow = writes("b", "b.txt", "b\n").model_copy(update={"delay_s": 300})
     items = [plans("root", {"key": "a"}, {"key": "b", "depends_on": ["a"]}), *task("a"), slow]
     cancel = When("landing.finished", lambda _: say(bench, Cancel(reason="another goal")))
     ended = await bench.run(*items, when=cancel)
@@ -240,6 +240,6 @@ async def test_a_task_that_is_tried_again_right_after_the_run_was_given_up_is_wo
         say(bench, Retry(task=TaskId("a")))
 
     when = When("attempt.started", change_of_mind)
-    slow = writes("a", "b.txt", "b\n").model_copy(update={"delay_s": 30})
+    slow = writes("a", "b.txt", "b\n").model_copy(update={"delay_s": 300})
     ended = await bench.run(plans("root", {"key": "a"}), slow, *task("a"), planner_ends(), judges(), when=when)
     assert (ended.exit_code, status(ended, "a")) == (0, TaskStatus.MERGED), ended.state.ended

@@ -28,7 +28,7 @@ from tests.running.killing import processes_about
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(480)]
 
 SEEDS = (5, 11, 27, 42)
 TAIL = 10

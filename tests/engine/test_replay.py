@@ -32,7 +32,7 @@ from tests.running.scripts import (
     writes,
 )
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 GOOD, BROKEN = "    return a + b\n", "    return a - b\n"
 WORD = {"env": {"vars": {"WORD": "one"}}}

@@ -10,7 +10,7 @@ from tests.engine.test_ladder import ASKS, wishing
 from tests.engine.test_replay import again
 from tests.running.goals import Bench
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 ITEM = "tier/a/2"
 RULES = {"hands": {"registries": ["registry.test:443"]}}

@@ -10,7 +10,7 @@ from tests.running.killing import Start, as_json, die, landed_more_than_once, pr
 from tests.running.projects import git, tree_at
 from tests.running.stories import goal, migration
 
-pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(480)]
 
 STORIES = {"goal": goal, "migration": migration}
 MOMENTS = {"goal": ("tool.before-done:3", "landing.before-done"), "migration": ("step.before-done",)}

@@ -9,7 +9,7 @@ from tests.running.cli import Finished, orchestrate
 from tests.running.goals import Bench
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, worker_ends
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(600)]
 
 GOOD, BROKEN, OTHER = "    return a + b\n", "    return a - b\n", "    return b + a\n"
 

@@ -22,7 +22,7 @@ from tests.running.goals import Bench, one, reason, status, task
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, uses, worker_ends, write_script, writes
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 DISK = dict.fromkeys(("total", "journals", "blobs", "logs", "worktrees"), 0) | {"is_whole": True}
 LARGE = "x = 1\n" * 5_001

@@ -19,7 +19,7 @@ from tests.engine.test_replay import again
 from tests.running.goals import Bench, task
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(480)]
 
 HANGING = SessionId("work:a@1")
 

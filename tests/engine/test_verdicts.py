@@ -12,7 +12,7 @@ from tests.running.goals import Bench, reason, status, task
 from tests.running.projects import GATE, refs
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(600)]
 
 GOOD = "    return a + b\n"
 BROKEN = "    return a - b\n"

@@ -133,7 +133,7 @@ class UsesTest(unittest.TestCase):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 async def test_code_moves_together_with_the_version_of_what_it_uses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

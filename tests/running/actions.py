@@ -224,7 +224,7 @@ class Actions:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=400,
             check=False,
         )
         done.said += f"$ {step.get('name', '')}\n{ran.stdout}{ran.stderr}"

@@ -30,6 +30,20 @@ class When:
             self._act(recorded.event)
 
 
+class Hears:
+    """Is told of every event as soon as it has been recorded, before anything else happens in the run's process."""
+
+    def __init__(self, act: Callable[[Any], object]) -> None:
+        self._act = act
+
+    def opened(self, state: object) -> None:
+        """Nothing is to be done when the run is opened."""
+
+    def recorded(self, recorded: Any) -> None:
+        """Act on it."""
+        self._act(recorded.event)
+
+
 @dataclass
 class Bench:
     """A repository to run on, and what the run is told."""
@@ -44,7 +58,7 @@ class Bench:
         values = {"gate": GATE_FLAGS, "roles": roles, "state": {"dir": str(self.root / "state")}}
         return Options(self.repository, values | flags)
 
-    async def run(self, *items: ScriptedReply, when: When | None = None, **flags: Any) -> Ended:
+    async def run(self, *items: ScriptedReply, when: When | Hears | None = None, **flags: Any) -> Ended:
         """A run to wherever it comes."""
         return await run_goal(self.options(items, **flags), "make it better", when)
 

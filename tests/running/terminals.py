@@ -9,19 +9,26 @@ from orchestrator.domain.event import Recorded
 from orchestrator.domain.event.work import ToolCalled
 from orchestrator.journal.store import read_all
 from tests.running.cli import COMMAND, Finished, environment, orchestrate
+from tests.running.naps import Nap
 from tests.running.projects import GATE, calculator
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, write_script, writes
 
+_PATIENCE_S = 180.0
+
 
 class SleepyRun:
-    """A run of tasks, one after the other, each of which sleeps for a while in a command and writes a file."""
+    """A run of tasks, one after the other, each of which sleeps for a while in a command and writes a file.
+
+    It sleeps for `sleep_s` seconds, or until it is woken.
+    """
 
     def __init__(self, place: Path, sleep_s: float, tasks: Sequence[str] = ("a",)) -> None:
         calculator(place / "repo")
         drafts = [{"key": name, "depends_on": list(tasks[:at][-1:])} for at, name in enumerate(tasks)]
         items = [plans("root", *drafts)]
+        self._nap = Nap(sleep_s)
         for name in tasks:
-            sleeps = uses("worker", name, "shell", command=f"sleep {sleep_s}")
+            sleeps = uses("worker", name, "shell", command=self._nap.command)
             items += [sleeps, writes(name, f"{name}.txt", name), worker_ends(name), reviews(name)]
         model = write_script(place / "script.json", [*items, planner_ends(), judges()])
         models = [word for role in ("planner", "worker", "judge") for word in ("--model", f"{role}={model}")]
@@ -61,10 +68,14 @@ class SleepyRun:
 
     def wait_for(self, is_there: Callable[[Recorded], bool]) -> None:
         """Wait until such an event was recorded."""
-        until = time.monotonic() + 60
+        until = time.monotonic() + _PATIENCE_S
         while not any(is_there(event) for event in self.events()):
             assert time.monotonic() < until, "the event never came"
             time.sleep(0.05)
+
+    def wake(self) -> None:
+        """Wait until a worker sleeps, and end that as if its time were over."""
+        self._nap.wake()
 
     def wait_for_the_end(self) -> None:
         """Wait until the run has ended."""

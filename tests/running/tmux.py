@@ -14,7 +14,7 @@ import pytest
 from tests.running.cli import COMMAND, environment
 
 needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed (make setup does)")
-_PATIENCE_S = 60.0
+_PATIENCE_S = 180.0
 
 
 class Terminal:

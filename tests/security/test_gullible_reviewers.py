@@ -21,7 +21,7 @@ from tests.running.projects import calculator
 from tests.running.scripts import edits, planner_ends, plans, worker_ends, writes
 
 pytestmark = [
-    *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(300)),
+    *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)),
     pytest.mark.attack(40),
 ]
 

@@ -164,7 +164,7 @@ def outcome(place: Path, tests: list[str]) -> "subprocess.CompletedProcess[str]"
 
 @pytest.mark.slow
 @pytest.mark.sandbox
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_without_a_mutation_every_one_of_these_tests_passes(tmp_path: Path) -> None:
     tests = sorted({mutation.test for mutation in MUTATIONS.values()})
     done = outcome(copy_of_the_product(tmp_path / "copy", (BLIND,)), tests)

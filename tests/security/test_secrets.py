@@ -27,7 +27,7 @@ from tests.running.goals import Bench
 from tests.running.projects import calculator, git
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(480)]
 
 FIRST, SECOND = "c4nary-Tq93", "zzLm0-Vb7xWp"
 SECRET = FIRST + SECOND

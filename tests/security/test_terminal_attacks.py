@@ -56,7 +56,7 @@ class Terminal:
         os.close(theirs)
         written = b"".join(iter(lambda: _read(ours), b""))
         os.close(ours)
-        process.wait(timeout=30)
+        process.wait(timeout=180)
         return written.decode()
 
 

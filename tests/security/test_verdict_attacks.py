@@ -22,7 +22,7 @@ from tests.running.goals import Bench
 from tests.running.scripts import judges, planner_ends, plans, reviews
 
 pytestmark = [
-    *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(300)),
+    *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)),
     pytest.mark.attack(36),
     pytest.mark.attack(37),
     pytest.mark.attack(38),

@@ -72,7 +72,7 @@ async def browser(profile: Path) -> AsyncIterator[Tab]:
 
 async def _port(profile: Path) -> str:
     file = profile / "DevToolsActivePort"
-    with anyio.fail_after(60):
+    with anyio.fail_after(120):
         while not file.exists() or "\n" not in file.read_text():  # noqa: ASYNC110 -- a file of another process
             await anyio.sleep(0.1)
     return file.read_text().splitlines()[0]

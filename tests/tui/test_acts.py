@@ -1,5 +1,7 @@
 """Acting from the dashboard: each command is sent once, can be taken back, and what ends something is confirmed."""
 
+import time
+
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -32,11 +34,10 @@ class Clock:
 
 async def is_asked(app: Dashboard, pilot: Pilot[None]) -> bool:
     """Whether a confirmation comes up."""
-    for _ in range(50):
-        if isinstance(app.screen, Sure):
-            return True
+    end = time.monotonic() + 60
+    while not isinstance(app.screen, Sure) and time.monotonic() < end:
         await pilot.pause()
-    return False
+    return isinstance(app.screen, Sure)
 
 
 async def types(app: Dashboard, pilot: Pilot[None], text: str) -> None:

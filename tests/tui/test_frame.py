@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 from anyio import sleep
+from textual.pilot import Pilot
 from textual.widgets import Input, Label
 
 from orchestrator.domain.command import Stop
 from orchestrator.errors import UsageProblem
 from orchestrator.report.glyphs import LOOKS
+from orchestrator.tui.app import Dashboard
 from orchestrator.tui.help import Help
 from orchestrator.tui.keymap import GLOBAL, shown
 from orchestrator.tui.look import Look
@@ -93,19 +95,28 @@ async def test_the_chosen_one_of_two_hundred_stays_in_sight_at_every_size(tmp_pa
             assert "run" in chosen[0]
 
 
+async def at_rest(app: Dashboard, pilot: Pilot[None]) -> list[str]:
+    """What is in front, once it is drawn to its end: views rest between two paintings, and bars follow."""
+    last: list[str] = []
+    while last != (now := seen(app)[2:-1]):
+        last = now
+        await pilot.pause(1.2)
+    return now
+
+
 async def test_the_way_back_leads_to_where_one_was(tmp_path: Path) -> None:
     app = dashboard(stored(fleet_journal(tmp_path / "run", workers=200, lines=0, turns=1)))
     async with app.run_test(size=(100, 24)) as pilot:
         await pilot.pause()
         table = app.query_one(Table)
         table.action_move(90)
-        await pilot.pause()
-        before = (table.cursor, table.scroll_offset, seen(app)[2:-1])
+        drawn = await at_rest(app, pilot)
+        before = (table.cursor, table.scroll_offset, drawn)
         await pilot.press("enter")
         await pilot.pause()
         assert app.front.current == "whole"
         await pilot.press("escape")
-        await pilot.pause()
+        await at_rest(app, pilot)
         assert (table.cursor, table.scroll_offset, seen(app)[2:-1]) == before
         assert table.has_focus
         await pilot.press("4", "1")

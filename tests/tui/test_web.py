@@ -128,7 +128,7 @@ async def raw(served: Served, path: str, header: bytes) -> bytes:
     async with await anyio.connect_tcp("127.0.0.1", port) as stream:
         headers = [b"Host: x", b"Connection: close", *filter(None, [header]), b"", b""]
         await stream.send(b"\r\n".join([f"GET {path} HTTP/1.1".encode(), *headers]))
-        with anyio.fail_after(10):
+        with anyio.fail_after(120):
             return await stream.receive()
 
 
@@ -167,7 +167,7 @@ async def test_behind_a_tunnel_the_page_finds_its_way_back(served: Served) -> No
 async def test_every_browser_gets_a_dashboard_of_its_own_that_ends_with_it(served: Served) -> None:
     async with ClientSession(headers=served.cookie) as session, session.ws_connect(f"{served.address}/ws") as socket:
         seen = b""
-        with anyio.fail_after(30):
+        with anyio.fail_after(120):
             while b"the fleet is here" not in seen:
                 message = await socket.receive()
                 assert message.type in {WSMsgType.BINARY, WSMsgType.TEXT}
@@ -179,7 +179,7 @@ async def test_every_browser_gets_a_dashboard_of_its_own_that_ends_with_it(serve
 async def test_a_browser_shows_the_dashboard_and_its_policy_keeps_nothing_back(served: Served, tmp_path: Path) -> None:
     async with browser(tmp_path / "profile") as tab:
         await tab.call("Page.navigate", url=f"{served.address}/?token={served.token}")
-        with anyio.fail_after(40):
+        with anyio.fail_after(120):
             shown = "document.body ? document.body.className : ''"
             while "-first-byte" not in await tab.evaluated(shown):  # noqa: ASYNC110 -- in another process
                 await anyio.sleep(0.2)

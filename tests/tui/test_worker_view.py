@@ -225,7 +225,7 @@ def hostile(blobs: Blobs) -> list[ToolCalled | ToolReturned]:
 
 
 @pytest.mark.sandbox
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(600)
 async def test_a_migrated_file_is_shown_with_its_rungs_and_why_it_failed(tmp_path: Path) -> None:
     root = words(tmp_path / "repo", {"one/good.txt": "old", "one/bad.txt": "old bet"})
     ended = await Migrated(root).run(recipe({"run": "sed -i 's/old/new/;s/bet/odd/' {files}"}))

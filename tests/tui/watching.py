@@ -1,5 +1,6 @@
 """Dashboards in tests: on a journal that stands still, with the words on their screens."""
 
+import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 
@@ -20,7 +21,7 @@ from orchestrator.tui.moment import Connection, Moment
 from orchestrator.tui.recording import Recording
 
 SIZES = [(80, 24), (120, 30), (200, 60), (40, 12)]
-_PATIENCE = 400
+_PATIENCE_S = 120.0
 
 
 class Shown:
@@ -87,8 +88,7 @@ def screen(app: Dashboard) -> list[str]:
 
 async def until(pilot: Pilot[None], is_so: Callable[[], object]) -> None:
     """Let the dashboard go on until something is so."""
-    for _ in range(_PATIENCE):
-        if is_so():
-            return
+    end = time.monotonic() + _PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < end, "\n".join(screen(pilot.app))  # type: ignore[arg-type]
         await pilot.pause(0.01)
-    raise AssertionError("\n".join(screen(pilot.app)))  # type: ignore[arg-type]

@@ -108,7 +108,7 @@ async def workspace(hands: LocalHands, yard: Yard) -> AsyncIterator[LocalWorkspa
 
 
 async def ran(workspace: LocalWorkspace, line: str, **options: Any) -> Ran:
-    result = await run_command(workspace, Command(line=line, **({"timeout_s": 20.0} | options)))
+    result = await run_command(workspace, Command(line=line, **({"timeout_s": 60.0} | options)))
     return Ran(result, result.log.read_text(encoding="utf-8", errors="replace"))
 
 
@@ -133,7 +133,7 @@ def outside(yard: Yard) -> Callable[..., str]:
     """Runs the same command line without a sandbox: the positive control of an attack."""
 
     def run(line: str, **options: Any) -> str:
-        options = {"cwd": yard.repo, "timeout": 20, "check": False, "stdin": subprocess.DEVNULL} | options
+        options = {"cwd": yard.repo, "timeout": 90, "check": False, "stdin": subprocess.DEVNULL} | options
         done = subprocess.run(["/bin/bash", "-c", line], capture_output=True, **options)  # noqa: PLW1510
         return (done.stdout + done.stderr).decode(errors="replace")
 

@@ -58,14 +58,14 @@ def test_killing_our_process_leaves_no_process_of_the_sandbox(yard: Any, living:
     with drive(yard, line) as driver:
         assert driver.stdout is not None
         assert '"refusal": null' in driver.stdout.readline()
-        until = time.monotonic() + 10
+        until = time.monotonic() + 90
         while len([p for p in living("984.1") if is_called("sleep", p)]) < 3:
             assert time.monotonic() < until
             time.sleep(0.01)
         (session,) = (yard.state / "sessions").glob("[0-9a-f]*")
         assert len(living(str(session))) >= 1
         driver.send_signal(signal.SIGKILL)
-        until = time.monotonic() + 2
+        until = time.monotonic() + 60
         while left := living("984.1") + living(str(session)):
             assert time.monotonic() < until, left
             time.sleep(0.01)
@@ -81,7 +81,7 @@ def test_killing_our_process_at_any_moment_of_a_commands_start_leaves_none(
             driver.stdout.readline()
             time.sleep(0.0029 * turn)
             driver.send_signal(signal.SIGKILL)
-        until = time.monotonic() + 3
+        until = time.monotonic() + 60
         while left := [p for p in living(str(yard.state)) if p != os.getpid()]:
             assert time.monotonic() < until, [Path(f"/proc/{p}/cmdline").read_bytes() for p in left]
             time.sleep(0.01)
@@ -103,7 +103,7 @@ def test_a_sandbox_that_was_half_built_when_our_process_was_killed_is_ended(tmp_
     )
     words = [sys.executable, "-c", script, str(tmp_path)]
     done = subprocess.run(words, check=False, cwd=SOURCE, stdout=subprocess.PIPE, text=True)
-    until = time.monotonic() + 3
+    until = time.monotonic() + 60
     while Path(f"/proc/{int(done.stdout)}/status").exists():
         assert time.monotonic() < until
         time.sleep(0.01)
@@ -119,7 +119,7 @@ def test_a_normal_user_needs_no_root(yard: Any, tmp_path: Path) -> None:
             os.lchown(Path(folder) / name, 65534, 65534)
     lines = ("id -u; git status --short; echo x > new", "git status --short; cat /etc/shadow; ls -A ~")
     with drive(yard, *lines, prefix=as_a_normal_user(), env={**os.environ, "HOME": str(yard.home)}) as driver:
-        out, err = driver.communicate(timeout=30)
+        out, err = driver.communicate(timeout=180)
     assert out.splitlines() == [
         '{"refusal": null, "uid": null}',
         '["exited", 0, "65534\\n"]',

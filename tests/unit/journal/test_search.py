@@ -192,7 +192,7 @@ def test_everything_said_in_a_real_run_is_found_by_its_words(tmp_path: Path) -> 
 async def test_the_caretaker_keeps_the_index_close_behind_the_journal(tmp_path: Path) -> None:
     journal = await told(tmp_path)
     caretaker = Caretaker(journal, pause_s=0.01)
-    for _ in range(1_000):
+    for _ in range(6_000):
         if (tmp_path / NAME).exists() and _indexed(tmp_path) == 5:
             break
         await anyio.sleep(0.01)

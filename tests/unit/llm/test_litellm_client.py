@@ -186,13 +186,13 @@ async def test_a_call_ends_at_its_timeout_and_hangs_up() -> None:
         await client.complete(request(api_base=url))
         with pytest.raises(CallTimedOut, match=r"no complete reply within 0\.4 s"):
             await client.complete(request(user("More."), api_base=url, timeout_s=0.4))
-        with anyio.fail_after(10):
+        with anyio.fail_after(120):
             await server.reached("disconnects", 1)
 
 
 async def test_cancelling_a_call_closes_its_connection() -> None:
     async with serving(reply("slow", delay_s=60)) as (client, server, url):
-        with anyio.fail_after(20):
+        with anyio.fail_after(120):
             async with anyio.create_task_group() as group:
                 group.start_soon(client.complete, request(api_base=url))
                 await server.reached("calls", 1)
@@ -202,7 +202,7 @@ async def test_cancelling_a_call_closes_its_connection() -> None:
 
 
 async def test_many_calls_run_side_by_side() -> None:
-    items = [reply(f"t{n}", task=f"t{n}", delay_s=0.3) for n in range(40)]
+    items = [reply(f"t{n}", task=f"t{n}", delay_s=1.0) for n in range(40)]
     texts: list[str] = []
     async with serving(reply("warm"), *items) as (client, _, url):
         await client.complete(request(api_base=url))
@@ -214,7 +214,7 @@ async def test_many_calls_run_side_by_side() -> None:
         async with anyio.create_task_group() as group:
             for n in range(40):
                 group.start_soon(one, n)
-        assert anyio.current_time() - begun < 40 * 0.3 / 2
+        assert anyio.current_time() - begun < 40 * 1.0 / 2
     assert sorted(texts) == sorted(f"t{n}" for n in range(40))
 
 

@@ -57,7 +57,7 @@ anyio.run(main)
 
 def run(code: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "always", "-c", code]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=200, check=False)
 
 
 def test_importing_the_package_imports_no_provider_library() -> None:

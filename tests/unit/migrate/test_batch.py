@@ -116,9 +116,9 @@ def test_every_line_has_its_own_output_exit_code_and_content_and_the_originals_a
 
 def test_a_line_that_hangs_is_ended_and_those_after_it_go_on(tmp_path: Path, run: Run) -> None:
     work(tmp_path, a=b"1\n", b=b"2\n")
-    slow, quick = run([Line("a", "echo x > a; sleep 30 & sleep 30"), Line("b", "kill -9 $$")], 0.3)
+    slow, quick = run([Line("a", "echo x > a; sleep 30 & sleep 30"), Line("b", "kill -9 $$")], 2)
     assert (slow.exit_code, slow.content, quick.exit_code) == (137, b"x\n", 137)
-    assert slow.seconds >= 0.28
+    assert slow.seconds >= 1.98
     assert quick.seconds < slow.seconds
 
 

@@ -85,7 +85,7 @@ def python(code: str, *args: str) -> "subprocess.Popen[str]":
     )
 
 
-async def until(condition: Callable[[], bool], limit_s: float = 5.0) -> bool:
+async def until(condition: Callable[[], bool], limit_s: float = 60.0) -> bool:
     with anyio.move_on_after(limit_s):
         while not condition():  # noqa: ASYNC110 - what is waited for happens in other processes
             await anyio.sleep(0.01)

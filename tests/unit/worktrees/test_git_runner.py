@@ -151,7 +151,7 @@ async def test_a_search_ends_when_its_caller_is_killed(project: Project) -> None
         ENDLESS,
     )
     try:
-        assert await until(lambda: bool(searches(project.root)), 10)
+        assert await until(lambda: bool(searches(project.root)))
     finally:
         caller.send_signal(signal.SIGKILL)
         caller.communicate()
