@@ -9,14 +9,15 @@ from orchestrator.app.verbs import Ended
 from orchestrator.domain.command import Approve, Cancel, Command, Configure, Continue, Deny, Pause, Retry, Stop
 from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
 from orchestrator.domain.event.run import PrOpened
-from orchestrator.domain.event.work import ModelCalled
+from orchestrator.domain.event.work import ModelCalled, SnapshotTaken, ToolCalled
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.store import read_all
 from orchestrator.llm.script import ScriptedReply
 from tests.loopback.builders import reply
-from tests.running.goals import TWO, Bench, When, one, reason, status, task
+from tests.running.goals import TWO, Bench, Hears, When, one, reason, status, task
+from tests.running.naps import Nap
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
 
@@ -192,10 +193,20 @@ async def _told(ended: Ended, session: str) -> str:
 
 
 async def test_a_budget_that_is_raised_while_the_run_comes_to_rest_lets_it_go_on(bench: Bench) -> None:
-    sleeps = uses("worker", "b", "shell", command="sleep 5")
-    items = [plans("root", {"key": "a"}, {"key": "b"}), *task("a"), sleeps, *task("b"), planner_ends(), judges()]
-    raised = When("snapshot.taken", lambda _: say(bench, Configure(settings={"budget": {"calls": 50}})))
-    ended = await bench.run(*items, budget={"calls": 3, "reserve": 0}, when=raised)
+    def hear(event: object) -> None:
+        """One goes on when the other sleeps, and that one when the budget that is spent by then has been raised."""
+        match event:
+            case ToolCalled(name="shell", task="b"):
+                naps["a"].wake_later()
+            case SnapshotTaken(task="a", turn=1):
+                say(bench, Configure(settings={"budget": {"calls": 50}}))
+            case CommandTaken():
+                naps["b"].wake_later()
+
+    naps = {name: Nap() for name in "ab"}
+    sleeps = [uses("worker", name, "shell", command=nap.command) for name, nap in naps.items()]
+    items = [plans("root", {"key": "a"}, {"key": "b"}), *sleeps, *task("a"), *task("b"), planner_ends(), judges()]
+    ended = await bench.run(*items, budget={"calls": 4, "reserve": 0}, when=Hears(hear))
     assert (ended.exit_code, status(ended, "a"), status(ended, "b")) == (0, TaskStatus.MERGED, TaskStatus.MERGED)
 
 
