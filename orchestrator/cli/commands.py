@@ -226,7 +226,7 @@ def _outcome(place: Place, state: RunState, key: str, wake: bool) -> str | None:
 
     With `wake` an engine is started where none lives, also when the one that lived was about to leave and missed it.
     """
-    begun = time.monotonic()
+    begun, is_woken = time.monotonic(), False
     with opened(place.directory) as store:
         while True:
             was_live = is_live(place.directory)  # asked first: what an engine that has left did is all there to read
@@ -234,9 +234,11 @@ def _outcome(place: Place, state: RunState, key: str, wake: bool) -> str | None:
                 advance(state, recorded)
             is_leaving = was_live and wake and (state.paused or state.ended) is not None
             is_over = time.monotonic() - begun > (_LEAVING_S if is_leaving else _WAIT_S)
-            if key in state.commands or is_over or not (was_live or wake):
+            is_missed = wake and not was_live
+            if key in state.commands or (is_over and (is_woken or not is_missed)) or not (was_live or wake):
                 return state.commands.get(key)
-            if not was_live:
+            if is_missed:
                 with suppress(RunLocked):  # another one was faster, and will take it
                     start_in_background(place)
+                begun, is_woken = begun if is_woken else time.monotonic(), True
             time.sleep(_POLL_S)

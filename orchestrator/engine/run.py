@@ -110,12 +110,13 @@ class GoalRun:
 
         On a spent budget what is finished is still judged and landed.
         """
+        budget = self._context.config.budget  # as it was refused: it may be raised before that is told here
         try:
             with self._busy[action]:
                 async with self._context.pace.turn(action, self._context.state) as now:
                     await self._do(now)
         except LimitReached as limit:
-            self._limit, self._budget = self._limit or limit, self._context.config.budget
+            self._limit, self._budget = self._limit or limit, budget
             self._halted.add(action)
         except Paused:
             pass  # due again when the run is continued; until then nothing is

@@ -12,6 +12,7 @@ from anyio import to_thread
 from orchestrator.crash import crash_point
 from orchestrator.domain.event import Event, Recorded
 from orchestrator.domain.event.base import effect_key
+from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.run import RunEnded, RunPaused
 from orchestrator.domain.fold import advance
 from orchestrator.domain.ids import SessionId
@@ -152,9 +153,9 @@ class Journal:
             self.listeners.remove(listener)
 
     def _derive(self, batch: Sequence[Recorded]) -> Mapping[str, str]:
-        has_stopped = any(isinstance(recorded.event, RunEnded | RunPaused) for recorded in batch)
+        is_looked_for = any(isinstance(recorded.event, RunEnded | RunPaused | CommandTaken) for recorded in batch)
         now = self._clock.monotonic()
-        if not has_stopped and now - self._projected < _PROJECT_EVERY_S:
+        if not is_looked_for and now - self._projected < _PROJECT_EVERY_S:
             return {}
         self._projected = now
         return {name: project(self._state) for name, project in self.projections.items()}

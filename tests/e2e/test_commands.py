@@ -31,7 +31,7 @@ def test_an_answer_that_came_too_early_or_too_late_is_told_of_and_spoils_nothing
 
 def test_an_answer_that_the_engine_misses_as_it_leaves_wakes_another_one(tmp_path: Path) -> None:
     run = SleepyRun(tmp_path, sleep_s=0.1)
-    notify = ("--set", 'notify.command="sleep 3"', "--set", 'notify.on=["approval.requested"]')
+    notify = ("--set", 'notify.command="sleep 7"', "--set", 'notify.on=["approval.requested"]')
     run.says(*run.words, "--detach", "--approval", "pr", *notify)
     run.wait_for(lambda recorded: recorded.event.kind == "run.paused")
     assert run.says("approve", "latest", "--json").json["refused"] == ""

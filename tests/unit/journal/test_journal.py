@@ -10,7 +10,9 @@ from pathlib import Path
 import anyio
 import pytest
 
+from orchestrator.domain.command import Pause
 from orchestrator.domain.event import Recorded, to_body
+from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import TaskEnded
 from orchestrator.domain.fold import fold
@@ -20,6 +22,7 @@ from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.journal import Journal, SystemClock
+from orchestrator.journal.projection import read_projection
 from orchestrator.journal.repair import repair
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.store import Store, read_all
@@ -247,3 +250,15 @@ async def test_events_are_not_lost_when_what_is_derived_from_them_fails(tmp_path
     del journal.projections["broken"]
     await journal.append(notice("two"))
     assert texts(tmp_path / "journal.db") == ["one", "two"]
+
+
+async def test_what_a_person_said_is_in_what_is_derived_as_soon_as_it_is_recorded(
+    tmp_path: Path, journal: Journal
+) -> None:
+    journal.projections["status"] = lambda state: f'{{"seq": {state.seq}}}'
+    taken = CommandTaken(key="k", by="ada", sent_at=journal.now(), command=Pause())
+    for event in (notice("one"), notice("two"), taken):
+        await journal.append(event)
+    kept = read_projection(tmp_path / "journal.db", "status")
+    assert kept
+    assert (kept.is_current, kept.body) == (True, '{"seq": 3}')
