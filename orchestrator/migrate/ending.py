@@ -14,11 +14,12 @@ _LEFT = {
     FileStatus.REVERTED: "rolled back",
     FileStatus.DISCOVERED: "not begun",
     FileStatus.SKIPPED: "skipped",
-    # of shards that are held
     FileStatus.TRANSFORMED: "changed and held back",
     FileStatus.EJECTED: "sent back and held back",
     FileStatus.RESTORED: "restored and held back",
 }
+_HELD = {FileStatus.DISCOVERED, FileStatus.TRANSFORMED, FileStatus.EJECTED, FileStatus.RESTORED}
+"""How files can still stand at the end of a run: those of shards that are held."""
 
 
 def last_moves(files: Sequence[FileRecord]) -> list[FileMoved]:
@@ -56,7 +57,7 @@ def outcome_of(files: Sequence[FileRecord]) -> tuple[Outcome, str]:
     if landed and not failed:
         skipped = f", {counts[FileStatus.SKIPPED]} skipped" if counts[FileStatus.SKIPPED] else ""
         return "done", f"all {landed} changed files landed{skipped}"
-    if landed:
+    if landed or any(counts[one] for one in _HELD):
         return "partial", ", ".join([f"{landed} files landed", *_told(left, counts)])
     if counts[FileStatus.REJECTED] or counts[FileStatus.NEEDS_HUMAN]:
         return "rejected", f"none of the changed files could land: {', '.join(left)}"

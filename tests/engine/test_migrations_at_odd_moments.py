@@ -124,6 +124,15 @@ async def test_a_shard_that_was_held_to_the_end_lands_when_it_is_released(tmp_pa
     assert stands(run)["b/1.txt"] == ("merged", "new")
 
 
+async def test_a_run_of_which_everything_is_held_says_so_and_not_that_nothing_changed(tmp_path: Path) -> None:
+    run = two(tmp_path, "b/1.txt")
+    both = HoldShard(shard="a"), HOLD
+    ended = await carried(run, recipe({"run": f"sleep 2; {SED}"}, sample=TOGETHER), (at_step("step-0"), both))
+    assert ended.state.ended
+    assert ended.state.ended.outcome == "partial"
+    assert ended.state.ended.reason == "0 files landed, 0 rejected, 2 changed and held back"
+
+
 @pytest.mark.parametrize("said", [SKIP, HoldShard(shard="a")], ids=["left out", "held"])
 async def test_what_is_left_out_or_held_as_it_lands_is_told_as_what_it_is(tmp_path: Path, said: Command) -> None:
     run = two(tmp_path, "a/2.txt")
