@@ -246,9 +246,6 @@ class RunState:
                 return approval.item != self._put_last(subject.partition("-")[0])
             case "tier":
                 return self._has_ended(TaskId(subject.rpartition("/")[0]))
-            case "landing":
-                task = self.tasks.get(unit_task(UnitId(subject)))
-                return task is not None and (task.status.is_terminal or task.unit != subject)
             case "plan":
                 planned = [task for task in self.tasks.values() if task.spec.approval == approval.item]
                 return bool(planned) and all(task.status.is_terminal for task in planned)

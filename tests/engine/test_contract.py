@@ -18,7 +18,7 @@ from orchestrator.journal.store import read_all
 from orchestrator.llm.script import ScriptedReply
 from orchestrator.report.contract import contract_lines, contract_object
 from orchestrator.report.task import task_text
-from tests.running.goals import TWO, Bench, When, one, task
+from tests.running.goals import TWO, Bench, Hears, When, one, task
 from tests.running.projects import git
 from tests.running.scripts import planner_ends, plans, uses
 
@@ -175,15 +175,15 @@ def conversations(ended: Ended) -> list[str]:
 
 
 async def test_a_person_changes_the_contract_while_it_is_judged_and_it_is_judged_anew(bench: Bench) -> None:
-    def change_of_mind(event: SessionStarted) -> None:
-        if event.session == "verdict:1":
+    def change_of_mind(event: object) -> None:
+        if isinstance(event, SessionStarted) and event.session == "verdict:1":
             other_words(bench)
 
     first = says("done", goal="a.txt", gate="gate", docs="a.txt").model_copy(update={"delay_s": 6.0})
     ended = await bench.run(
         *(plans("root", {"key": "a"}), *task("a"), planner_ends(), first, NOW),
         *(plans("root", {"key": "b"}), *task("b"), planner_ends(), NOW),
-        when=When("session.started", change_of_mind, once=False),
+        when=Hears(change_of_mind),
         contract=[WORDS],
     )
     is_judged_by_other_words(ended)

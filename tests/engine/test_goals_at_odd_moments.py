@@ -109,16 +109,6 @@ async def test_a_retry_that_is_refused_interrupts_nobody(bench: Bench) -> None:
     assert events(ended, ModelFailed) == []
 
 
-async def test_a_question_about_a_task_that_was_cancelled_waits_for_nobody(bench: Bench) -> None:
-    items = [plans("root", {"key": "a"}, {"key": "b"}), *task("a"), *task("b"), planner_ends(), judges()]
-    review = REVIEW | {"paths": ["b.*"]}
-    asked = await bench.run(*items, approval=review)
-    assert question(asked) == "landing/b@1"
-    say(bench, Cancel(task=TaskId("b")))
-    again = await bench.resume(*items, approval=review)
-    assert again.exit_code == 0, again.error
-
-
 async def test_a_question_about_a_plan_that_was_cancelled_waits_for_nobody(bench: Bench) -> None:
     items = [
         *(plans("root", {"key": "s", "kind": "branch"}), plans("s", {"key": "a"}, {"key": "b"})),

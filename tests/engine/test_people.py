@@ -246,11 +246,14 @@ async def test_a_call_that_is_to_be_tried_again_is_not_while_the_run_is_paused(b
 
 
 async def test_a_task_that_is_tried_again_right_after_the_run_was_given_up_is_worked_on(bench: Bench) -> None:
-    def change_of_mind(_: object) -> None:
-        say(bench, Cancel())
-        say(bench, Retry(task=TaskId("a")))
+    def change_of_mind(event: object) -> None:
+        if isinstance(event, ModelCalled) and event.task == "a" and not said:
+            said.append("both")
+            say(bench, Cancel())
+            say(bench, Retry(task=TaskId("a")))
 
-    when = When("attempt.started", change_of_mind)
-    slow = writes("a", "b.txt", "b\n").model_copy(update={"delay_s": 300})
-    ended = await bench.run(plans("root", {"key": "a"}), slow, *task("a"), planner_ends(), judges(), when=when)
+    said: list[str] = []
+    slow = writes("a", "b.txt", "b\n").model_copy(update={"delay_s": 60})
+    items = [plans("root", {"key": "a"}), slow, *task("a"), planner_ends(), judges()]
+    ended = await bench.run(*items, when=Hears(change_of_mind))
     assert (ended.exit_code, status(ended, "a")) == (0, TaskStatus.MERGED), ended.state.ended

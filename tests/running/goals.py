@@ -15,10 +15,10 @@ from tests.running.scripts import judges, planner_ends, plans, reviews, worker_e
 
 
 class When:
-    """Does something as soon as an event of a kind has been recorded: the first time, or each time."""
+    """Does something as soon as an event of a kind has been recorded for the first time."""
 
-    def __init__(self, kind: str, act: Callable[[Any], object], *, once: bool = True) -> None:
-        self._kind, self._act, self._is_once = kind, act, once
+    def __init__(self, kind: str, act: Callable[[Any], object]) -> None:
+        self._kind, self._act = kind, act
 
     def opened(self, state: object) -> None:
         """Nothing is to be done when the run is opened."""
@@ -26,7 +26,7 @@ class When:
     def recorded(self, recorded: Any) -> None:
         """Act on it."""
         if recorded.event.kind == self._kind:
-            self._kind = "" if self._is_once else self._kind
+            self._kind = ""
             self._act(recorded.event)
 
 
