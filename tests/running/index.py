@@ -86,6 +86,7 @@ def loopback() -> Iterator[Loopback]:
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         served = Loopback(server.server_address[1], {"/": b"hello from outside"})
+        server.socket.settimeout(1.0)  # a visitor that has gone before it is let in must not hold the server's end up
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:
