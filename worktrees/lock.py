@@ -30,15 +30,23 @@ async def file_lock(path: Path) -> AsyncIterator[int]:
 
 def try_lock(path: Path) -> int | None:
     """The descriptor of the locked file `path`, to be closed to unlock it; None while somebody else holds it."""
+    return _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def wait_for_lock(path: Path) -> int:
+    """The descriptor of the locked file `path`, to be closed to unlock it. Blocks until nobody else holds it."""
+    while (descriptor := _locked(path, fcntl.LOCK_EX)) is None:
+        pass
+    return descriptor
+
+
+def _locked(path: Path, how: int) -> int | None:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    if _is_at(path, descriptor):
-        return descriptor
-    os.close(descriptor)  # whoever held it before has removed the file
+    with suppress(BlockingIOError):
+        fcntl.flock(descriptor, how)
+        if _is_at(path, descriptor):  # whoever held it before may have removed the file
+            return descriptor
+    os.close(descriptor)
     return None
 
 

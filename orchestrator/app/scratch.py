@@ -1,21 +1,16 @@
 """A directory in which a run can be done over without touching the user's repository or the run itself."""
 
-import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.hands.trees import remove_tree
+from orchestrator.hands.living import keep_folder, living_folder
 from orchestrator.journal.runs import StateDirectory
 from worktrees.borrow import borrow
-from worktrees.lock import try_lock
 from worktrees.repository import Repository
-
-_LOCK = "lock"
-_KEPT = "kept"
 
 
 @dataclass(frozen=True)
@@ -43,35 +38,21 @@ def scratch(repository: Repository, state: StateDirectory, keep: bool) -> Iterat
     """
     home = state.path / "replays"
     made = [place for place in (home, state.path, *state.path.parents) if not place.exists()]
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        _sweep(home)
-        path = home / secrets.token_hex(4)
-        path.mkdir(parents=True)
-        lock = try_lock(path / _LOCK)
-    except OSError as error:
-        raise EnvironmentProblem(
-            f"no scratch directory can be made in {home}: {error.strerror or error}; make the state directory writable"
-        ) from error
-    try:
-        yield Scratch(path, borrow(repository, path / "git"))
-    finally:
+    with ExitStack() as stack:
+        stack.callback(_unmake, made)
+        try:
+            path = stack.enter_context(living_folder(home, secrets.token_hex(4)))
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"no scratch directory can be made in {home}: {error.strerror or error}; make the state directory "
+                "writable"
+            ) from error
         if keep:
-            (path / _KEPT).touch()
-        else:
-            remove_tree(path)
-        if lock is not None:
-            os.close(lock)
-        with suppress(OSError):  # something else lies there by now
-            for place in made:
-                place.rmdir()
+            stack.callback(keep_folder, path)
+        yield Scratch(path, borrow(repository, path / "git"))
 
 
-def _sweep(home: Path) -> None:
-    for path in home.iterdir():
-        if (path / _KEPT).exists() or not path.is_dir():
-            continue
-        lock = try_lock(path / _LOCK)
-        if lock is not None:
-            remove_tree(path)
-            os.close(lock)
+def _unmake(made: list[Path]) -> None:
+    with suppress(OSError):  # something else lies there by now
+        for place in made:
+            place.rmdir()

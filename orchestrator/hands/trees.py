@@ -1,9 +1,10 @@
 """Whole directories of our own: handing one to the sandbox's user, removing one that a command has had its way with."""
 
 import os
+import secrets
 from pathlib import Path
 
-from worktrees.removal import open_top, remove
+from worktrees.removal import REMOVED, open_top, remove
 
 
 def give_tree(directory: Path, owner: int | None) -> None:
@@ -30,6 +31,17 @@ def remove_tree(directory: Path) -> None:
     Raises:
         OSError: something in it may not be removed.
     """
+    empty_tree(directory)
+    if directory.is_dir() and not directory.is_symlink():
+        directory.rmdir()
+
+
+def empty_tree(directory: Path, but: str = "") -> None:
+    """Remove everything in a directory, as `remove_tree` does, except the entry `but`.
+
+    Raises:
+        OSError: something in it may not be removed.
+    """
     if directory.is_symlink() or not directory.is_dir():
         return
     inside = open_top(directory)
@@ -37,7 +49,17 @@ def remove_tree(directory: Path) -> None:
         with os.scandir(inside) as entries:
             names = [entry.name for entry in entries]
         for name in names:
-            remove(inside, name)
+            if name != but:
+                remove(inside, name)
     finally:
         os.close(inside)
-    directory.rmdir()
+
+
+def claim_tree(directory: Path) -> Path:
+    """Move a directory aside, so that of several who want to remove it one does; its new path.
+
+    Raises:
+        FileNotFoundError: it is gone, as somebody else was first.
+        OSError: it may not be moved.
+    """
+    return directory.rename(directory.with_name(f"{REMOVED}{secrets.token_hex(8)}"))

@@ -5,7 +5,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,9 +68,8 @@ class Host:
 
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
-    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        found = Host(tmp_path, listener.getsockname()[1])
-        threading.Thread(target=_listen, args=(listener, found.heard), daemon=True).start()
+    found = Host(tmp_path, 0)
+    with _listening(found.heard) as found.port:
         (found.home / ".ssh").mkdir(parents=True)
         (found.home / ".ssh" / "id_rsa").write_text(KEY)
         monkeypatch.setenv("HOME", str(found.home))
@@ -83,6 +82,19 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
         git(found.repository, "add", "-A")
         git(found.repository, "commit", "-q", "-m", "read me")
         yield found
+
+
+@contextmanager
+def _listening(heard: list[bytes]) -> Iterator[int]:
+    """The port at which somebody listens. Nobody may wait at a closed one: its number is soon another's."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        thread = threading.Thread(target=_listen, args=(listener, heard))
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
 
 
 def _listen(listener: socket.socket, heard: list[bytes]) -> None:

@@ -238,8 +238,12 @@ if pid == 0:
     finally:
         sys.stdout.flush()
         os._exit(0)
+try:
+    while told := os.read(master, 1000):
+        print(told.decode(), end="")
+except OSError as error:
+    assert error.errno == errno.EIO  # the end, as a terminal tells it
 os.waitpid(pid, 0)
-print(os.read(master, 1000).decode())
 """
 
 

@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from orchestrator.hands.session import drop_old_logs, open_session
@@ -37,6 +38,29 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     (dead,) = names(tmp_path)
     with open_session(tmp_path) as folder:
         assert names(tmp_path) == {folder.name} != {dead}
+
+
+def test_sessions_that_end_while_others_begin_do_not_get_into_each_others_way(tmp_path: Path) -> None:
+    def opened(_number: int) -> bool:
+        with open_session(tmp_path) as folder:
+            for name in range(60):
+                (folder / str(name)).mkdir()
+        return folder.exists()
+
+    with ThreadPoolExecutor(8) as several:
+        assert set(several.map(opened, range(80))) == {False}
+    assert names(tmp_path) == set()
+
+
+def test_logs_are_dropped_by_several_at_the_same_time(tmp_path: Path) -> None:
+    then = time.time() - 15 * 86_400
+    for name in range(40):
+        for inner in range(20):
+            (tmp_path / str(name) / str(inner)).mkdir(parents=True)
+        os.utime(tmp_path / str(name), (then, then))
+    with ThreadPoolExecutor(8) as several:
+        assert list(several.map(drop_old_logs, [tmp_path] * 8)) == [None] * 8
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_only_logs_of_long_ago_are_dropped(tmp_path: Path) -> None:
