@@ -126,7 +126,7 @@ class Watcher(Dashboard):
         self.run_worker(self._measure())
 
     async def _measure(self) -> None:
-        await self._until(lambda: self._feed.is_over and self.moment is not None)
+        await self._until(lambda: self._feed.is_over and self.moment is not None and self.moment.seq == self._seq)
         opened = await self._opened()
         await anyio.sleep(SETTLE_S)
         memory = rss_mb()
@@ -294,7 +294,10 @@ def main() -> None:
         write(given.write, given.workers, given.rate, given.seconds)
     elif given.watch:
         spare_collector()
-        Watcher(RunDirectory(given.watch), given.last, given.found).run()
+        watcher = Watcher(RunDirectory(given.watch), given.last, given.found)
+        watcher.run()
+        if watcher.crashed is not None:
+            raise watcher.crashed
     else:
         judge(*measured(given.workers, given.rate, given.seconds), given.rate)
 

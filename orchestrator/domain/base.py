@@ -3,6 +3,8 @@
 Validators are built at first use (`defer_build`): a command that reads a journal pays only for the kinds it meets.
 """
 
+from typing import Any, TypeVar
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -10,3 +12,27 @@ class Frozen(BaseModel):
     """An immutable value; an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+M = TypeVar("M", bound=Frozen)
+
+_put_fields, _put_names, _put_extra, _put_private = (
+    vars(BaseModel)[slot].__set__
+    for slot in ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
+)
+"""What pydantic keeps of a value, set past the guard of frozen ones."""
+
+
+def constructed(kind: type[M], fields: dict[str, Any]) -> M:
+    """What `model_construct` makes of all fields, in a fraction of its time; `fields` is its own from now on."""
+    made = object.__new__(kind)
+    _put_fields(made, fields)
+    _put_names(made, set(fields))
+    _put_extra(made, None)
+    _put_private(made, None)
+    return made
+
+
+def changed(value: M, **fields: object) -> M:
+    """`model_copy(update=fields)`, in a fraction of its time."""
+    return constructed(type(value), {**value.__dict__, **fields})

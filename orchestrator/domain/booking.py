@@ -4,6 +4,7 @@ from collections.abc import MutableMapping
 from datetime import datetime
 from typing import TypeVar
 
+from orchestrator.domain.base import changed
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.event.forge import ChecksSeen
 from orchestrator.domain.event.landing import LandingFinished
@@ -22,7 +23,8 @@ from orchestrator.domain.usage import Usage
 
 K = TypeVar("K", bound=str)
 
-_TIMED = (AttemptStarted, PlanningStarted, TaskEnded, PlanningEnded, LandingFinished)
+TIMED = (AttemptStarted, PlanningStarted, TaskEnded, PlanningEnded, LandingFinished)
+"""Events at which work at a task begins or ends."""
 
 POSSIBLY_BILLED = frozenset({"lost", "timed-out"})
 """Errors after which nobody knows whether the provider charged for the call."""
@@ -32,9 +34,7 @@ def book_reply(state: RunState, event: ModelReplied) -> None:
     """Book a reply's cost to the run, its role, model, conversation, task and the tasks above."""
     usage, model = event.usage, _asked(state, event)
     session = state.sessions[event.session]
-    state.sessions[event.session] = session.model_copy(
-        update={"replies": session.replies + 1, "spent": session.spent + usage}
-    )
+    state.sessions[event.session] = changed(session, replies=session.replies + 1, spent=session.spent + usage)
     state.spent += usage
     _add(state.spent_by_role, event.role, usage)
     _add(state.spent_by_model, model, usage)
@@ -53,13 +53,11 @@ def book_failure(state: RunState, event: ModelFailed) -> None:
     if event.error in {"lost", "script-exhausted"}:
         return  # the try is made again, or nothing was asked of anybody
     session = state.sessions[event.session]
-    state.sessions[event.session] = session.model_copy(update={"failures": session.failures + 1})
+    state.sessions[event.session] = changed(session, failures=session.failures + 1)
 
 
-def book_time(state: RunState, event: Event) -> None:
-    """Book when work at a task begins and ends; `state` has taken the event in already."""
-    if not isinstance(event, _TIMED):
-        return
+def book_time(state: RunState, event: Event, _at: datetime) -> None:
+    """Book when work at a task begins and ends, which the events `TIMED` tell; `state` has taken it in already."""
     match event:
         case AttemptStarted(task=str(task)) | PlanningStarted(task=str(task)):
             state.begun_s.setdefault(task, state.wall_s)
@@ -92,7 +90,7 @@ def _book_risk(state: RunState, event: ModelFailed) -> None:
     if not isinstance(called, ModelCalled) or not called.reserved.calls:
         return  # a journal from before calls reserved anything
     session, risk = state.sessions[event.session], called.reserved
-    state.sessions[event.session] = session.model_copy(update={"at_risk": session.at_risk + risk})
+    state.sessions[event.session] = changed(session, at_risk=session.at_risk + risk)
     state.at_risk += risk
     _add(state.at_risk_by_role, event.role, risk)
     _add(state.at_risk_by_model, called.model, risk)

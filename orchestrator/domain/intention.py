@@ -45,15 +45,14 @@ _INTERPRETERS = frozenset({"python", "python3", "node", "perl", "ruby", "php", "
 _EXCERPT = 200
 
 
-def intentions(command: str) -> Iterator[Words]:
+def intentions(command: str) -> tuple[Words, ...]:
     """What a command line means to do beyond the walls: each kind at most once, with the words that say so."""
-    seen: set[Kind] = set()
+    seen: dict[Kind, str] = {}
     assigned = frozenset(re.findall(r"\b([A-Z_0-9]+)=", command))
     for one in commands(command):
         for kind in _kinds(one, assigned):
-            if kind not in seen:
-                seen.add(kind)
-                yield kind, one.text[:_EXCERPT]
+            seen.setdefault(kind, one.text[:_EXCERPT])
+    return tuple(seen.items())
 
 
 def path_intention(path: str, repository: str) -> Kind | None:

@@ -3,12 +3,13 @@
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.intention import Kind, intentions, path_intention
+from orchestrator.domain.intention import Kind, Words, intentions, path_intention
 from orchestrator.domain.network import refused_in_words
 from orchestrator.domain.plain import one_line
 from orchestrator.domain.tier import Tier
@@ -22,6 +23,8 @@ _HEAD = re.compile(r"\A\[([^\]\n]{1,80})\]")
 _LURED = re.compile(
     r"symbolic link, which file tools do not follow|leads out of the workspace|lies in git's own directory"
 )
+_REMEMBERED = 1_000
+"""So many shell commands are looked at once only: agents run the same ones over and over."""
 _FILE_TOOLS = frozenset({"read", "write", "edit", "list", "search"})
 
 
@@ -80,10 +83,13 @@ def _seen(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterat
 
 
 def _in_shell(called: ToolCalled, returned: ToolReturned) -> Iterator[_Seen]:
-    command = _argument(called, "command")
-    outcome, packets = _ending(returned), returned.stray_packets
     yield from (("network", told, "refused by the proxy", "refusal") for told in refused_in_words(returned.network))
-    found = {kind: words for kind, words in intentions(command) if not _is_allowed(kind, called.tier)}
+    command, meant = _meant(called.arguments.head)
+    packets = returned.stray_packets
+    if not (meant or packets):
+        return
+    found = {kind: words for kind, words in meant if not _is_allowed(kind, called.tier)}
+    outcome = _ending(returned)
     if packets and "network" not in found:
         yield "network", command, f"{outcome}; {_packets(packets)}", "kernel"
     for kind, words in found.items():
@@ -91,6 +97,13 @@ def _in_shell(called: ToolCalled, returned: ToolReturned) -> Iterator[_Seen]:
             yield kind, words, f"{outcome}; {_packets(packets)}", "kernel"
         else:
             yield kind, words, outcome, "words"
+
+
+@lru_cache(_REMEMBERED)
+def _meant(arguments: str) -> tuple[str, tuple[Words, ...]]:
+    """The command that a shell's arguments hold, and what it means to do beyond the walls."""
+    command = _argument(arguments, "command")
+    return command, intentions(command)
 
 
 def _is_allowed(kind: Kind, tier: Tier | None) -> bool:
@@ -103,7 +116,7 @@ def _packets(count: int) -> str:
 
 
 def _by_file_tool(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterator[_Seen]:
-    path = _argument(called, "path") or _argument(called, "glob")
+    path = _argument(called.arguments.head, "path") or _argument(called.arguments.head, "glob")
     kind = path_intention(path, repository)
     if kind is None and _LURED.search(returned.observation.head):
         kind = "outside-path"
@@ -120,13 +133,12 @@ def _ending(returned: ToolReturned) -> str:
 
 
 def _arguments(called: ToolCalled) -> str:
-    tier, reason = _argument(called, "tier"), _argument(called, "reason")
+    tier, reason = _argument(called.arguments.head, "tier"), _argument(called.arguments.head, "reason")
     return f"tier {tier}: {reason}" if tier else called.arguments.head
 
 
-def _argument(called: ToolCalled, name: str) -> str:
+def _argument(head: str, name: str) -> str:
     """An argument as text; of arguments too long to stand in the event as a whole, what can be seen of them."""
-    head = called.arguments.head
     for whole in (head, f'{head}"}}', f'{head[:-1]}"}}'):
         try:
             arguments = json.loads(whole)

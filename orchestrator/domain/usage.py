@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from decimal import Decimal
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import Frozen, constructed
 
 
 class Usage(Frozen):
@@ -17,15 +17,17 @@ class Usage(Frozen):
     unpriced_calls: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
-        return _sum_of(
+        one, more = self.__dict__, other.__dict__  # a reply is added up in seven places: that has to be fast
+        return constructed(
+            Usage,
             {
-                "calls": self.calls + other.calls,
-                "input_tokens": self.input_tokens + other.input_tokens,
-                "cached_tokens": self.cached_tokens + other.cached_tokens,
-                "output_tokens": self.output_tokens + other.output_tokens,
-                "cost_usd": self.cost_usd + other.cost_usd,
-                "unpriced_calls": self.unpriced_calls + other.unpriced_calls,
-            }
+                "calls": one["calls"] + more["calls"],
+                "input_tokens": one["input_tokens"] + more["input_tokens"],
+                "cached_tokens": one["cached_tokens"] + more["cached_tokens"],
+                "output_tokens": one["output_tokens"] + more["output_tokens"],
+                "cost_usd": one["cost_usd"] + more["cost_usd"],
+                "unpriced_calls": one["unpriced_calls"] + more["unpriced_calls"],
+            },
         )
 
     @classmethod
@@ -54,16 +56,3 @@ class Usage(Frozen):
         if self.unpriced_calls == self.calls:
             return "unknown"
         return f"${self.cost_usd:.2f} + {self.unpriced_calls} unpriced calls"
-
-
-_FIELDS = frozenset(Usage.model_fields)
-
-
-def _sum_of(fields: dict[str, int | Decimal]) -> Usage:
-    """What `model_construct` makes of all fields, in a third of its time: each reply is added up in seven places."""
-    made = Usage.__new__(Usage)
-    object.__setattr__(made, "__dict__", fields)
-    object.__setattr__(made, "__pydantic_fields_set__", set(_FIELDS))
-    object.__setattr__(made, "__pydantic_extra__", None)
-    object.__setattr__(made, "__pydantic_private__", None)
-    return made
