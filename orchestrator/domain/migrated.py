@@ -40,6 +40,7 @@ def _(event: migration.FileMoved, state: RunState) -> None:
         "status": status,
         "is_overtaken": False,
         "after_wave": 0,
+        "is_asked_for": False,
         "rung": event.rung,
         "seconds": file.seconds + event.seconds,
     }

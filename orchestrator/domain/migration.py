@@ -75,6 +75,7 @@ class FileRecord(Frozen):
     tried again wants known. `is_overtaken` tells that a person left it out while it was under way: what a step or a
     landing that had begun still tells of it is no defect, and if it has landed after all, it has. `after_wave` is the
     wave in which a person had it tried again: it begins with the next one, as it missed steps of this one.
+    `is_asked_for` tells that a person had it tried again and nothing has come of that yet.
     """
 
     path: str
@@ -98,6 +99,7 @@ class FileRecord(Frozen):
     note: str = ""
     is_overtaken: bool = False
     after_wave: int = 0
+    is_asked_for: bool = False
 
     @property
     def is_to_come(self) -> bool:

@@ -243,7 +243,8 @@ class RunState:
         subject = approval.subject
         match approval.matter:
             case "sample":
-                return approval.item != self._put_last(subject.partition("-")[0])
+                what, has_swept = subject.partition("-")[0], any(wave.kind == "sweep" for wave in self.waves)
+                return approval.item != self._put_last(what) or (what == "sample" and has_swept)
             case "tier":
                 return self._has_ended(TaskId(subject.rpartition("/")[0]))
             case "plan":

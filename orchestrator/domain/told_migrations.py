@@ -180,7 +180,7 @@ def _(command: SkipFiles, state: RunState, by: str) -> None:
 def _(command: RetryFiles, state: RunState, _by: str) -> None:
     climb_again(state, tuple(dict.fromkeys(command.files)))
     for path in command.files:
-        fresh = {"note": command.note, "after_wave": state.wave_under_way}
+        fresh = {"note": command.note, "after_wave": state.wave_under_way, "is_asked_for": True}
         state.files[path] = state.files[path].model_copy(update=fresh)
     state.judged_again += 1
     _open_again(state)

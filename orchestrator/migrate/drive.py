@@ -24,7 +24,15 @@ from orchestrator.migrate.proposing import propose, revise
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.recipe.verify import JudgeRules
 from orchestrator.migrate.scope.planning import divide
-from orchestrator.migrate.wave import current, next_wave, rest_of_landed, shards_of, wave_files
+from orchestrator.migrate.wave import (
+    current,
+    is_asked_for,
+    next_wave,
+    rest_of_landed,
+    sample_before_sweep,
+    shards_of,
+    wave_files,
+)
 from worktrees.trees import list_tree
 
 _SHOWN = 10
@@ -131,7 +139,7 @@ class MigrationRun:
             await self._context.journal.append(rest)
 
     async def _look_back(self) -> None:
-        """Between two waves: whether the next may begin, and by which recipe.
+        """Between two waves: whether the next may begin, and by which recipe. What a person asks for always may.
 
         Raises:
             PersonNeeded: too much fails, or fails alike, and nobody has said yet what is to be done.
@@ -139,10 +147,13 @@ class MigrationRun:
         state, recipe = self._context.state, self._recipe
         if not state.waves:
             return
-        goes_on = next_wave(state, recipe) is not None
+        coming = next_wave(state, recipe)
+        if coming is not None and is_asked_for(state, coming):
+            return
+        goes_on = coming is not None
         await propose(self._context, recipe, waits=goes_on)
-        if goes_on and state.waves[-1].kind == "sample":
-            await self._judge_sample(state.waves[-1])
+        if goes_on and (sample := sample_before_sweep(state)):
+            await self._judge_sample(sample)
         if goes_on and (why := too_much_fails(state, recipe.stop)):
             await self._ask_whether_to_go_on("breaker", why)
 

@@ -54,6 +54,19 @@ def next_wave(state: RunState, recipe: Recipe) -> WaveStarted | None:
     return WaveStarted(number=number, wave="sweep", shards=tuple(shard.name for shard in fresh[:size]))
 
 
+def is_asked_for(state: RunState, wave: WaveStarted) -> bool:
+    """Whether a wave would begin with nothing but files that a person wants to be tried again."""
+    files = (state.files[path] for name in wave.shards for path in state.shards[name].files)
+    return all(file.is_asked_for for file in files if not file.status.is_terminal)
+
+
+def sample_before_sweep(state: RunState) -> Wave | None:
+    """The wave of the sample, as long as nothing but the sample has been begun."""
+    if any(wave.kind == "sweep" for wave in state.waves):
+        return None
+    return next((wave for wave in state.waves if wave.kind == "sample"), None)
+
+
 def _size(state: RunState, recipe: Recipe) -> int:
     """How many shards the next wave of the sweep has: each is larger than the one before."""
     earlier = sum(wave.kind == "sweep" for wave in state.waves)

@@ -122,6 +122,39 @@ async def test_a_sample_that_is_judged_again_is_asked_about_once(eight: Migrated
     assert [one.approval.item for one in ended.state.waiting] == ["sample/sample-2"]
 
 
+async def test_a_sample_is_judged_anew_when_files_of_it_were_tried_again(eight: Migrated) -> None:
+    flag = eight.root.parent / "tool" / "mended"
+    flag.parent.mkdir()
+    mended = f"if grep -q new {flag}; then {SED}; else {SPOIL}; fi"
+    flag.write_text("")
+    given = recipe(
+        {"run": mended}, sample={"files": 2}, stop={"same_signature": 0}, env={"read_only": [str(flag.parent)]}
+    )
+    await eight.run(given, migrate={"cache": False})
+    (first, second) = [path for path, status in eight.statuses().items() if status == "rejected"]
+    ended = await eight.say(RetryFiles(files=(first,)))
+    assert (eight.statuses()[first], len(eight.events(WaveStarted))) == ("rejected", 2), (
+        "tried, before anybody answered"
+    )
+    flag.write_text("new")
+    ended = await eight.say(RetryFiles(files=(first, second)))
+    assert (ended.exit_code, set(eight.statuses().values()), ended.state.waiting) == (0, {"merged"}, [])
+
+
+async def test_what_a_person_wants_tried_again_waits_for_no_answer_to_another_question(eight: Migrated) -> None:
+    flag = eight.root.parent / "tool" / "mended"
+    flag.parent.mkdir()
+    flag.write_text("")
+    bad = spoils("a/1.txt", "b/1.txt", "c/1.txt")
+    given = recipe({"run": f"if grep -q new {flag}; then {SED}; else {bad}; fi"}, env={"read_only": [str(flag.parent)]})
+    ended = await eight.run(given, migrate={"cache": False})
+    (asked,) = ended.state.waiting
+    assert (ended.exit_code, asked.approval.matter) == (6, "recipe")
+    flag.write_text("new")
+    ended = await eight.say(RetryFiles(files=("b/1.txt",), note="the tool is mended"))
+    assert (eight.statuses()["b/1.txt"], eight.statuses()["a/1.txt"]) == ("merged", "rejected")
+
+
 async def test_the_circuit_breaker_stops_what_fails_too_often(eight: Migrated) -> None:
     stop = {"max_failed_fraction": 0.3, "after_shards": 2, "same_signature": 0}
     given = recipe({"run": spoils(*(f"{name}/1.txt" for name in NAMES))}, sample={"first": 3, "growth": 1}, stop=stop)
