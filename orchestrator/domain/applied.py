@@ -1,0 +1,335 @@
+"""What each kind of event changes in the state of its run; `migrated` has those of migrations."""
+
+from functools import singledispatch
+
+from orchestrator.domain.approval import Answered
+from orchestrator.domain.base import changed
+from orchestrator.domain.booking import book_failure, book_reply
+from orchestrator.domain.commanded import answered, granted_criteria, obey
+from orchestrator.domain.contract import frozen
+from orchestrator.domain.event import forge, landing, migration, outside, people, run, work
+from orchestrator.domain.event.base import Event
+from orchestrator.domain.lifecycle import TASK_MOVES, move
+from orchestrator.domain.migrated import landed, migrated
+from orchestrator.domain.overstep import MOST, oversteps
+from orchestrator.domain.state import RunState, SessionState, TaskState, unit_task
+from orchestrator.domain.task import TaskStatus
+from orchestrator.domain.told_migrations import wish_revision
+
+
+@singledispatch
+def apply(event: Event, state: RunState) -> None:
+    """Change a state that the caller owns as one event says. Events that only tell a story change nothing.
+
+    Raises as `fold` does.
+    """
+
+
+def _task(state: RunState, event: Event) -> TaskState:
+    if event.task is None or event.task not in state.tasks:
+        raise ValueError(f"{event.kind} names task {event.task!r}, which was never created")
+    return state.tasks[event.task]
+
+
+def _update(state: RunState, task: TaskState, status: TaskStatus | None = None, **changes: object) -> None:
+    if status is not None:
+        changes["status"] = move(TASK_MOVES, f"task {task.spec.id}", task.status, status)
+    state.tasks[task.spec.id] = task.model_copy(update=changes)
+
+
+# --- the run -------------------------------------------------------------------------------------------------------
+
+
+@apply.register
+def _(event: run.RunStarted, state: RunState) -> None:
+    state.started = event
+    state.recipe = event.recipe
+
+
+@apply.register
+def _(event: run.EngineStarted, state: RunState) -> None:
+    state.epoch = event.epoch
+    state.paused = None
+    state.is_draining = False
+
+
+@apply.register
+def _(event: run.Noticed, state: RunState) -> None:
+    state.notices += (event,)
+
+
+@apply.register
+def _(event: run.BaselineRecorded, state: RunState) -> None:
+    state.baseline = event.receipts
+
+
+@apply.register
+def _(event: run.CheckFinished, state: RunState) -> None:
+    state.receipts[event.receipt.key] = event.receipt
+
+
+@apply.register
+def _(event: run.FlakesSeen, state: RunState) -> None:
+    state.flaky.update(event.flaky)
+
+
+@apply.register
+def _(event: run.ContractFrozen, state: RunState) -> None:
+    state.contract = frozen(state.contract, event.contract, granted_criteria(state))
+
+
+@apply.register
+def _(event: run.IterationStarted, state: RunState) -> None:
+    state.iteration = event.number
+    state.iteration_reasons = event.reasons
+    if event.forget:
+        state.forgotten = frozenset(state.tasks)
+
+
+@apply.register
+def _(event: run.IterationJudged, state: RunState) -> None:
+    if event.again is None or event.again == state.judged_again:
+        state.iterations = (*state.iterations[: event.number - 1], event.verdict)
+
+
+@apply.register
+def _(event: run.RunDraining, state: RunState) -> None:
+    state.is_draining = True
+
+
+@apply.register
+def _(event: run.RunPaused, state: RunState) -> None:
+    state.paused = event
+    state.checks_since = None
+
+
+@apply.register
+def _(event: run.ClockJumped, state: RunState) -> None:
+    state.earlier_s -= event.by_s
+
+
+@apply.register
+def _(event: run.PrOpened, state: RunState) -> None:
+    state.pr = event
+    if state.checks and (state.checks.ref, state.checks.commit) != (event.ref, event.head):
+        state.checks, state.checks_since = None, None
+    if event.group:
+        state.prs[event.group] = event
+        state.published = tuple(group for group in state.published if group != event.group)
+
+
+@apply.register
+def _(event: forge.PrMerging, state: RunState) -> None:
+    state.merging = event
+
+
+@apply.register
+def _(event: forge.PrMerged, state: RunState) -> None:
+    state.merged = event
+
+
+@apply.register
+def _(event: forge.PrClosed, state: RunState) -> None:
+    state.pr, state.checks, state.checks_since = None, None, None
+
+
+@apply.register
+def _(event: run.RunEnded, state: RunState) -> None:
+    state.ended = event
+    state.published = ()
+
+
+# --- people --------------------------------------------------------------------------------------------------------
+
+
+@apply.register
+def _(event: people.CommandTaken, state: RunState) -> None:
+    state.commands[event.key] = event.refused
+    if not event.refused:
+        obey(state, event.command, event.by)
+
+
+@apply.register
+def _(event: people.ApprovalRequested, state: RunState) -> None:
+    state.approvals[event.approval.item] = Answered(approval=event.approval)
+
+
+@apply.register
+def _(event: people.ApprovalDecided, state: RunState) -> None:
+    answer = answered(state, event.item, event.decision, event.by, event.reason)
+    state.approvals[event.item] = answer
+    if event.decision == "approve" and answer.approval.settings:
+        state.overrides = (*state.overrides, answer.approval.settings)
+    if event.decision == "approve" and answer.approval.recipe is not None:
+        wish_revision(state, answer.approval.recipe)
+    if event.decision == "approve" and state.contract:
+        state.contract = state.contract.extended(answer.approval.criteria)
+
+
+# --- planning and attempts -----------------------------------------------------------------------------------------
+
+
+@apply.register
+def _(event: work.TaskCreated, state: RunState) -> None:
+    state.tasks[event.spec.id] = TaskState(spec=event.spec)
+
+
+@apply.register
+def _(event: work.PlanningStarted, state: RunState) -> None:
+    _update(state, _task(state, event), TaskStatus.PLANNING, rounds=event.round)
+
+
+@apply.register
+def _(event: work.PlanSubmitted, state: RunState) -> None:
+    _update(state, _task(state, event), TaskStatus.WAITING)
+
+
+@apply.register
+def _(event: work.PlanningEnded, state: RunState) -> None:
+    _update(state, _task(state, event), TaskStatus.DONE, handoff=event.handoff)
+
+
+@apply.register
+def _(event: work.AttemptStarted, state: RunState) -> None:
+    task = _task(state, event)
+    _update(state, task, TaskStatus.RUNNING, attempts=(*task.attempts, event.attempt), retry=None)
+
+
+@apply.register
+def _(event: work.CandidateTaken, state: RunState) -> None:
+    task = _task(state, event)
+    _update(state, task, candidates=(*task.candidates, event))
+
+
+@apply.register
+def _(event: work.AttemptEnded, state: RunState) -> None:
+    task = _task(state, event)
+    _update(state, task, TaskStatus.JUDGING, ends=(*task.ends, event), handoff=event.handoff or task.handoff)
+
+
+@apply.register
+def _(event: work.VerdictGiven, state: RunState) -> None:
+    task = _task(state, event)
+    status = TaskStatus.QUEUED if event.verdict.kind == "merge" else None
+    _update(state, task, status, verdicts=(*task.verdicts, event))
+
+
+@apply.register
+def _(event: work.TaskEnded, state: RunState) -> None:
+    _update(state, _task(state, event), event.status, reason=event.reason, cause=event.cause)
+
+
+# --- conversations -------------------------------------------------------------------------------------------------
+
+
+@apply.register
+def _(event: work.SessionStarted, state: RunState) -> None:
+    task = state.tasks.get(event.task) if event.task is not None else None
+    state.sessions[event.session] = SessionState(
+        session=event.session,
+        role=event.role,
+        task=event.task,
+        model=event.model,
+        attempt=len(task.attempts) if task is not None else 0,
+    )
+
+
+@apply.register
+def _(event: work.ModelReplied, state: RunState) -> None:
+    book_reply(state, event)
+    _count_answer(state, event)
+
+
+@apply.register
+def _(event: work.ModelFailed, state: RunState) -> None:
+    book_failure(state, event)
+    if event.error in {"lost", "script-exhausted"}:
+        return  # nobody answered, or nothing was asked of anybody
+    _count_answer(state, event)
+    if event.pool and event.opens_at:
+        state.pauses[event.pool] = max(event.opens_at, state.pauses.get(event.pool, event.opens_at))
+
+
+def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) -> None:
+    """Count by the model that was asked: a reply names the model that says it answered."""
+    asked = state.open_intents.get(event.key)
+    if event.task is not None:
+        model = asked.model if isinstance(asked, work.ModelCalled) else state.sessions[event.session].model
+        state.answers[f"{event.role} {event.task} {model}"] += 1
+
+
+@apply.register
+def _(event: work.ToolReturned, state: RunState) -> None:
+    called, session = state.open_intents.get(event.key), state.sessions.get(event.session)
+    if not isinstance(called, work.ToolCalled) or len(state.oversteps) >= MOST:
+        return
+    repository = state.started.repository if state.started else ""
+    state.oversteps += oversteps(called, event, session.attempt if session else 0, repository)
+
+
+@apply.register
+def _(event: work.TurnEnded, state: RunState) -> None:
+    session = state.sessions[event.session]
+    state.sessions[event.session] = changed(session, turns=event.turn + 1)
+
+
+@apply.register
+def _(event: work.SessionEnded, state: RunState) -> None:
+    session = state.sessions[event.session]
+    state.sessions[event.session] = changed(session, ended=event.exit)
+
+
+# --- the queue -----------------------------------------------------------------------------------------------------
+
+
+@apply.register
+def _(event: landing.RefSetting, state: RunState) -> None:
+    if event.ref.startswith("refs/heads/"):
+        state.pointed[event.ref] = (*state.pointed.get(event.ref, ()), event.object)
+
+
+@apply.register
+def _(event: landing.TrialJudged, state: RunState) -> None:
+    state.trials.append(event)
+
+
+@apply.register
+def _(event: landing.UnitEjected, state: RunState) -> None:
+    state.ejections.append(event)
+    task = state.tasks.get(unit_task(event.unit))
+    if task is not None:
+        _update(state, task, ejections=(*task.ejections, event))
+
+
+@apply.register
+def _(event: landing.LandingFinished, state: RunState) -> None:
+    state.landings.append(event)
+    landed(state, event.parts)
+    for unit in event.units:
+        task = state.tasks.get(unit_task(unit))
+        if task is not None:
+            _update(state, task, TaskStatus.MERGED)
+
+
+# --- migrations ----------------------------------------------------------------------------------------------------
+
+for _kind in (
+    *(migration.FilesFound, migration.StepFinished, migration.FileMoved, migration.ShardsPlanned),
+    *(migration.WaveStarted, migration.WaveEnded, migration.RecipeRevised, migration.ShardReverted),
+    *(migration.RollbackRefused, migration.FilesFlagged),
+):
+    apply.register(_kind, migrated)
+
+
+# --- notifications -------------------------------------------------------------------------------------------------
+
+
+@apply.register
+def _(event: outside.NotificationSending, state: RunState) -> None:
+    if event.channel != "dir":  # at most once: begun is as good as sent
+        state.notified[event.channel] = event.through
+
+
+@apply.register
+def _(event: outside.NotificationSent, state: RunState) -> None:
+    state.notified[event.channel] = max(event.through, state.notified.get(event.channel, 0))
