@@ -29,7 +29,7 @@ def living_folder(home: Path, name: str) -> Iterator[Path]:
         yield folder
     finally:
         try:
-            if not (folder / _KEPT).exists():
+            if folder.is_dir() and not (folder / _KEPT).exists():
                 _remove(folder)
         finally:
             if held is not None:
