@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from time import monotonic
+from time import monotonic, perf_counter
 
 import anyio
 from anyio import to_thread
@@ -32,6 +32,8 @@ from orchestrator.redact.redactor import PATTERNS, Redactor
 Listener = Callable[[Recorded], None]
 Projector = Callable[[RunState], str]
 _PROJECT_EVERY_S = 1.0
+_REST = 30.0
+"""So many times as long as they took are projections not made again: of very many files they take long."""
 _LONG_CHARS = 100_000
 """A text that is redacted beside the event loop: some milliseconds' worth."""
 
@@ -74,7 +76,7 @@ class Journal:
         self._durable = self._state.seq
         self._turn = anyio.Lock()
         self._failure: OrchestrateError | None = None
-        self._projected = -_PROJECT_EVERY_S
+        self._project_at = float("-inf")
         self._stopping = anyio.Event()
         self.listeners: list[Listener] = []
         self.projections: dict[str, Projector] = {}
@@ -155,10 +157,12 @@ class Journal:
     def _derive(self, batch: Sequence[Recorded]) -> Mapping[str, str]:
         is_looked_for = any(isinstance(recorded.event, RunEnded | RunPaused | CommandTaken) for recorded in batch)
         now = self._clock.monotonic()
-        if not is_looked_for and now - self._projected < _PROJECT_EVERY_S:
+        if not is_looked_for and now < self._project_at:
             return {}
-        self._projected = now
-        return {name: project(self._state) for name, project in self.projections.items()}
+        begun = perf_counter()
+        derived = {name: project(self._state) for name, project in self.projections.items()}
+        self._project_at = now + max(_PROJECT_EVERY_S, _REST * (perf_counter() - begun))
+        return derived
 
     async def stopped(self, call: str) -> None:
         """Wait until a person has the call of a tool stopped whose effect has this name."""

@@ -96,7 +96,7 @@ def is_reached(content: bytes, regions: Sequence[Region], ran: Collection[int]) 
         regions: what changed in it.
         ran: its lines that ran; of a statement over several lines perhaps only some.
     """
-    tree = parse(content)
+    tree = parse(content) if ran else None
     if tree is None:
         return bool(ran)
     lines = {line for region in regions for line in range(region.new_line, region.new_line + region.added)}

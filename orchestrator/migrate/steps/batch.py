@@ -2,7 +2,7 @@
 
 from math import ceil
 
-_AIM_S = 4.0
+_AIM_S = 8.0
 _MOST = 64
 _FIRST = 4
 _WEIGHT = 0.3

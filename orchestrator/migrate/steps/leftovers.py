@@ -1,16 +1,16 @@
 """What lies in a workspace beside the files of its commit, also where git ignores it."""
 
 import os
-from collections.abc import Collection
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 
-def leftovers(root: Path, tracked: Collection[str], at_most: int = 8) -> list[str]:
+def leftovers(root: Path, tracked: frozenset[str], at_most: int = 8) -> list[str]:
     """The first of the paths that belong to no tracked file, directories included; nothing is followed. Blocks.
 
     What cannot be looked into counts as left over.
     """
-    directories = {str(parent) for path in tracked for parent in PurePosixPath(path).parents}
+    directories = _directories(tracked)
     found: list[str] = []
     waiting = [""]
     while waiting and len(found) < at_most:
@@ -27,3 +27,9 @@ def leftovers(root: Path, tracked: Collection[str], at_most: int = 8) -> list[st
             elif path not in tracked and path != ".git":
                 found.append(path)
     return found[:at_most]
+
+
+@lru_cache(1)
+def _directories(tracked: frozenset[str]) -> frozenset[str]:
+    """Those that hold tracked files; of a step's many workspaces they are all the same."""
+    return frozenset(str(parent) for path in tracked for parent in PurePosixPath(path).parents)
