@@ -139,7 +139,7 @@ class MigrationRun:
             await self._context.journal.append(rest)
 
     async def _look_back(self) -> None:
-        """Between two waves: whether the next may begin, and by which recipe. What a person asks for always may.
+        """Between two waves: whether the next may begin, and by which recipe. What a person wants done again may.
 
         Raises:
             PersonNeeded: too much fails, or fails alike, and nobody has said yet what is to be done.

@@ -55,9 +55,9 @@ def next_wave(state: RunState, recipe: Recipe) -> WaveStarted | None:
 
 
 def is_asked_for(state: RunState, wave: WaveStarted) -> bool:
-    """Whether a wave would begin with nothing but files that a person wants to be tried again."""
+    """Whether a wave only does again what a person wants done again."""
     files = (state.files[path] for name in wave.shards for path in state.shards[name].files)
-    return all(file.is_asked_for for file in files if not file.status.is_terminal)
+    return wave.wave == "again" and all(file.is_asked_for for file in files if not file.status.is_terminal)
 
 
 def sample_before_sweep(state: RunState) -> Wave | None:
