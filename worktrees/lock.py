@@ -33,9 +33,12 @@ def try_lock(path: Path) -> int | None:
     return _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def wait_for_lock(path: Path) -> int:
-    """The descriptor of the locked file `path`, to be closed to unlock it. Blocks until nobody else holds it."""
-    while (descriptor := _locked(path, fcntl.LOCK_EX)) is None:
+def wait_for_lock(path: Path, *, is_shared: bool = False) -> int:
+    """The descriptor of the locked file `path`, to be closed to unlock it. Blocks until nobody else holds it.
+
+    A shared lock is held by many at a time, and by nobody who wants it alone.
+    """
+    while (descriptor := _locked(path, fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX)) is None:
         pass
     return descriptor
 

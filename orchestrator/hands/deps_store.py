@@ -6,7 +6,6 @@ KEY.new/   is being made, under the lock KEY.making
 KEY.used   is locked by whoever uses KEY, each with a shared lock; its time is that of the last use
 """
 
-import fcntl
 import json
 import os
 import time
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.hands.trees import remove_tree
-from worktrees.lock import file_lock, try_lock
+from worktrees.lock import file_lock, try_lock, wait_for_lock
 
 _INDEX = ".names"
 
@@ -54,7 +53,7 @@ class DepsStore:
     def used(self, key: str) -> Iterator[Path]:
         """While the block lasts nobody removes it. Gives the directory in which it lies, or will lie."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = _share(self.root / f"{key}.used")
+        descriptor = wait_for_lock(self.root / f"{key}.used", is_shared=True)
         try:
             os.utime(descriptor)
             yield self.root / key
@@ -125,14 +124,3 @@ class DepsStore:
 
 def _is_plain(path: Path) -> bool:
     return path.is_dir() or path.is_file()
-
-
-def _share(file: Path) -> int:
-    """A descriptor that holds a shared lock of the file that stands there, made if need be."""
-    while True:
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(descriptor), file.stat()):
-                return descriptor
-        os.close(descriptor)  # it was removed while we waited
