@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worktrees.errors import NotARepository
+from worktrees.ownership import require_trusted_owner
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ def _checkout(root: Path) -> Checkout:
             f"{entry} does not lead to a git repository (looked in {git_dir}): "
             f"if the checkout was moved, run `git worktree repair` in the repository it belongs to"
         )
+    require_trusted_owner(root, (root, entry, git_dir, common_dir))
     return Checkout(root, git_dir, common_dir)
 
 
