@@ -133,7 +133,7 @@ def sole_error(group: BaseExceptionGroup[BaseException]) -> OrchestrateError | N
 
 
 def as_ours(error: BaseException) -> OrchestrateError | None:
-    """Return an error of ours as it is; git's, a lock's and a full disk's as those that they are to a user; else None."""
+    """Return an error of ours as it is; those of git, of locks and of a full disk as ours; None for any other."""
     if isinstance(error, OrchestrateError):
         return error
     if isinstance(error, LockTimeout):
