@@ -179,5 +179,5 @@ class _Waiting:
     @property
     def _named(self) -> str:
         pid = holder_of(self.path)
-        by = f"process {pid}" if pid else "a process that cannot be seen from here"
-        return f"the lock {printable(str(self.path))}, which {by} holds"
+        by = f"process {pid}" if pid else "another process"
+        return f"the lock {printable(str(self.path))} of {by}"

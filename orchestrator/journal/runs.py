@@ -15,6 +15,7 @@ from orchestrator.domain.ids import RunId, slug
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.journal.lock import Held, hold
 from worktrees.errors import DirectoryNotPrivate
+from worktrees.names import printable
 from worktrees.private_directory import secure_directory
 
 if TYPE_CHECKING:
@@ -102,7 +103,9 @@ class StateDirectory:
         except DirectoryNotPrivate as error:
             raise EnvironmentProblem(f"the state directory cannot be used: {error}") from error
         if was_open:
-            _LOG.warning("other users could read %s until now; it is closed to them (mode 0700)", state.path)
+            _LOG.warning(
+                "other users could read %s until now; it is closed to them (mode 0700)", printable(str(state.path))
+            )
         return state
 
     def new_run(self, now: datetime) -> RunDirectory:
