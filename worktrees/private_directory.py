@@ -50,9 +50,9 @@ def make_private_root(path: Path) -> Path:
 def _make(path: Path, mode: int) -> None:
     try:
         path.mkdir(mode=mode)
-    except FileExistsError:
+    except FileExistsError as error:
         if not path.is_dir():
-            raise
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from error
         return
     if mode == _PRIVATE:
         path.chmod(mode)  # below a directory that hands its group on it would hand it on as well

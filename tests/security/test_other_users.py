@@ -183,7 +183,7 @@ def test_a_lock_that_is_held_is_waited_for_aloud_and_not_for_ever(
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         assert process.stdout.readline() == "held\n"
-        says = rf"lock\.turn, of process {process.pid} is still held"
+        says = rf"lock\.turn of process {process.pid} is still held"
         with pytest.raises(RunLocked, match=says) as raised, hold(run, "run"):
             pytest.fail("two holders at once")
         process.kill()
