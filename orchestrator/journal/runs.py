@@ -99,7 +99,7 @@ class StateDirectory:
         """
         state = cls.locate(repository, configured, environ)
         try:
-            was_open = secure_directory(_base(configured, environ) / state.path.name)
+            was_open = secure_directory(_base(configured, environ).absolute() / state.path.name)
         except DirectoryNotPrivate as error:
             raise EnvironmentProblem(f"the state directory cannot be used: {error}") from error
         if was_open:
