@@ -9,7 +9,7 @@ import errno
 from collections.abc import Iterator
 from typing import ClassVar
 
-from worktrees.errors import GitError
+from worktrees.errors import GitError, LockTimeout
 
 
 class OrchestrateError(Exception):
@@ -133,9 +133,11 @@ def sole_error(group: BaseExceptionGroup[BaseException]) -> OrchestrateError | N
 
 
 def as_ours(error: BaseException) -> OrchestrateError | None:
-    """An error of ours as it is; git's failures and a full or read-only disk as what they are: the environment's."""
+    """Return an error of ours as it is; those of git, of locks and of a full disk as ours; None for any other."""
     if isinstance(error, OrchestrateError):
         return error
+    if isinstance(error, LockTimeout):
+        return RunLocked(str(error))
     if isinstance(error, GitError):
         return EnvironmentProblem(str(error))
     if isinstance(error, OSError) and error.errno in _DISK:

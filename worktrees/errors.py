@@ -47,6 +47,14 @@ class TookTooLong(GitError):
     """Git was at the files of a worktree for longer than any honest content takes it."""
 
 
+class DirectoryNotPrivate(GitError):
+    """A directory of ours can be entered or replaced by another user; the message says how to mend it."""
+
+
+class LockTimeout(GitError):
+    """Another process held a lock for longer than anybody waits for it; the message names it where that is known."""
+
+
 class UnknownRemote(GitError):
     """The repository has no remote of this name."""
 

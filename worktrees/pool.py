@@ -14,6 +14,7 @@ from worktrees.environment import Setting
 from worktrees.errors import GitError
 from worktrees.layout import Layouts
 from worktrees.lock import try_lock
+from worktrees.private_directory import make_private_directory
 from worktrees.registration import Registrar, set_head
 from worktrees.repository import Repository
 from worktrees.seen import Seen
@@ -143,7 +144,7 @@ class Pool:
 
     def _claim(self) -> tuple[str, int]:
         """Lock a worktree that nobody has; the name of a new one if all are taken."""
-        self._root.mkdir(parents=True, exist_ok=True)
+        make_private_directory(self._root)
         known = self._names()
         for name in chain(known, _new_names(known)):
             lock = try_lock(self._lock_file(name))

@@ -27,6 +27,7 @@ from orchestrator.journal.disk import tree_bytes
 from orchestrator.journal.runs import RunDirectory, StateDirectory
 from orchestrator.journal.store import read_all
 from worktrees.lock import try_lock
+from worktrees.private_directory import make_private_directory
 from worktrees.refs import delete_refs, list_ref_locks, list_refs, sweep_ref_locks
 
 _REFS = "refs/orchestrate"
@@ -90,7 +91,7 @@ def _require_idle(runs: Sequence[RunDirectory]) -> None:
 @contextmanager
 def _alone(state: StateDirectory) -> Iterator[None]:
     try:
-        state.path.mkdir(parents=True, exist_ok=True)
+        make_private_directory(state.path)
         lock = try_lock(state.path / "gc.lock")
     except OSError as error:
         raise EnvironmentProblem(f"cannot write {state.path}: {error.strerror}") from error
@@ -265,7 +266,7 @@ def _children(place: Path) -> list[Path]:
 
 def _move_durably(source: Path, target: Path) -> None:
     """Rename, and be sure that it stays renamed before anything else is removed."""
-    target.parent.mkdir(exist_ok=True)
+    make_private_directory(target.parent)
     _remove(target)
     source.rename(target)
     for directory in (target.parent, source.parent):

@@ -88,8 +88,9 @@ def state_directory(repository: Repository, configured: str) -> StateDirectory:
 
     Raises:
         UsageProblem: it would lie inside the checkout, which is never touched.
+        EnvironmentProblem: other users could change it.
     """
-    state = StateDirectory.locate(repository.root, configured)
+    state = StateDirectory.open(repository.root, configured)
     if state.path.is_relative_to(repository.root):
         raise UsageProblem(
             f"the state directory {state.path} would lie inside the checkout {repository.root}, where git and tests "

@@ -26,7 +26,7 @@ def top_of(path: Path) -> Path:
 
 def state_directory(repository: Path, state: str) -> StateDirectory:
     """Where the runs of a repository lie; `state` is what --state said."""
-    return StateDirectory.locate(top_of(repository), state or _configured(os.environ))
+    return StateDirectory.open(top_of(repository), state or _configured(os.environ))
 
 
 def _configured(environ: Mapping[str, str]) -> str:

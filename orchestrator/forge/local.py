@@ -17,6 +17,7 @@ from worktrees.errors import RefMoved
 from worktrees.git import Git
 from worktrees.merge import commit_tree
 from worktrees.overlay import overlay
+from worktrees.private_directory import make_private_directory
 from worktrees.refs import list_refs, move_ref, sweep_ref_locks
 from worktrees.trees import empty_tree, list_tree, read_blob, tree_of, write_blob
 
@@ -110,5 +111,5 @@ def _page(request: PullRequest) -> str:
 
 
 def _write_page(path: Path, request: PullRequest) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private_directory(path.parent)
     path.write_text(_page(request), encoding="utf-8")

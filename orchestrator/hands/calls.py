@@ -12,6 +12,7 @@ from orchestrator.domain.ids import slug
 from orchestrator.errors import ToolRefused
 from orchestrator.hands import files
 from orchestrator.ports.hands import Command, CommandResult, Ending
+from worktrees.private_directory import make_private_directory
 
 FILES_BYTES = 64 * 1024 * 1024
 """Most that one command may hand back in `Command.files`, together."""
@@ -50,7 +51,7 @@ class Call:
 def new_call(call_id: str, command: Command, logs: Path, exchanges: Path) -> Call:
     """A call with an empty log; nothing is started yet."""
     name = f"{slug(call_id)}-{hashlib.sha256(call_id.encode(errors='surrogateescape')).hexdigest()[:8]}"
-    logs.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_directory(logs)
     log = logs / f"{name}.log"
     os.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     return Call(command, log, exchanges / name)

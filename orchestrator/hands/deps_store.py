@@ -14,10 +14,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.hands.trees import remove_tree
+from orchestrator.hands.trees import clear_set_id_bits, remove_tree
 from worktrees.lock import file_lock, try_lock, wait_for_lock
+from worktrees.private_directory import make_private_directory
 
 _INDEX = ".names"
+_MAKING_S = 4 * 3600.0
+"""How long is waited for another process that makes the same; each of its commands may take an hour."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class DepsStore:
         """The directory in which it lies; `make` is awaited if nobody has made it. It stays while `stack` is open."""
         place = stack.enter_context(self.used(key))
         if not self.has(key):
-            async with file_lock(self.making(key)):
+            async with file_lock(self.making(key), patience_s=_MAKING_S):
                 if not self.has(key):
                     await make()
         return place
@@ -52,7 +55,7 @@ class DepsStore:
     @contextmanager
     def used(self, key: str) -> Iterator[Path]:
         """While the block lasts nobody removes it. Gives the directory in which it lies, or will lie."""
-        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_directory(self.root)
         descriptor = wait_for_lock(self.root / f"{key}.used", is_shared=True)
         try:
             os.utime(descriptor)
@@ -86,6 +89,7 @@ class DepsStore:
         if is_listed:
             (new / _INDEX).write_text(json.dumps(names), encoding="utf-8")
         os.sync()  # what a power cut leaves of it must not be half of it
+        clear_set_id_bits(new)
         new.rename(self.root / key)
 
     def unused(self, for_s: float) -> tuple[str, ...]:

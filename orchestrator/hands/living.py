@@ -7,6 +7,7 @@ from pathlib import Path
 
 from orchestrator.hands.trees import empty_tree, new_folder, remove_tree
 from worktrees.lock import try_lock, wait_for_lock
+from worktrees.private_directory import make_private_directory
 
 _LOCK = "lock"
 _KEPT = "kept"
@@ -56,7 +57,7 @@ def _turn(home: Path) -> Iterator[None]:
     """One process at a time makes, looks for and removes directories in `home`."""
     held = None
     while held is None:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_directory(home)
         with suppress(FileNotFoundError):  # whoever was the last in it has just removed it
             held = wait_for_lock(home / _LOCK)
     try:

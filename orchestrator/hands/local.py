@@ -12,11 +12,11 @@ from anyio.abc import TaskGroup
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.tier import Tier
-from orchestrator.errors import EnvironmentProblem
+from orchestrator.errors import EnvironmentProblem, RunLocked
 from orchestrator.hands.described import describe
 from orchestrator.hands.fingerprint import fingerprint
 from orchestrator.hands.guardian import guarded
-from orchestrator.hands.places import Surroundings
+from orchestrator.hands.places import WORKTREES, Surroundings
 from orchestrator.hands.policy import Grant, Policy
 from orchestrator.hands.prepare import Tried, resolve_policy, try_backends
 from orchestrator.hands.registries import RegistrySource
@@ -25,11 +25,11 @@ from orchestrator.hands.shadow import Origin, read_origin
 from orchestrator.hands.workspace import Host, LocalWorkspace
 from orchestrator.ports.hands import Command
 from orchestrator.redact.redactor import PATTERNS, Redactor
-from worktrees.errors import GitError
+from worktrees.errors import GitError, LockTimeout
 from worktrees.pool import Pool
 from worktrees.repository import Repository
 
-_DESIGN = "2"
+_DESIGN = "3"
 """Raised when the sandbox itself changes in a way that may change what a command does."""
 
 
@@ -173,12 +173,14 @@ async def _alive(hands: LocalHands, tasks: TaskGroup) -> AsyncIterator[LocalHand
 
 def worktree_pool(repository: Repository, state: Path, owner: int | None = None) -> Pool:
     """The worktrees that hands with this state directory use; `owner` is who commands run as, if not ourselves."""
-    return Pool(repository, state / "worktrees", owner)
+    return Pool(repository, state / WORKTREES, owner)
 
 
 @contextmanager
 def _trouble(what: str) -> Iterator[None]:
     try:
         yield
+    except LockTimeout as error:
+        raise RunLocked(str(error)) from error
     except (GitError, OSError) as error:
         raise EnvironmentProblem(f"{what}: {error}.") from error

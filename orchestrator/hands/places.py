@@ -12,6 +12,9 @@ SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 STORES = (Path("/nix/store"), Path("/gnu/store"), Path("/home/linuxbrew/.linuxbrew"))
 """Package stores whose members link to each other: one member needs the whole store."""
 
+WORKTREES = "worktrees"
+"""The directory below our state in which all worktrees lie."""
+
 _NEVER_BELOW = tuple(Path(p) for p in ("/proc", "/sys", "/dev", "/run", "/var/run", "/boot", "/etc"))
 _NEVER_ITSELF = tuple(Path(p) for p in ("/", "/tmp", "/var", "/var/tmp", "/var/lib"))
 

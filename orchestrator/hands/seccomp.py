@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.hands.syscalls import ABSENT, KERNEL, MACHINES, Machine
+from orchestrator.hands.syscalls import ABSENT, CREATING_FLAGS, KERNEL, MACHINES, MODE_CALLS, SET_ID_BITS, Machine
 
 _LOAD, _SAME_AS, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF_LD|W|ABS, BPF_JMP|…|K, BPF_RET|K
 _NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
@@ -29,7 +29,8 @@ class Rule:
     """A system call by its name, and the error it is refused with.
 
     With `argument` that one decides, by its lower 32 bits, which are all that the kernel looks at in these calls: it is
-    refused if it is one of `values`, or, where `is_allowed`, if it is none of them; or if it has one of `bits`.
+    refused if it is one of `values`, or, where `is_allowed`, if it is none of them; or if it has one of `bits`. With
+    `flags` (an argument and bits) it decides only where that argument has one of those bits.
     """
 
     call: str
@@ -38,6 +39,14 @@ class Rule:
     values: tuple[int, ...] = ()
     bits: int = 0
     is_allowed: bool = False
+    flags: tuple[int, int] | None = None
+
+
+def _set_id_rule(call: str) -> Rule:
+    """Return the rule that refuses a call which would make a file run as its owner or with its group."""
+    place = MODE_CALLS[call]
+    flags = None if place.flags is None else (place.flags, sum(CREATING_FLAGS))
+    return Rule(call, errno.EPERM, place.mode, bits=sum(SET_ID_BITS), flags=flags)
 
 
 RULES: tuple[Rule, ...] = (
@@ -46,6 +55,7 @@ RULES: tuple[Rule, ...] = (
     Rule("socketpair", errno.EAFNOSUPPORT, 0, _SOCKETS, is_allowed=True),
     Rule("clone", errno.EPERM, 0, bits=_NEW_USER),
     Rule("unshare", errno.EPERM, 0, bits=_NAMESPACES),
+    *map(_set_id_rule, MODE_CALLS),
     *(Rule(call, errno.ENOSYS) for call in ABSENT),
     *(Rule(call, errno.EPERM) for call in KERNEL),
 )
@@ -91,12 +101,19 @@ def _body(rule: Rule) -> Iterator[Step]:
     if rule.argument is None:
         yield _refuse(rule.error)
         return
-    yield (_LOAD, 0, 0, _ARGUMENTS + 8 * rule.argument)  # both machines keep the lower half first
+    if rule.flags is not None:
+        flags, bits = rule.flags
+        yield from (_load(flags), (_ANY_BIT, 1, 0, bits), (_RETURN, 0, 0, _ALLOW))
+    yield _load(rule.argument)
     tests = [(_SAME_AS, value) for value in rule.values] + ([(_ANY_BIT, rule.bits)] if rule.bits else [])
     for left, (code, operand) in zip(range(len(tests), 0, -1), tests, strict=True):
         yield (code, left, 0, operand)
     allow, refuse = (_RETURN, 0, 0, _ALLOW), _refuse(rule.error)
     yield from (refuse, allow) if rule.is_allowed else (allow, refuse)  # where no test held, and where one did
+
+
+def _load(argument: int) -> Step:
+    return (_LOAD, 0, 0, _ARGUMENTS + 8 * argument)  # both machines keep the lower half first
 
 
 def _refuse(error: int) -> Step:

@@ -31,14 +31,43 @@ KERNEL = (
 )
 """Refused as not permitted, whatever the arguments."""
 
-ABSENT = ("io_uring_setup", "io_uring_enter", "io_uring_register", "clone3")
-"""Refused as if this kernel did not know them: who uses them has another way. What clone3 asks for cannot be seen."""
+ABSENT = ("io_uring_setup", "io_uring_enter", "io_uring_register", "clone3", "openat2")
+"""Refused as if this kernel did not know them: who uses them has another way. What two of them ask
+for cannot be seen."""
+
+
+@dataclass(frozen=True)
+class ModeCall:
+    """A system call that gives a file a mode: which argument that is, and which one holds flags if it is optional."""
+
+    mode: int
+    flags: int | None = None
+
+
+SET_ID_BITS = (0o4000, 0o2000)
+"""S_ISUID and S_ISGID: whoever runs the file does so as its owner, or with its group."""
+
+CREATING_FLAGS = (0x40, 0x400000)
+"""O_CREAT and O_TMPFILE. Without them the argument for a mode holds whatever was there before."""
+
+MODE_CALLS: Mapping[str, ModeCall] = {
+    "chmod": ModeCall(1),
+    "fchmod": ModeCall(1),
+    "fchmodat": ModeCall(2),
+    "fchmodat2": ModeCall(2),
+    "creat": ModeCall(1),
+    "mknod": ModeCall(1),
+    "mknodat": ModeCall(2),
+    "open": ModeCall(2, 1),
+    "openat": ModeCall(3, 2),
+}
+"""Not mkdir, of which the kernel takes no such bits."""
 
 # fmt: off
 _SAME = {
     "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433,
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "clone3": 435,
-    "mount_setattr": 442, "quotactl_fd": 443, "open_tree_attr": 467,
+    "mount_setattr": 442, "quotactl_fd": 443, "open_tree_attr": 467, "openat2": 437, "fchmodat2": 452,
 }
 """Newer calls have one number everywhere."""
 
@@ -52,6 +81,7 @@ X86_64 = Machine(
         "swapon": 167, "swapoff": 168, "quotactl": 179, "acct": 163, "syslog": 103, "lookup_dcookie": 212,
         "nfsservctl": 180, "vhangup": 153, "modify_ldt": 154, "iopl": 172, "ioperm": 173,
         "ioctl": 16, "socket": 41, "socketpair": 53, "clone": 56, "unshare": 272,
+        "open": 2, "creat": 85, "chmod": 90, "fchmod": 91, "mknod": 133, "openat": 257, "mknodat": 259, "fchmodat": 268,
     },
 )
 
@@ -63,6 +93,7 @@ AARCH64 = Machine(
         "reboot": 142, "mount": 40, "umount2": 39, "pivot_root": 41, "setns": 268, "open_by_handle_at": 265,
         "swapon": 224, "swapoff": 225, "quotactl": 60, "acct": 89, "syslog": 116, "lookup_dcookie": 18,
         "nfsservctl": 42, "vhangup": 58, "ioctl": 29, "socket": 198, "socketpair": 199, "clone": 220, "unshare": 97,
+        "mknodat": 33, "fchmod": 52, "fchmodat": 53, "openat": 56,
     },
 )
 # fmt: on

@@ -2,8 +2,10 @@
 
 import os
 import secrets
+import stat
 from pathlib import Path
 
+from worktrees.private_directory import make_private_directory
 from worktrees.removal import REMOVED, open_top, remove
 
 
@@ -18,7 +20,8 @@ def give_tree(directory: Path, owner: int | None) -> None:
 
 def new_folder(directory: Path, owner: int | None = None) -> Path:
     """Create an empty directory that only its owner may enter; returns it."""
-    directory.mkdir(mode=0o700, parents=True)
+    make_private_directory(directory.parent)
+    directory.mkdir(mode=0o700)
     give_tree(directory, owner)
     return directory
 
@@ -53,6 +56,19 @@ def empty_tree(directory: Path, but: str = "") -> None:
                 remove(inside, name)
     finally:
         os.close(inside)
+
+
+def clear_set_id_bits(directory: Path) -> None:
+    """Let no file below a directory, in which nothing is at work any more, run as its owner or its group.
+
+    Raises:
+        OSError: a mode cannot be read or changed.
+    """
+    for folder, _, files in os.walk(directory):
+        for place in (Path(folder), *(Path(folder) / name for name in files)):
+            mode = place.lstat().st_mode
+            if mode & (stat.S_ISUID | stat.S_ISGID) and not stat.S_ISLNK(mode):
+                place.chmod(stat.S_IMODE(mode) & ~(stat.S_ISUID | stat.S_ISGID))
 
 
 def claim_tree(directory: Path) -> Path:

@@ -25,7 +25,7 @@ from orchestrator.hands.backend import Order, Place
 from orchestrator.hands.ceilings import limited
 from orchestrator.hands.interpreters import own_python
 from orchestrator.hands.mounts import Mount
-from orchestrator.hands.places import Surroundings
+from orchestrator.hands.places import WORKTREES, Surroundings
 from orchestrator.hands.policy import Policy, Registries
 from orchestrator.hands.process import Ended, Terms, attend
 from orchestrator.hands.programs import find
@@ -33,6 +33,7 @@ from orchestrator.hands.started import text_source
 from orchestrator.hands.unwatched import refuse_in_ci
 from orchestrator.hands.watchdog import Bounds
 from orchestrator.ports.hands import Command
+from worktrees.private_directory import make_private_directory
 
 _DYING_S = 5.0
 
@@ -177,16 +178,21 @@ def build_unconfined(policy: Policy, around: Surroundings, session: Path, enviro
     if os.geteuid() == 0 and policy.uid is None:
         raise UsageProblem("--unsafe-no-sandbox is refused to root: start as a normal user, or set uid under [hands]")
     if policy.uid is not None:
-        _let_through(session, around.state)
+        _let_through(session, around.state, policy.uid)
     return Unconfined(policy, around, find("prlimit", environ, (around.repository, around.state), "util-linux"))
 
 
-def _let_through(session: Path, state: Path) -> None:
-    """Let the user of commands pass through our own directories; what lies above them is not ours to open."""
-    for folder in (session, *session.parents):
-        if folder == state.parent:
-            break
-        folder.chmod(folder.stat().st_mode | 0o011)
+def _let_through(session: Path, state: Path, uid: int) -> None:
+    """Let the user of commands pass through our own directories, and nobody else; not into what they do not need.
+
+    What lies above our directories is not ours to open.
+    """
+    for room in state.iterdir():
+        if room.is_dir() and not room.is_symlink():
+            room.chmod(0o700)
+    for folder in (make_private_directory(state / WORKTREES), session, session.parent, state):
+        os.chown(folder, -1, uid)
+        folder.chmod(0o710)
     closed = next((folder for folder in state.parents if not folder.stat().st_mode & 0o001), None)
     if closed is not None:
         raise UsageProblem(

@@ -12,7 +12,7 @@ from anyio.abc import TaskGroup
 
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.tier import Tier
-from orchestrator.errors import EnvironmentProblem, ToolRefused
+from orchestrator.errors import EnvironmentProblem, RunLocked, ToolRefused
 from orchestrator.hands import files, mountpoints, shadow
 from orchestrator.hands.backend import Backend, Order, Place
 from orchestrator.hands.calls import Call, check, collect, new_call
@@ -23,7 +23,7 @@ from orchestrator.hands.trees import new_folder, remove_tree
 from orchestrator.ports.hands import MAX_WAIT_S, Command, CommandResult, Snapshot
 from orchestrator.redact.logs import scrub
 from orchestrator.redact.redactor import PATTERNS, Redactor
-from worktrees.errors import GitError
+from worktrees.errors import GitError, LockTimeout
 from worktrees.pool import Pool, Worktree
 from worktrees.removal import open_top
 from worktrees.snapshot import snapshot
@@ -321,5 +321,7 @@ def _trouble(what: str) -> Iterator[None]:
     """Git's and the disk's troubles belong to the environment, not to the work."""
     try:
         yield
+    except LockTimeout as error:
+        raise RunLocked(str(error)) from error
     except (GitError, OSError) as error:
         raise EnvironmentProblem(f"Could not {what} a workspace: {error}.") from error

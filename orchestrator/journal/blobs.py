@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from orchestrator.errors import BlobLost, JournalProblem
+from worktrees.private_directory import make_private_directory
 
 _LOST = ".lost"
 _ADVICE = (
@@ -68,10 +69,10 @@ class Blobs:
     def lose(self, sha: str, aside: Path) -> None:
         """Give up a blob that cannot be read; what is left of it goes to the directory `aside`."""
         path = self.path_of(sha)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_directory(path.parent)
         path.with_name(f"{sha}{_LOST}").touch()
         if path.exists():
-            aside.mkdir(parents=True, exist_ok=True)
+            make_private_directory(aside)
             path.replace(aside / sha)
 
     def path_of(self, sha: str) -> Path:
@@ -79,7 +80,7 @@ class Blobs:
         return self._root / sha[:2] / sha
 
     def _write(self, path: Path, content: bytes) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_directory(path.parent)
         with NamedTemporaryFile(dir=path.parent, delete=False) as file:
             try:
                 file.write(content)

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from orchestrator.domain.command import Sent
 from orchestrator.errors import EnvironmentProblem
+from worktrees.private_directory import make_private_directory
 
 _SUFFIX = ".json"
 
@@ -26,7 +27,7 @@ class Inbox:
             EnvironmentProblem: the directory cannot be written.
         """
         try:
-            self._path.mkdir(parents=True, exist_ok=True)
+            make_private_directory(self._path)
             with NamedTemporaryFile("w", dir=self._path, prefix=".", encoding="utf-8", delete=False) as file:
                 file.write(sent.model_dump_json())
                 file.flush()

@@ -1,6 +1,6 @@
 """The file of the search index: FTS5 without content, and how far in the journal it is."""
 
-import fcntl
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -8,8 +8,11 @@ from pathlib import Path
 
 from orchestrator.journal.transaction import transaction
 from orchestrator.journal.words import Words
+from worktrees.errors import LockTimeout
+from worktrees.lock import try_lock, wait_for_lock
 
 NAME = "search.db"
+_PATIENCE_S = 60.0
 _VERSION = 1
 _TABLES = """
 CREATE VIRTUAL TABLE word USING fts5(said, about, content='', columnsize=0, prefix='2 3 4', tokenize='unicode61');
@@ -20,19 +23,20 @@ INSERT INTO place VALUES(0, x'');
 
 @contextmanager
 def index_lock(directory: Path, *, waits: bool = False) -> Iterator[bool]:
-    """Hold the index of a run for this thread; false if it is held elsewhere, or where nothing can be written."""
+    """Hold the index of a run for this thread; false if it is held elsewhere, or where nothing can be written.
+
+    With `waits` it is held elsewhere only if it is so for a minute.
+    """
+    path = directory / "search.lock"
     try:
-        file = (directory / "search.lock").open("a")
-    except OSError:
-        yield False
-        return
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
-        except BlockingIOError:
-            yield False
-            return
-        yield True
+        descriptor = wait_for_lock(path, patience_s=_PATIENCE_S) if waits else try_lock(path)
+    except (LockTimeout, OSError):
+        descriptor = None
+    try:
+        yield descriptor is not None
+    finally:
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 class Index:

@@ -28,6 +28,7 @@ from orchestrator.journal.store import Store
 from orchestrator.ports.ledger import Clock
 from orchestrator.ports.search import Hit
 from orchestrator.redact.redactor import PATTERNS, Redactor
+from worktrees.private_directory import make_private_directory
 
 Listener = Callable[[Recorded], None]
 Projector = Callable[[RunState], str]
@@ -61,7 +62,7 @@ class Journal:
     """
 
     def __init__(self, directory: Path, clock: Clock, redactor: Redactor = PATTERNS) -> None:
-        directory.mkdir(parents=True, exist_ok=True)
+        make_private_directory(directory)
         self._store = Store.open_writer(directory / "journal.db")
         self._epoch = self._store.claim()
         self._blobs = Blobs(directory / "blobs")

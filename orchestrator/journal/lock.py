@@ -16,8 +16,14 @@ from pathlib import Path
 from typing import IO
 
 from orchestrator.errors import EnvironmentProblem, RunLocked
+from worktrees.errors import LockTimeout
+from worktrees.lock import open_lock_file, wait_for_lock
+from worktrees.private_directory import make_private_directory
 
 LEASE_S = 60.0
+TURN_S = 30.0
+"""How long is waited for those who try to take the lock at this moment; each of them needs less than a second."""
+
 _TRIES = 8
 _PAUSE_S = 0.03  # whoever asks whether the run is live holds the lock for some microseconds
 
@@ -66,8 +72,10 @@ def hold(directory: Path, what: str) -> Iterator[Held]:
         EnvironmentProblem: the directory cannot be written.
     """
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        make_private_directory(directory)
         file = _take(directory, what)
+    except LockTimeout as error:
+        raise RunLocked(f"{what} cannot be taken over: {error}") from error
     except OSError as error:
         raise EnvironmentProblem(
             f"cannot write {directory}: {error.strerror}; choose another state directory with --state DIR"
@@ -79,10 +87,10 @@ def hold(directory: Path, what: str) -> Iterator[Held]:
 
 
 def _take(directory: Path, what: str) -> IO[str]:
-    with (directory / "lock.turn").open("w") as turn:  # one process at a time tries
-        fcntl.flock(turn, fcntl.LOCK_EX)
+    turn = wait_for_lock(directory / "lock.turn", patience_s=TURN_S)  # one process at a time tries
+    try:
         path = directory / "lock"
-        file = path.open("a+")
+        file = _opened(path)
         for _ in range(_TRIES):
             if _lock(file, fcntl.LOCK_EX):
                 return file
@@ -92,13 +100,21 @@ def _take(directory: Path, what: str) -> IO[str]:
         if holder.is_alive:
             raise RunLocked(f"{what} is being worked on by {holder}")
         return _replaced(path)
+    finally:
+        os.close(turn)
+
+
+def _opened(path: Path) -> IO[str]:
+    return os.fdopen(open_lock_file(path), "r+", encoding="utf-8", errors="replace")
 
 
 def _replaced(path: Path) -> IO[str]:
     """A lock in the place of one whose holder sleeps; its own stays with it and means nothing any more."""
-    new = path.with_name("lock.new").open("w+")
+    place = path.with_name("lock.new")
+    place.unlink(missing_ok=True)
+    new = _opened(place)
     _lock(new, fcntl.LOCK_EX)
-    Path(new.name).replace(path)
+    place.replace(path)
     return new
 
 
@@ -122,9 +138,17 @@ def _read(file: IO[str]) -> Holder:
 
 def holder(directory: Path) -> Holder | None:
     """Who holds the lock of a directory and has given a sign of life within the lease; None when nobody has."""
+    if not (directory / "lock").is_file():
+        return None
     try:
-        with (directory / "lock").open() as file:
+        with _opened_to_read(directory / "lock") as file:
             found = None if _lock(file, fcntl.LOCK_SH) else _read(file)
     except OSError:
         return None
     return found if found and found.is_alive else None
+
+
+def _opened_to_read(path: Path) -> IO[str]:
+    """Open a lock file without making it, nor waiting for who writes where a pipe lies there."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    return os.fdopen(descriptor, encoding="utf-8", errors="replace")

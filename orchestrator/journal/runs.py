@@ -1,6 +1,7 @@
 """Where runs lie on disk, how they are named and found, and the lock that says who works on one."""
 
 import hashlib
+import logging
 import os
 import secrets
 from collections.abc import Mapping
@@ -11,11 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from orchestrator.domain.ids import RunId, slug
-from orchestrator.errors import UsageProblem
+from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.journal.lock import Held, hold
+from worktrees.errors import DirectoryNotPrivate
+from worktrees.names import printable
+from worktrees.private_directory import secure_directory
 
 if TYPE_CHECKING:
     from orchestrator.journal.inbox import Inbox
+
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -77,9 +84,29 @@ class StateDirectory:
         cls, repository: Path, configured: str = "", environ: Mapping[str, str] = os.environ
     ) -> "StateDirectory":
         """`<state>/<repository name>-<hash of its path>`; `configured` overrides `$XDG_STATE_HOME/orchestrate`."""
-        base = Path(configured).expanduser() if configured else _default_base(environ)
+        base = _base(configured, environ)
         digest = hashlib.sha256(os.fsencode(repository.resolve())).hexdigest()[:8]
         return cls(base.resolve() / f"{slug(repository.name)}-{digest}")
+
+    @classmethod
+    def open(cls, repository: Path, configured: str = "", environ: Mapping[str, str] = os.environ) -> "StateDirectory":
+        """Locate the state directory, which need not exist, and see to it that nobody else can enter or replace it.
+
+        One that other users could read until now, as earlier versions made it, is closed, and that is logged.
+
+        Raises:
+            EnvironmentProblem: it is another user's, or others can write to it or change the way to it.
+        """
+        state = cls.locate(repository, configured, environ)
+        try:
+            was_open = secure_directory(_base(configured, environ).absolute() / state.path.name)
+        except DirectoryNotPrivate as error:
+            raise EnvironmentProblem(f"the state directory cannot be used: {error}") from error
+        if was_open:
+            _LOG.warning(
+                "other users could read %s until now; it is closed to them (mode 0700)", printable(str(state.path))
+            )
+        return state
 
     def new_run(self, now: datetime) -> RunDirectory:
         """A directory for a new run; its id sorts by time."""
@@ -121,6 +148,8 @@ class StateDirectory:
         return found[0]
 
 
-def _default_base(environ: Mapping[str, str]) -> Path:
+def _base(configured: str, environ: Mapping[str, str]) -> Path:
+    if configured:
+        return Path(configured).expanduser()
     home = environ.get("XDG_STATE_HOME") or str(Path(environ.get("HOME", "/")) / ".local" / "state")
     return Path(home) / "orchestrate"

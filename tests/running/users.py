@@ -1,11 +1,14 @@
 """Starting something as an ordinary user, where the tests themselves are run by root."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[2]
 NOBODY = 65534
+STRANGER = 4713
+"""Neither root nor whom commands run as, without an account."""
 
 
 def as_a_normal_user() -> tuple[str, ...]:
@@ -37,3 +40,14 @@ def as_a_normal_user() -> tuple[str, ...]:
 def closed_above(place: Path) -> Path | None:
     """The outermost directory above a place into which other users may not look."""
     return next((parent for parent in reversed(place.parents) if not parent.stat().st_mode & 0o001), None)
+
+
+def run_as_another(*words: str) -> str:
+    """What a command says, with its errors, that root starts as a user who has nothing to do with us."""
+    try:
+        done = subprocess.run(
+            words, user=STRANGER, group=STRANGER, extra_groups=[], capture_output=True, text=True, check=False, cwd="/"
+        )
+    except PermissionError as error:
+        return str(error)
+    return done.stdout + done.stderr

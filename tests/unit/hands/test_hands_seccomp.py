@@ -64,6 +64,16 @@ def test_calls_that_no_rule_names_are_allowed(machine: Machine) -> None:
         ("unshare", (0x400,), ALLOWED),
         ("unshare", (0x20000,), errno.EPERM),
         ("unshare", (0x80,), errno.EPERM),
+        ("fchmod", (3, 0o1777), ALLOWED),
+        ("fchmod", (3, 0o4755), errno.EPERM),
+        ("fchmodat", (0, 0, 0o2755), errno.EPERM),
+        ("fchmodat2", (0, 0, 0o6000, 0), errno.EPERM),
+        ("mknodat", (0, 0, 0o104755, 0), errno.EPERM),
+        ("mknodat", (0, 0, 0o010644, 0), ALLOWED),
+        ("openat", (0, 0, 0o101, 0o4755), errno.EPERM),
+        ("openat", (0, 0, 0o20000002, 0o2755), errno.EPERM),
+        ("openat", (0, 0, 0o101, 0o666), ALLOWED),
+        ("openat", (0, 0, 0, 0o6777), ALLOWED),
     ],
 )
 def test_arguments_decide(machine: Machine, call: str, arguments: tuple[int, ...], expected: int) -> None:
