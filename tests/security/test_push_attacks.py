@@ -42,6 +42,10 @@ class Scene:
         for key, value in settings.items():
             git(self.root, "config", "--add", key, value)
 
+    def set_own(self, key: str, value: str) -> None:
+        """Write a setting into the user's configuration; by its path, so that it can be no other file."""
+        git(self.root, "config", "--file", str(self.root.parent / "gitconfig"), "--add", key, value)
+
     def plain(self, *words: str) -> None:
         """Have plain git do the same as its user would, whatever comes of it."""
         environ = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
@@ -129,7 +133,7 @@ def helper(marker: Path, password: str) -> str:
 async def test_the_users_credential_helper_is_asked_and_that_of_the_repository_is_not(
     scene: Scene, tmp_path: Path
 ) -> None:
-    git(scene.root, "config", "--global", "credential.helper", helper(tmp_path / "own", PASSWORD))
+    scene.set_own("credential.helper", helper(tmp_path / "own", PASSWORD))
     scene.set({"credential.helper": ""})
     scene.set({"credential.helper": helper(scene.marker, "wrong"), "core.askPass": scene.program})
     with http_remotes(tmp_path) as url:
@@ -145,7 +149,7 @@ async def test_the_users_credential_helper_is_asked_and_that_of_the_repository_i
 
 
 async def test_requests_do_not_go_through_a_proxy_of_the_repositorys(scene: Scene, tmp_path: Path) -> None:
-    git(scene.root, "config", "--global", "credential.helper", helper(tmp_path / "own", PASSWORD))
+    scene.set_own("credential.helper", helper(tmp_path / "own", PASSWORD))
     with http_remotes(tmp_path) as url:
         git(scene.root, "remote", "set-url", "origin", f"{url}/remote.git")
         scene.set({"http.proxy": "http://127.0.0.1:9", f"http.{url}.proxy": "http://127.0.0.1:9"})
@@ -176,8 +180,8 @@ async def test_the_users_own_git_settings_stay_in_force(scene: Scene, tmp_path: 
     """Also those that count for this repository alone, by its place."""
     own = tmp_path / "own.gitconfig"
     own.write_text(f'[core]\n\tsshCommand = "touch {tmp_path}/ssh; false"\n[alias]\n\todd = "!echo \\"a\\\\b\\""\n')
-    git(scene.root, "config", "--global", f"includeIf.gitdir:{scene.root}/.path", str(own))
-    git(scene.root, "config", "--global", "url.ssh://nobody@127.0.0.1:9/.insteadOf", "work:")
+    scene.set_own(f"includeIf.gitdir:{scene.root}/.path", str(own))
+    scene.set_own("url.ssh://nobody@127.0.0.1:9/.insteadOf", "work:")
     scene.set({"core.sshCommand": scene.program})
     git(scene.root, "remote", "set-url", "origin", "work:repo.git")
     repository = Repository.open(scene.root)
