@@ -1,4 +1,4 @@
-"""Which git-ignored things of the user's checkout a workspace borrows: environments, packages, build products.
+"""Which git-ignored things of the user's checkout a workspace borrows: environments and packages.
 
 A fresh checkout lacks them. They are only ever shown read-only, at the same path.
 """
@@ -7,8 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
+from orchestrator.domain.credentials import holds_secrets
 from orchestrator.hands.interpreters import is_environment
 from worktrees.repository import Repository
+
+_WILDCARDS = frozenset("*?[")
 
 
 async def find_shared(repository: Repository, patterns: Sequence[str]) -> tuple[str, ...]:
@@ -36,9 +39,14 @@ async def find_shared(repository: Repository, patterns: Sequence[str]) -> tuple[
 
 
 def choose(root: Path, ignored: Iterable[str], patterns: Sequence[str]) -> tuple[str, ...]:
-    """Those of the ignored paths that match a pattern, exist, hold no secrets by their name and lead nowhere else."""
+    """Return those of the ignored paths that match a pattern, exist, and lead nowhere else.
+
+    What is known for secrets by its name is only taken where a pattern without wildcards names it.
+    """
     known = frozenset(ignored)
-    wanted = (name for name in known if _matches(name, patterns) and not _is_secret(root / name))
+    literal = [pattern for pattern in patterns if not _WILDCARDS.intersection(pattern)]
+    wanted = (name for name in known if _matches(name, literal if _may_be_secret(root, name) else patterns))
+    wanted = (name for name in wanted if not _is_secret(root / name))
     chosen = {name for name in wanted if _stays(root, name, known)}
     return tuple(sorted(name for name in chosen if not any(str(p) in chosen for p in PurePosixPath(name).parents)))
 
@@ -60,6 +68,10 @@ def _touch(one: str, other: str) -> bool:
 def _matches(name: str, patterns: Iterable[str]) -> bool:
     last = PurePosixPath(name).name
     return any(fnmatchcase(name if "/" in p.rstrip("/") else last, p.strip("/")) for p in patterns)
+
+
+def _may_be_secret(root: Path, name: str) -> bool:
+    return holds_secrets(name) and not is_environment(root / name)
 
 
 def _is_secret(path: Path) -> bool:
