@@ -23,6 +23,15 @@ async def find_shared(repository: Repository, patterns: Sequence[str]) -> tuple[
     Raises:
         GitError: git could not list the ignored files.
     """
+    return choose(repository.root, await list_ignored(repository), patterns)
+
+
+async def list_ignored(repository: Repository) -> list[str]:
+    """Return the ignored paths of the checkout; of a directory that is ignored as a whole its own alone.
+
+    Raises:
+        GitError: git could not list them.
+    """
     # started in the git directory, which mostly lies inside the checkout, git would list that directory alone
     listing = (
         "-C",
@@ -34,8 +43,7 @@ async def find_shared(repository: Repository, patterns: Sequence[str]) -> tuple[
         "--directory",
         "-z",
     )
-    names = [name.rstrip("/") for name in (await repository.checkout_git.text(*listing)).split("\0") if name]
-    return choose(repository.root, names, patterns)
+    return [name.rstrip("/") for name in (await repository.checkout_git.text(*listing)).split("\0") if name]
 
 
 def choose(root: Path, ignored: Iterable[str], patterns: Sequence[str]) -> tuple[str, ...]:
@@ -45,7 +53,7 @@ def choose(root: Path, ignored: Iterable[str], patterns: Sequence[str]) -> tuple
     """
     known = frozenset(ignored)
     literal = [pattern for pattern in patterns if not _WILDCARDS.intersection(pattern)]
-    wanted = (name for name in known if _matches(name, literal if _may_be_secret(root, name) else patterns))
+    wanted = (name for name in known if matches(name, literal if _may_be_secret(root, name) else patterns))
     wanted = (name for name in wanted if not _is_secret(root / name))
     chosen = {name for name in wanted if _stays(root, name, known)}
     return tuple(sorted(name for name in chosen if not any(str(p) in chosen for p in PurePosixPath(name).parents)))
@@ -65,7 +73,8 @@ def _touch(one: str, other: str) -> bool:
     return first.is_relative_to(second) or second.is_relative_to(first)
 
 
-def _matches(name: str, patterns: Iterable[str]) -> bool:
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """Return True if one of the patterns of `[env] share` means a path."""
     last = PurePosixPath(name).name
     return any(fnmatchcase(name if "/" in p.rstrip("/") else last, p.strip("/")) for p in patterns)
 
