@@ -1,7 +1,5 @@
 """What of the user's checkout may be shown to workspaces because files of a repository ask for it."""
 
-from pathlib import PurePosixPath
-
 DEPENDENCIES = (".venv", "venv", "node_modules", "*.egg-info")
 """What is shared where nobody says anything else: environments and packages, and nothing built from the sources."""
 
@@ -13,4 +11,4 @@ def names_dependencies(pattern: str) -> bool:
 
     Only these may a repository have shared: for any other name nobody but the user knows what lies there.
     """
-    return PurePosixPath(pattern).name in (*DEPENDENCIES, *_ALSO_DEPENDENCIES)
+    return pattern.rstrip("/").rpartition("/")[2] in (*DEPENDENCIES, *_ALSO_DEPENDENCIES)

@@ -3,11 +3,13 @@
 A fresh checkout lacks them. They are only ever shown read-only, at the same path.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from orchestrator.domain.credentials import holds_secrets
+from orchestrator.domain.sharing import names_dependencies
 from orchestrator.hands.interpreters import is_environment
 from worktrees.repository import Repository
 
@@ -57,6 +59,28 @@ def choose(root: Path, ignored: Iterable[str], patterns: Sequence[str]) -> tuple
     wanted = (name for name in wanted if not _is_secret(root / name))
     chosen = {name for name in wanted if _stays(root, name, known)}
     return tuple(sorted(name for name in chosen if not any(str(p) in chosen for p in PurePosixPath(name).parents)))
+
+
+def confidential_files(shared: Mapping[str, Path]) -> tuple[Path, ...]:
+    """Return what workspaces borrow and may not copy into a commit: single files, and what is known for secrets.
+
+    Blocks. `shared` are names, each with the directory below which it lies. Dependencies are everybody's.
+    """
+    found: list[Path] = []
+    for name, base in shared.items():
+        if (base / name).is_file():
+            found.append(base / name)
+        elif not names_dependencies(PurePosixPath(name).name):
+            found += _secrets_in(base / name)
+    return tuple(found)
+
+
+def _secrets_in(folder: Path) -> Iterator[Path]:
+    for place, _, files in os.walk(folder):
+        for file in files:
+            path = Path(place, file)
+            if holds_secrets(path.relative_to(folder).as_posix()):
+                yield path
 
 
 def borrowed(found: Iterable[str], lent: Mapping[str, str], root: Path) -> dict[str, Path]:

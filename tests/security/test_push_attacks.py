@@ -1,5 +1,6 @@
 """A repository whose own git settings name programs and detours: none of them acts when the user's git pushes."""
 
+import base64
 import os
 import subprocess
 from collections.abc import Callable, Mapping
@@ -194,8 +195,6 @@ async def test_the_users_own_git_settings_stay_in_force(scene: Scene, tmp_path: 
 
 async def test_a_header_that_a_ci_system_left_in_the_checkout_is_sent(scene: Scene, tmp_path: Path) -> None:
     """It is what checkouts of CI jobs are authorized by, and runs nothing."""
-    import base64
-
     word = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
     with http_remotes(tmp_path) as url:
         git(scene.root, "remote", "set-url", "origin", f"{url}/remote.git")
