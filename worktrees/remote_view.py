@@ -25,7 +25,7 @@ _REACHING = re.compile(
 )
 _PROTOCOLS = ("http", "https", "ssh", "git", "file")
 """What git itself speaks; everything else is a program called `git-remote-…`."""
-_SPECIAL = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\b": "\\b"}
+_SPECIAL = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\b": "\\b"})
 
 
 @dataclass(frozen=True)
@@ -124,4 +124,4 @@ def _written(key: str, value: str | None) -> str:
     head = f'[{section} "{escaped}"]' if dot else f"[{section}]"
     if value is None:
         return f"{head}\n\t{name}\n"
-    return f'{head}\n\t{name} = "{value.translate(str.maketrans(_SPECIAL))}"\n'
+    return f'{head}\n\t{name} = "{value.translate(_SPECIAL)}"\n'
