@@ -111,7 +111,7 @@ def environment(
 _REACHING = frozenset({"core.askPass", "credential.helper", "protocol.allow"})
 """What of `SAFE` would keep git from a remote that the user can reach."""
 _FOR_REMOTES: tuple[Setting, ...] = (
-    ("protocol.allow", "user"),
+    ("protocol.allow", "never"),  # those that git speaks itself are allowed in the view's configuration
     ("protocol.ext.allow", "never"),
     ("push.followTags", "false"),
     ("push.recurseSubmodules", "no"),
@@ -138,7 +138,9 @@ _UNATTENDED: Mapping[str, str] = MappingProxyType(
 )
 
 
-def user_environment(environ: Mapping[str, str], git_dir: Path, overrides: Iterable[Setting]) -> dict[str, str]:
+def user_environment(
+    environ: Mapping[str, str], git_dir: Path, overrides: Iterable[Setting], global_config: Path | None = None
+) -> dict[str, str]:
     """All variables of a git process that speaks with a remote as the user would: with the user's own configuration,
     credential helpers and agents, but asking nobody, and with hooks, filters and the like off as everywhere.
 
@@ -146,8 +148,13 @@ def user_environment(environ: Mapping[str, str], git_dir: Path, overrides: Itera
         environ: the user's environment; of git's own variables only those count that say how to reach a remote.
         git_dir: the repository.
         overrides: settings that switch off the drivers the repository's own configuration names.
+        global_config: a file that stands for the user's own and the system's configuration.
     """
     kept = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _OF_THE_USER}
+    if global_config is not None:
+        kept |= {"GIT_CONFIG_GLOBAL": str(global_config), "GIT_CONFIG_NOSYSTEM": "1"}
+    places = kept.get("PATH", os.defpath).split(os.pathsep)
+    kept["PATH"] = os.pathsep.join(place for place in places if Path(place).is_absolute())
     settings = (*(setting for setting in SAFE if setting[0] not in _REACHING), *_FOR_REMOTES, *overrides)
     return {**kept, **_UNATTENDED, "GIT_DIR": str(git_dir), **_counted(settings)}
 

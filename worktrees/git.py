@@ -9,13 +9,23 @@ from dataclasses import dataclass, replace
 from functools import cache
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from anyio import BrokenResourceError, CancelScope, ClosedResourceError, create_task_group, open_process, sleep
+from anyio import (
+    BrokenResourceError,
+    CancelScope,
+    ClosedResourceError,
+    create_task_group,
+    open_process,
+    sleep,
+    to_thread,
+)
 from anyio.abc import ByteReceiveStream, Process
 
 from worktrees.environment import Setting, environment, user_environment
 from worktrees.errors import GitError
 from worktrees.pipes import watch_for_pipes
+from worktrees.remote_view import LISTING, build_view, ignored_keys, read_listing
 
 _IN_PLACE = frozenset({"grep", "hash-object", "cat-file", "check-attr"})
 """They search or look for attributes where they stand; with GIT_DIR given that is all they do there."""
@@ -52,7 +62,8 @@ class Git:
     `git_dir` and the other paths are absolute. Without `work_tree` only objects and refs can be worked on. `overrides`
     are settings that switch off the drivers the repository's own configuration names. `inherit` are file descriptors
     the process gets: a lock held through one of them is held until git has ended, whatever became of us.
-    `is_user` gives it the user's own configuration and credentials, see `for_remotes`.
+    `is_user` gives it the user's own configuration and credentials, see `for_remotes`; `global_config` is the file that
+    holds that configuration, where it is not the user's own.
     """
 
     git_dir: Path
@@ -61,9 +72,14 @@ class Git:
     overrides: tuple[Setting, ...] = ()
     inherit: tuple[int, ...] = ()
     is_user: bool = False
+    global_config: Path | None = None
 
     def for_remotes(self) -> "Git":
-        """The same for talking to a remote as the user, and for nothing else: objects and refs only."""
+        """Return git for talking to a remote as the user, and for nothing else: objects and refs only.
+
+        Each of its commands runs in a directory of its own with the repository's objects, refs and addresses of
+        remotes, and with none of its other settings: see `remote_view`.
+        """
         return Git(self.git_dir, overrides=self.overrides, is_user=True)
 
     def at(self, work_tree: Path | None = None, index: Path | None = None) -> "Git":
@@ -90,6 +106,8 @@ class Git:
         Raises:
             GitError: any other exit code. Locks held by another git process are waited for a little while.
         """
+        if self.is_user and self.global_config is None:
+            return await self._run_in_view(args, stdin, ok, env, limit_bytes)
         variables = {**self._environment(), **(env or {})}
         for pause_s in (*_PAUSES_S, None):
             try:
@@ -103,6 +121,27 @@ class Git:
                 break
             await sleep(pause_s)
         raise GitError.failed(args, output.exit_code, errors.decode("utf-8", "replace"))
+
+    async def _run_in_view(
+        self,
+        args: Sequence[str],
+        stdin: bytes | None,
+        ok: Collection[int],
+        env: Mapping[str, str] | None,
+        limit_bytes: int | None,
+    ) -> GitOutput:
+        """Run one command as the user, where no setting of the repository's own can name a program or a detour."""
+        with TemporaryDirectory(prefix="orchestrate-remote-") as name:
+            listed = read_listing((await to_thread.run_sync(self.run_sync, *LISTING)).stdout)
+            place = Path(name)
+            settings = await to_thread.run_sync(build_view, self.git_dir, place, listed)
+            view = replace(self, git_dir=place, overrides=(), global_config=settings)
+            try:
+                return await view.run(*args, stdin=stdin, ok=ok, env=env, limit_bytes=limit_bytes)
+            except GitError as error:
+                if keys := ignored_keys(listed):
+                    raise _told_of_settings(error, keys) from error
+                raise
 
     async def text(
         self,
@@ -129,8 +168,6 @@ class Git:
 
     def _place(self, verb: str) -> Path:
         """Where git stands. Inside a work tree it would take paths as relative to that place."""
-        if self.is_user and self.git_dir.name == ".git":
-            return self.git_dir.parent  # a remote's path may be relative to there
         if self.work_tree is None:
             return self.git_dir
         return self.work_tree if verb in _IN_PLACE else Path("/")
@@ -162,7 +199,7 @@ class Git:
 
     def _environment(self) -> dict[str, str]:
         if self.is_user:
-            return user_environment(os.environ, self.git_dir, self.overrides)
+            return user_environment(os.environ, self.git_dir, self.overrides, self.global_config)
         search_path = f"{Path(program()).parent}{os.pathsep}{os.defpath}"
         return environment(search_path, self.git_dir, self.work_tree, self.index, self.overrides)
 
@@ -269,6 +306,15 @@ def _kill(process: Process) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         return
+
+
+def _told_of_settings(error: GitError, keys: Sequence[str]) -> GitError:
+    """Return the error of a command that did without some of the repository's own settings, naming them."""
+    told = (
+        f"{error} (the repository's own git settings {', '.join(keys)} are not used, because they would act as you: "
+        "give what you need of them to your own configuration, git config --global …)"
+    )
+    return GitError(told, error.args_, error.exit_code, error.stderr)
 
 
 def _is_locked(errors: bytes) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from worktrees.errors import GitError, PushRefused, UnknownRemote
 from worktrees.git import Git
 from worktrees.packs import quoted
+from worktrees.remote_view import local_path
 
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _REFUSED = re.compile(r"^!\t[^\t]*\t(.*)$", re.MULTILINE)
@@ -21,13 +22,33 @@ async def require_remote(git: Git, remote: str) -> str:
 
     Raises:
         UnknownRemote: neither the repository's nor the user's configuration knows the remote.
+        GitError: it is a repository within the checkout.
     """
     try:
-        return await git.for_remotes().text("remote", "get-url", "--push", "--", remote)
+        listing = await git.for_remotes().text("remote", "get-url", "--push", "--all", "--", remote)
     except GitError as error:
         if error.exit_code == _NO_SUCH_REMOTE:
             raise UnknownRemote(f"there is no remote {remote}", error.args_, error.exit_code, error.stderr) from error
         raise
+    urls = listing.splitlines()
+    for url in urls:
+        await _require_outside(git, remote, url)
+    return urls[0]
+
+
+async def _require_outside(git: Git, remote: str, url: str) -> None:
+    """Make sure that a remote did not come along with the repository: hooks of a local one would run as the user."""
+    path = local_path(url)
+    if path is None:
+        return
+    records = (await git.text("worktree", "list", "--porcelain", "-z")).split("\0")
+    checkouts = [Path(one.removeprefix("worktree ")) for one in records if one.startswith("worktree ")]
+    around = next((one for one in (git.git_dir, *checkouts) if path.resolve().is_relative_to(one.resolve())), None)
+    if around is not None:
+        raise GitError(
+            f"the remote {remote} is {path}, which lies inside {around}: what the repository brought along is never "
+            "pushed to, because its hooks would run as you; move it elsewhere, or name another remote"
+        )
 
 
 async def remote_tip(git: Git, remote: str, branch: str) -> str | None:
@@ -54,6 +75,7 @@ async def push_commit(git: Git, remote: str, commit: str, branch: str, wishes: S
         GitError: it could not be reached.
     """
     options = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
+    await require_remote(git, remote)
     try:
         told = (*options, *(f"--push-option={wish}" for wish in wishes))
         done = await git.for_remotes().run("push", *told, "--", remote, f"{commit}:refs/heads/{branch}", ok=(0, 1))

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,8 @@ _CACHES = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache
 _MOST_TOLD = 1000
 _PATH_CHARS = 1000
 _COMPILED = (".pyc", ".pyo")
+_LEAST_TELLING = 8
+"""Bytes from which on two files are not the same by chance."""
 _ATTRIBUTES_LINE = 2048
 """Bytes in a line of `.gitattributes` that git no longer reads, and that servers refuse."""
 
@@ -56,13 +58,19 @@ class Screened:
     size_bytes: int
 
 
-def screen(root: Path, changes: Changes, limits: Limits) -> Screened:
-    """Look at each changed file; the answers are in the order of their paths."""
+def screen(root: Path, changes: Changes, limits: Limits, withheld: Sequence[Path] = ()) -> Screened:
+    """Look at each changed file; the answers are in the order of their paths.
+
+    No file may have the content of one that is `withheld`.
+    """
+    copies = _by_size(withheld)
     known = frozenset(changes.changed)
     reasons = dict.fromkeys(changes.submodules, "the submodule's own changes cannot be committed")
     sizes: dict[str, int] = {}
     for path in sorted((*changes.changed, *changes.untracked)):
         verdict = _look(root, path, path in known, limits)
+        if isinstance(verdict, int) and _is_copy(root / path, copies.get(verdict, ())):
+            verdict = "it is a copy of what is lent to the workspace from your checkout, which git ignores there"
         if isinstance(verdict, str):
             reasons[_subject(path)] = verdict
         else:
@@ -71,6 +79,32 @@ def screen(root: Path, changes: Changes, limits: Limits) -> Screened:
     reasons.update(dict.fromkeys(set(changes.removed) - set(removed), _GITMODULES))
     flagged = flag(root, (path for path in sizes if path not in known))
     return Screened(tuple(sizes), removed, named(reasons.items()), named(flagged.items()), sum(sizes.values()))
+
+
+def _by_size(withheld: Iterable[Path]) -> dict[int, list[Path]]:
+    """Return files by their sizes in bytes, without such as anything might equal by chance."""
+    found: dict[int, list[Path]] = {}
+    for file in withheld:
+        size = file.stat().st_size if file.is_file() else 0
+        if size >= _LEAST_TELLING:
+            found.setdefault(size, []).append(file)
+    return found
+
+
+def _is_copy(file: Path, originals: Sequence[Path]) -> bool:
+    if not originals or file.is_symlink():
+        return False
+    content = _read(file)
+    return content is not None and any(content == _read(original) for original in originals)
+
+
+def _read(file: Path) -> bytes | None:
+    """Return a file's content; None if it cannot be read, by which nobody can have copied it either."""
+    try:
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
+            return opened.read()
+    except OSError:
+        return None
 
 
 _GITMODULES = "where submodules come from cannot be changed"

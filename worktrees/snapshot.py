@@ -1,6 +1,8 @@
 """A worktree's content as a commit, made from outside: nothing inside is asked, obeyed or changed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from anyio import to_thread
 
@@ -38,6 +40,7 @@ async def snapshot(
     parent: str | None = None,
     when: str = EPOCH,
     limits: Limits | None = None,
+    withheld: Sequence[Path] = (),
 ) -> Snapshot:
     """Commit what is in the worktree, without what git ignores, and point `ref` at the commit.
 
@@ -51,6 +54,7 @@ async def snapshot(
         parent: the commit's parent; the commit the worktree was leased at by default.
         when: the commit's date, ISO 8601.
         limits: what is too much; `Limits()` by default.
+        withheld: files of which no copy may be in it.
 
     Raises:
         TooManyFiles: more files, or more bytes in them, are changed than the limits allow, or listing them takes too
@@ -61,7 +65,7 @@ async def snapshot(
         git = worktree.git.at(index=index)
         if index_tree(worktree.admin, worktree.owner) is None:
             await _start_over(git, worktree.commit)
-        tree, dropped, flagged = await _stage(git, worktree, limits or Limits())
+        tree, dropped, flagged = await _stage(git, worktree, limits or Limits(), withheld)
     commit = await commit_tree(worktree.git, tree, [parent or worktree.commit], message, when)
     if ref is not None:
         await set_ref(worktree.git, ref, commit)
@@ -76,7 +80,9 @@ async def _start_over(git: Git, commit: str) -> None:
     await git.run("update-index", "-q", "--refresh", ok=(0, 1))
 
 
-async def _stage(git: Git, worktree: Worktree, limits: Limits) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+async def _stage(
+    git: Git, worktree: Worktree, limits: Limits, withheld: Sequence[Path]
+) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """The tree, what was left out of it, and what in it is to be looked at."""
     changes = await _changes(git)
     if changes.count > limits.files:
@@ -84,7 +90,7 @@ async def _stage(git: Git, worktree: Worktree, limits: Limits) -> tuple[str, tup
             f"{worktree.root} has {changes.count} changed files, of which a snapshot may have {limits.files}: "
             f"have git ignore what need not be committed, or remove it"
         )
-    screened = await to_thread.run_sync(screen, worktree.root, changes, limits)
+    screened = await to_thread.run_sync(screen, worktree.root, changes, limits, withheld)
     _weigh(worktree, screened, limits)
     if screened.removed:
         await git.run(*_REMOVE, stdin=_lines(screened.removed))

@@ -13,10 +13,12 @@ from orchestrator.app.secrets import redactor_for, require_no_secret
 from orchestrator.app.surveying import require_installable, surveyed
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Event
+from orchestrator.domain.event.run import OUTPUTS_WITHHELD, Noticed
 from orchestrator.engine.begin import NewRun, first_events
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.hands.local import local_hands
 from orchestrator.hands.policy import Grant
+from orchestrator.hands.prepare import withheld_outputs
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.llm.router import ModelRouter
@@ -94,15 +96,31 @@ async def begin_run(around: Surroundings, new: NewRun, *allowed: Grant) -> Place
         EnvironmentProblem: this host has no sandbox for what it is allowed.
         UsageProblem: its PR branch cannot exist, or its settings hold a secret.
     """
+    withheld: dict[str, None] = {}
     for one in allowed:
         async with local_hands(around.repository, around.state.path, one) as hands:
             if hands.refusal:
                 raise EnvironmentProblem(hands.refusal)
+            withheld |= dict.fromkeys(await withheld_outputs(around.repository, hands.policy))
     now = SystemClock().now()
     directory = around.state.new_run(now)
     first = await first_events(new, directory.run, around.repository, around.config, now)
+    first = (*first, *_notices_of_outputs(tuple(withheld)))
     await create_run(directory, first, await to_thread.run_sync(redactor_for, around.config))
     return Place(around.repository, around.state, directory)
+
+
+def _notices_of_outputs(withheld: Sequence[str]) -> Sequence[Noticed]:
+    """Return a notice of what was compiled in the checkout, if there is anything."""
+    if not withheld:
+        return ()
+    shown = ", ".join(withheld[:5]) + (f" and {len(withheld) - 5} more" if len(withheld) > 5 else "")
+    text = (
+        f"what was compiled from the project's sources in your checkout is not used ({shown}), because it would judge "
+        'every change by what was built before: build it in the gate (command under [gate], such as "make && pytest"), '
+        "or, if nobody changes what it is built from, name it in share under [env] of your own configuration"
+    )
+    return (Noticed(level="warning", code=OUTPUTS_WITHHELD, paths=tuple(withheld), text=text),)
 
 
 async def create_run(directory: RunDirectory, first: Sequence[Event], redactor: Redactor = PATTERNS) -> None:

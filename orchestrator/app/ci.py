@@ -17,6 +17,7 @@ from orchestrator.app.moving import receive
 from orchestrator.app.options import Options, look_around
 from orchestrator.app.place import Place, find_run, to_be_resumed
 from orchestrator.app.recipe_limits import lower
+from orchestrator.app.recipe_trust import load_recipe_to_run
 from orchestrator.ci.handover import ARCHIVE, Handover, write_handover
 from orchestrator.ci.outputs import JobEnd
 from orchestrator.ci.shelf import Shelf, journal_ref, key_of, require_shelf
@@ -27,7 +28,7 @@ from orchestrator.domain.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.session import open_session
 from orchestrator.journal.states import read_state
-from orchestrator.migrate.recipe import Recipe, load_recipe, located
+from orchestrator.migrate.recipe import Recipe, located
 from orchestrator.portable import by_ref
 from orchestrator.portable.export import export_run
 from orchestrator.portable.importing import FurtherHere
@@ -150,7 +151,7 @@ async def _begin(job: Job) -> tuple[Place, RunState]:
         job.until_s = wish.limit_s
     if wish.recipe is not None:
         with located(wish.recipe):
-            place = await begin_migration(options, await to_thread.run_sync(load_recipe, wish.recipe))
+            place = await begin_migration(options, await to_thread.run_sync(load_recipe_to_run, options, wish.recipe))
     else:
         place = await begin_goal(options, wish.goal)
     return place, await to_thread.run_sync(read_state, place.directory.journal)
@@ -161,7 +162,7 @@ async def _take_in(job: Job, run: str) -> tuple[Place, RunState]:
     own = (await to_thread.run_sync(look_around, job.options)).config
     await _complete(job, run)
     with suppress(FurtherHere):  # a job died here after it had last left the state: what it recorded since is not lost
-        await receive(job.options, None, run, own=own)
+        await receive(job.options, None, run, own=own, trust_recipe=True)
     _, state = await to_thread.run_sync(find_run, job.options, run)
     if job.wish.goal and job.wish.goal != state.run.goal:
         raise UsageProblem(

@@ -12,7 +12,7 @@ from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.forge.github_place import Place
 from orchestrator.forge.local import LocalForge
 from orchestrator.ports.forge import Forge
-from worktrees.errors import UnknownRemote
+from worktrees.errors import GitError, UnknownRemote
 from worktrees.remote import require_remote
 from worktrees.repository import Repository
 
@@ -68,6 +68,8 @@ async def _push_url(repository: Repository, config: Config) -> str:
         return await require_remote(repository.git, name) if name else ""
     except UnknownRemote as error:
         raise UsageProblem(f"{error} to push to: add it (git remote add {name} URL), or set push under [pr]") from error
+    except GitError as error:
+        raise UsageProblem(str(error)) from error
 
 
 def _place(config: Config, url: str, environ: Mapping[str, str]) -> Place:

@@ -1,7 +1,7 @@
 """Moving runs between machines: `run export` and `run import`."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -11,12 +11,15 @@ from typing import Any
 from anyio import to_thread
 
 from orchestrator.app.options import Options, open_repository, state_directory
+from orchestrator.app.recipe_trust import opened_places
 from orchestrator.config.layers import is_for_users_alone, leaves, load, merged
 from orchestrator.config.model import Config
 from orchestrator.config.toml import dotted
+from orchestrator.domain.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.session import open_session
 from orchestrator.journal.runs import StateDirectory
+from orchestrator.migrate.recipe import Recipe
 from orchestrator.portable import by_ref
 from orchestrator.portable.export import Exported, export_run
 from orchestrator.portable.importing import Imported, import_run
@@ -64,40 +67,71 @@ async def receive(
     *,
     trust_settings: bool = False,
     own: Config | None = None,
+    trust_recipe: bool = False,
 ) -> Imported:
     """Import a run from a file, or from the ref `journal` of the run that `ref` names.
 
-    Unless its settings are trusted, what of them acts as the user or decides where keys are sent is replaced by this
-    user's `own`, see `own_instead`.
+    Unless its settings are trusted, what of them acts as the user, opens places of this machine or decides where keys
+    are sent is replaced by this user's `own`, see `own_instead`. A recipe cannot be replaced: unless it is trusted, it
+    may show commands nothing of this machine but dependencies of the checkout.
 
     Raises:
-        UsageProblem: there is no such file or ref, it is not sound, or it does not fit what is here.
+        UsageProblem: there is no such file or ref, it is not sound, it does not fit what is here, or its recipe opens
+            places of this machine.
     """
     repository, state = await to_thread.run_sync(_places, options)
     instead = None if trust_settings else partial(own_instead, own=own)
+    require = None if trust_settings or trust_recipe else _require_closed_recipe
     if source is not None:
-        return await import_run(repository, state, source, instead)
+        return await import_run(repository, state, source, instead, require)
     with _scratch(state) as scratch:
         archive = scratch / "archive.tar.gz"
         await by_ref.fetch(repository.git, ref or "", archive)
-        return await import_run(repository, state, archive, instead)
+        return await import_run(repository, state, archive, instead, require)
+
+
+def _require_closed_recipe(state: RunState) -> None:
+    """Refuse a run whose recipe opens places of this machine: nobody here has said that commands may see them."""
+    stands = state.revised or state.recipe
+    opened = list(opened_places(Recipe.model_validate(stands).env)) if stands else []
+    if opened:
+        named = ", ".join(f"{key} = {value!r}" for key, value in opened)
+        raise UsageProblem(
+            f"the run's recipe would show commands places of this machine by its [env] ({named}); nothing was changed. "
+            "Import it with --trust-settings if you trust who wrote it"
+        )
 
 
 def own_instead(settings: Mapping[str, Any], own: Config | None = None) -> dict[str, Any]:
     """The settings that hold instead of those that came with a run: this user's own for what is not somebody else's.
 
     Those are what runs or reaches out as the user (hooks, notifications, pushes), what the sandbox shows of this
-    machine, and where model calls and their keys go. Without `own` the user's own are those of no project.
+    machine and of the checkout, and where model calls and their keys go. A tier may be lower than the user's own and
+    never higher, and what is a secret for either of them is one. Without `own` the user's own are those of no project.
     """
     ours = (own or load(None).config).model_dump(mode="json", by_alias=True)
     roles = {}
     for name, theirs in settings["roles"].items():
         place = {key: ours["roles"][name][key] for key in ("api_base", "api_key_env", "fallbacks")}
-        roles[name] = place | _places_within(theirs, place)
+        roles[name] = place | _places_within(theirs, place) | _lower_tier(theirs, ours["roles"][name])
     own_tables = {key: ours[key] for key in ("hooks", "notify", "hands")}
     others = {key: value for key, value in settings.items() if key not in own_tables}
     outside = ("push", "forge", "url", "repository", "token_env", "checks_wait_s", "checks_poll_s", "merge")
-    return merged(others, {"pr": {key: ours["pr"][key] for key in outside}, "roles": roles}) | own_tables
+    own_keys = {
+        "pr": {key: ours["pr"][key] for key in outside},
+        "roles": roles,
+        "env": {"share": ours["env"]["share"]},
+        "redact": {key: _united(ours["redact"][key], settings["redact"][key]) for key in ours["redact"]},
+    }
+    return merged(others, own_keys) | own_tables
+
+
+def _lower_tier(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+    return {"tier": min(theirs["tier"], ours["tier"])} if "tier" in theirs and "tier" in ours else {}
+
+
+def _united(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys((*ours, *theirs)))
 
 
 def _places_within(role: Mapping[str, Any], place: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,6 +151,13 @@ def foreign_settings(settings: Mapping[str, Any], *, trust_settings: bool = Fals
     own = dict(leaves(load(None).config.model_dump(mode="json", by_alias=True)))
     found = ((key, value) for key, value in leaves(settings) if is_for_users_alone(key) and key[0] not in _NOT_RESUMED)
     return tuple(f"{dotted(key)} = {json.dumps(value)}" for key, value in found if own.get(key) != value)
+
+
+def replaced_settings(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what of an imported run's settings does not count here, since only users say such: `key = value`."""
+    kept = dict(leaves(own_instead(settings)))
+    found = ((key, value) for key, value in leaves(settings) if key[0] not in _NOT_RESUMED)
+    return tuple(f"{dotted(key)} = {json.dumps(value)}" for key, value in found if kept.get(key) != value)
 
 
 def absent_paths(settings: Mapping[str, Any]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import anyio
 
 from orchestrator.app.dry_run import DryWishes, dry_run
 from orchestrator.app.options import Options
+from orchestrator.app.recipe_trust import load_recipe_to_run
 from orchestrator.cli.output import alarm, print_lines, print_object
 from orchestrator.cli.progress import Watching, watching
 from orchestrator.cli.running import failing_as_object
@@ -14,7 +15,7 @@ from orchestrator.cli.writing import write_out
 from orchestrator.domain.unsafe import UNSAFE
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.asked import Asked
-from orchestrator.migrate.recipe import load_recipe, located
+from orchestrator.migrate.recipe import located
 from orchestrator.report.dry_run import dry_run_lines, dry_run_md
 
 _STDOUT = Path("-")
@@ -49,7 +50,7 @@ def try_out(options: Options, recipe: Path, asked: Asked, given: dict[str, Any])
 
 def _tried(options: Options, recipe: Path, wishes: DryWishes) -> dict[str, Any]:
     async def work(watcher: Watching) -> dict[str, Any]:
-        return await dry_run(options, load_recipe(recipe), wishes, watcher)
+        return await dry_run(options, load_recipe_to_run(options, recipe), wishes, watcher)
 
     with watching() as watcher, located(recipe):
         return anyio.run(work, watcher)

@@ -9,6 +9,7 @@ import click
 
 from orchestrator.app.options import Options
 from orchestrator.app.place import Place
+from orchestrator.app.recipe_trust import load_recipe_to_run
 from orchestrator.cli.finding import whereabouts
 from orchestrator.cli.options import (
     as_json,
@@ -30,7 +31,7 @@ from orchestrator.domain.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.states import read_state
 from orchestrator.migrate.asked import Asked
-from orchestrator.migrate.recipe import load_recipe, located
+from orchestrator.migrate.recipe import located
 
 _RECIPE = click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
 
@@ -117,7 +118,7 @@ def _begin(options: Options, recipe: Path, asked: Asked) -> tuple[Place, RunStat
     from orchestrator.app.beginning import begin_migration  # takes its time to load, and a mistake is told without it
 
     with located(recipe):
-        place = anyio.run(begin_migration, options, load_recipe(recipe), asked)
+        place = anyio.run(begin_migration, options, load_recipe_to_run(options, recipe), asked)
     return place, read_state(place.directory.journal)
 
 
@@ -140,7 +141,8 @@ def plan(recipe: Path, shows_all: bool, **given: Any) -> None:  # noqa: ANN401
     from orchestrator.app.inventory import inventory
 
     with failing_as_object(given["as_json"]), located(recipe):
-        found = anyio.run(inventory, options_of(given), load_recipe(recipe))
+        options = options_of(given)
+        found = anyio.run(inventory, options, load_recipe_to_run(options, recipe))
     if given["as_json"]:
         print_object(found.as_object())
     else:

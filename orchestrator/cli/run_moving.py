@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import click
 
-from orchestrator.app.moving import Sent, absent_paths, foreign_settings, receive, send
+from orchestrator.app.moving import Sent, absent_paths, foreign_settings, receive, replaced_settings, send
 from orchestrator.app.options import Options
 from orchestrator.cli.options import as_json, in_repository
 from orchestrator.cli.output import print_lines, print_object, say
@@ -80,7 +80,7 @@ def import_(file: Path | None, ref: str | None, trust_settings: bool, **given: A
 
     Everything in FILE is verified before anything changes. A run that has gone on here is never replaced, and the PR
     branch only moves forward. A resume works with the settings that the run began with, but for hooks, notifications,
-    pushes, the sandbox's directories and where model calls go: those are yours, unless you trust the file.
+    pushes, what the sandbox shows of this machine and where model calls go: those are yours, unless you trust the file.
 
     \b
     orchestrate run import run.tar.gz --repo ~/src/project
@@ -93,13 +93,21 @@ def import_(file: Path | None, ref: str | None, trust_settings: bool, **given: A
         absent_paths(imported.settings),
         foreign_settings(imported.settings, trust_settings=trust_settings),
     )
+    replaced = () if trust_settings else replaced_settings(imported.settings)
     if given["as_json"]:
-        print_object(_imported_object(imported) | {"settings": list(foreign), "absent": list(absent)})
+        told = {"settings": list(foreign), "absent": list(absent), "replaced": list(replaced)}
+        print_object(_imported_object(imported) | told)
         return
     print_lines(_lines(imported))
     if foreign and not imported.manifest.is_ended:
         say("it began with settings that are not yours; a resume works with them unless --set gives others:")
         for setting in foreign:
+            say(f"  {setting}")
+    if replaced and not imported.manifest.is_ended:
+        say(
+            "these of its settings do not count here, because only you may say such on this machine (--trust-settings):"
+        )
+        for setting in replaced:
             say(f"  {setting}")
     for setting in absent:
         say(f"warning: not on this machine: {setting}; give another with `orchestrate resume --set` or --read-only")

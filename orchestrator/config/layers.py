@@ -14,6 +14,7 @@ from orchestrator.config.model import Config, CriterionSettings
 from orchestrator.config.toml import describe, dotted, line_of, read_toml
 from orchestrator.config.values import nest, parse_value
 from orchestrator.domain.credentials import SECRET_FILES
+from orchestrator.domain.sharing import DEPENDENCIES, names_dependencies
 from orchestrator.errors import UsageProblem
 
 PROJECT_FILE = "orchestrate.toml"
@@ -111,7 +112,7 @@ def load(
         if not trust_project:
             _refuse_project_keys(project)
             _refuse_higher_tiers(project, layers)
-            _refuse_shared_secrets(project)
+            _refuse_foreign_shares(project)
         layers.append(project)
     layers.append(Layer("environment", _environment_values(environ)))
     for layer in layers:
@@ -228,21 +229,29 @@ def _refuse_higher_tiers(project: Layer, below: Sequence[Layer]) -> None:
             )
 
 
-def _refuse_shared_secrets(project: Layer) -> None:
-    """A project may have tools and caches of the user's checkout shared, and not what usually holds secrets."""
+def _refuse_foreign_shares(project: Layer) -> None:
+    """Refuse patterns by which a project would have more of the user's checkout shared than dependencies."""
     patterns = next((value for key, value in leaves(project.values) if key == _SHARE), ())
     for pattern in patterns if isinstance(patterns, list) else ():
-        found = _matched(pattern) if isinstance(pattern, str) else None
-        if found:
+        if isinstance(pattern, str) and (told := refused_share(pattern)):
             raise UsageProblem(
-                f"{project.path}:{line_of(project.source, _SHARE)}: {dotted(_SHARE)} may not share {found} "
-                f"({pattern!r}) because the repository being worked on asks for it; put it into {user_path()} or "
-                f"start with --trust-project if you trust this repository"
+                f"{project.path}:{line_of(project.source, _SHARE)}: {dotted(_SHARE)} may not share {told} because the "
+                f"repository being worked on asks for it, but places of dependencies alone, such as "
+                f"{', '.join(DEPENDENCIES)}; put it into {user_path()} or start with --trust-project if you trust this "
+                "repository"
             )
 
 
-def _matched(pattern: str) -> str | None:
-    """A file that a pattern shares although it usually holds secrets."""
+def refused_share(pattern: str) -> str:
+    """Return in words what a pattern of a repository's own would share although it may not; empty if it may."""
+    if names_dependencies(pattern):
+        return ""
+    secret = _matched_secret(pattern)
+    return f"{secret} ({pattern!r})" if secret else repr(pattern)
+
+
+def _matched_secret(pattern: str) -> str | None:
+    """Return an example of what usually holds secrets and would be shared by a pattern, for messages."""
     try:
         return next(GitIgnoreSpec.from_lines([pattern]).match_files(SECRET_FILES), None)
     except (ValueError, re.error):

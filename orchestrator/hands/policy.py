@@ -10,10 +10,10 @@ from enum import StrEnum
 from pydantic import Field
 
 from orchestrator.domain.base import Frozen
+from orchestrator.domain.sharing import DEPENDENCIES
 from orchestrator.domain.tier import Tier
 
 NOBODY = 65534
-DEFAULT_SHARE = (".venv", "venv", "node_modules", "*.egg-info", "*.so", "*.pyd")
 _GIB = 1024**3
 
 
@@ -103,7 +103,7 @@ class Grant(Frozen):
     ceiling: Tier = Tier.COMMANDS
     read_only: tuple[GivenDir, ...] = ()
     programs: tuple[str, ...] = ()
-    share: tuple[str, ...] = DEFAULT_SHARE
+    share: tuple[str, ...] = DEPENDENCIES
     lent: dict[str, str] = Field(default_factory=dict)
     env: dict[str, str] = Field(default_factory=dict)
     limits: Limits = Limits()

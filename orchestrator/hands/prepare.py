@@ -13,11 +13,12 @@ from orchestrator.domain.unsafe import UNSAFE
 from orchestrator.hands import toolchain
 from orchestrator.hands.advice import advice, remedy
 from orchestrator.hands.backend import Backend
+from orchestrator.hands.built import compiled_outputs, installed_outputs
 from orchestrator.hands.candidates import Candidate, Trial, candidates
 from orchestrator.hands.places import Surroundings, is_provided
 from orchestrator.hands.policy import Choice, Grant, Policy
 from orchestrator.hands.programs import ProgramMissing
-from orchestrator.hands.share import borrowed, find_shared
+from orchestrator.hands.share import borrowed, find_shared, list_ignored
 from orchestrator.hands.unconfined import build_unconfined
 from worktrees.repository import Repository
 
@@ -43,12 +44,13 @@ async def resolve_policy(
     own = [p for one in grant.read_only if (p := _within(around.repository, one.path)) is not None]
     shared = borrowed(await find_shared(repository, (*grant.share, *own)), grant.lent, around.repository)
     tools = await to_thread.run_sync(toolchain.resolve, grant.read_only, around, shared, environ)
+    own_outputs = await to_thread.run_sync(installed_outputs, around.repository, shared, grant.share)
     active = {"VIRTUAL_ENV": tools.virtual_env} if tools.virtual_env else {}
     return Policy(
         tier=grant.tier,
         read_only=tuple(map(str, tools.read_only)),
         programs=tuple(program for program in grant.programs if _is_missing(around.repository, Path(program))),
-        masked=tuple(map(str, tools.masked)),
+        masked=(*map(str, tools.masked), *(str(around.repository / name) for name in own_outputs)),
         path=tools.path,
         env={**active, **grant.env},
         shared={} if grant.without_sandbox else {name: str(base) for name, base in shared.items()},
@@ -56,6 +58,19 @@ async def resolve_policy(
         uid=grant.uid if os.geteuid() == 0 else None,
         is_confined=not grant.without_sandbox,
     )
+
+
+async def withheld_outputs(repository: Repository, policy: Policy) -> tuple[str, ...]:
+    """Return what was compiled from the project's sources in the checkout and workspaces do not see, sorted.
+
+    Raises:
+        GitError: the ignored files could not be listed.
+    """
+    names = await list_ignored(repository)
+    found = await to_thread.run_sync(compiled_outputs, repository.root, names, policy.shared)
+    masked = (Path(place) for place in policy.masked)
+    inside = (str(place.relative_to(repository.root)) for place in masked if place.is_relative_to(repository.root))
+    return tuple(sorted((*found, *inside)))
 
 
 async def try_backends(

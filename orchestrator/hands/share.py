@@ -1,14 +1,19 @@
-"""Which git-ignored things of the user's checkout a workspace borrows: environments, packages, build products.
+"""Which git-ignored things of the user's checkout a workspace borrows: environments and packages.
 
 A fresh checkout lacks them. They are only ever shown read-only, at the same path.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
+from orchestrator.domain.credentials import holds_secrets
+from orchestrator.domain.sharing import names_dependencies
 from orchestrator.hands.interpreters import is_environment
 from worktrees.repository import Repository
+
+_WILDCARDS = frozenset("*?[")
 
 
 async def find_shared(repository: Repository, patterns: Sequence[str]) -> tuple[str, ...]:
@@ -19,6 +24,15 @@ async def find_shared(repository: Repository, patterns: Sequence[str]) -> tuple[
 
     Raises:
         GitError: git could not list the ignored files.
+    """
+    return choose(repository.root, await list_ignored(repository), patterns)
+
+
+async def list_ignored(repository: Repository) -> list[str]:
+    """Return the ignored paths of the checkout; of a directory that is ignored as a whole its own alone.
+
+    Raises:
+        GitError: git could not list them.
     """
     # started in the git directory, which mostly lies inside the checkout, git would list that directory alone
     listing = (
@@ -31,16 +45,42 @@ async def find_shared(repository: Repository, patterns: Sequence[str]) -> tuple[
         "--directory",
         "-z",
     )
-    names = [name.rstrip("/") for name in (await repository.checkout_git.text(*listing)).split("\0") if name]
-    return choose(repository.root, names, patterns)
+    return [name.rstrip("/") for name in (await repository.checkout_git.text(*listing)).split("\0") if name]
 
 
 def choose(root: Path, ignored: Iterable[str], patterns: Sequence[str]) -> tuple[str, ...]:
-    """Those of the ignored paths that match a pattern, exist, hold no secrets by their name and lead nowhere else."""
+    """Return those of the ignored paths that match a pattern, exist, and lead nowhere else.
+
+    What is known for secrets by its name is only taken where a pattern without wildcards names it.
+    """
     known = frozenset(ignored)
-    wanted = (name for name in known if _matches(name, patterns) and not _is_secret(root / name))
+    literal = [pattern for pattern in patterns if not _WILDCARDS.intersection(pattern)]
+    wanted = (name for name in known if matches(name, literal if _may_be_secret(root, name) else patterns))
+    wanted = (name for name in wanted if not _is_secret(root / name))
     chosen = {name for name in wanted if _stays(root, name, known)}
     return tuple(sorted(name for name in chosen if not any(str(p) in chosen for p in PurePosixPath(name).parents)))
+
+
+def confidential_files(shared: Mapping[str, Path]) -> tuple[Path, ...]:
+    """Return what workspaces borrow and may not copy into a commit: single files, and what is known for secrets.
+
+    Blocks. `shared` are names, each with the directory below which it lies. Dependencies are everybody's.
+    """
+    found: list[Path] = []
+    for name, base in shared.items():
+        if (base / name).is_file():
+            found.append(base / name)
+        elif not names_dependencies(PurePosixPath(name).name):
+            found += _secrets_in(base / name)
+    return tuple(found)
+
+
+def _secrets_in(folder: Path) -> Iterator[Path]:
+    for place, _, files in os.walk(folder):
+        for file in files:
+            path = Path(place, file)
+            if holds_secrets(path.relative_to(folder).as_posix()):
+                yield path
 
 
 def borrowed(found: Iterable[str], lent: Mapping[str, str], root: Path) -> dict[str, Path]:
@@ -57,9 +97,14 @@ def _touch(one: str, other: str) -> bool:
     return first.is_relative_to(second) or second.is_relative_to(first)
 
 
-def _matches(name: str, patterns: Iterable[str]) -> bool:
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """Return True if one of the patterns of `[env] share` means a path."""
     last = PurePosixPath(name).name
     return any(fnmatchcase(name if "/" in p.rstrip("/") else last, p.strip("/")) for p in patterns)
+
+
+def _may_be_secret(root: Path, name: str) -> bool:
+    return holds_secrets(name) and not is_environment(root / name)
 
 
 def _is_secret(path: Path) -> bool:

@@ -19,6 +19,7 @@ from orchestrator.hands.calls import Call, check, collect, new_call
 from orchestrator.hands.mounts import Mount
 from orchestrator.hands.policy import Policy
 from orchestrator.hands.registries import RegistrySource
+from orchestrator.hands.share import confidential_files
 from orchestrator.hands.trees import new_folder, remove_tree
 from orchestrator.ports.hands import MAX_WAIT_S, Command, CommandResult, Snapshot
 from orchestrator.redact.logs import scrub
@@ -191,7 +192,8 @@ class LocalWorkspace:
         """Commit the content on top of `parent` and point `ref` at it."""
         with _trouble("take a snapshot of"):
             await self._sweep()
-            taken = await snapshot(self._worktree, message, ref, parent)
+            withheld = await to_thread.run_sync(confidential_files, self._host.shared)
+            taken = await snapshot(self._worktree, message, ref, parent, withheld=withheld)
         return Snapshot(
             commit=CommitId(taken.commit), tree=TreeId(taken.tree), dropped=taken.dropped, flagged=taken.flagged
         )

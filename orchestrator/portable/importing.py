@@ -18,6 +18,7 @@ from pydantic import ValidationError
 
 from orchestrator.config.effective import effective
 from orchestrator.domain.command import Configure, Sent
+from orchestrator.domain.state import RunState
 from orchestrator.errors import JournalProblem, PersonNeeded, UsageProblem
 from orchestrator.hands.session import open_session
 from orchestrator.journal.blobs import Blobs
@@ -57,9 +58,15 @@ Instead = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 async def import_run(
-    repository: Repository, state: StateDirectory, archive: Path, instead: Instead | None = None
+    repository: Repository,
+    state: StateDirectory,
+    archive: Path,
+    instead: Instead | None = None,
+    require: Callable[[RunState], None] | None = None,
 ) -> Imported:
     """Take a run in from an archive.
+
+    `require` raises where the run as it stands may not come here.
 
     Raises:
         UsageProblem: the archive is not sound, not of this repository, or the run has gone on here.
@@ -69,6 +76,8 @@ async def import_run(
     with _staging(state) as place:
         arrived = await examine(repository, archive, place)
         settings = _settings(arrived, archive)
+        if require:
+            require(arrived.history.state)
         directory = state.run(arrived.manifest.run)
         await to_thread.run_sync(_how, directory, arrived.journal)  # refused before even a lock file is made
         await _moves(repository, arrived)

@@ -31,6 +31,12 @@ RAISING = (
     ("[env]\nshare = ['.venv', '.env']\n", "env.share may not share .env"),
     ("[env]\nshare = ['*']\n", "env.share may not share"),
     ("[env]\nshare = ['**/*.pem']\n", "env.share may not share server.pem"),
+    ("[env]\nshare = ['config/master.key']\n", "env.share may not share config/master.key"),
+    ("[env]\nshare = ['secrets.yml']\n", "env.share may not share config/secrets.yml"),
+    ("[env]\nshare = ['*.p12']\n", "env.share may not share signing.p12"),
+    ("[env]\nshare = ['.venv', 'storage']\n", "env.share may not share 'storage'"),
+    ("[env]\nshare = ['node_modules/../config/*']\n", "env.share may not share"),
+    ("[env]\nshare = ['*.so']\n", "env.share may not share '*.so'"),
 )
 
 
@@ -89,6 +95,12 @@ def test_no_trust_at_all_lets_a_repository_leave_the_sandbox(
 def test_a_repository_may_lower_a_tier(repository: Path, environ: dict[str, str]) -> None:
     (repository / "orchestrate.toml").write_text("[roles.worker]\ntier = 0\n")
     assert load(repository, environ=environ).config.roles.worker.tier == Tier.FILES
+
+
+def test_a_repository_may_name_further_places_of_dependencies(repository: Path, environ: dict[str, str]) -> None:
+    names = ("/.venv", "web/node_modules/", "venv", "src/*.egg-info", ".tox")
+    (repository / "orchestrate.toml").write_text(f"[env]\nshare = {list(names)}\n")
+    assert load(repository, environ=environ).config.env.share == names
 
 
 def test_other_files_of_a_repository_are_no_settings(repository: Path, environ: dict[str, str]) -> None:

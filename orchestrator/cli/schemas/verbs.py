@@ -46,7 +46,7 @@ _IMPORT = row(
         "is_ended": FLAG,
         "pr_branch": TEXT,
         "head": maybe(TEXT),
-        **dict.fromkeys(("refs", "missing", "settings", "absent"), TEXTS),
+        **dict.fromkeys(("refs", "missing", "settings", "absent", "replaced"), TEXTS),
         "journal": TEXT,
     }
 )

@@ -43,13 +43,22 @@ class EngineStarted(Event):
     version: str
 
 
+OUTPUTS_WITHHELD = "outputs-withheld"
+"""Code of the notice that compiled files of the checkout are not shared with workspaces."""
+
+
 class Noticed(Event):
-    """Something a person should know that changes nothing: a dirty checkout, a dropped file, a weak sandbox."""
+    """Something a person should know that changes nothing: a dirty checkout, a dropped file, a weak sandbox.
+
+    `code` says what it is about where programs are to know, `paths` what it names; old journals have neither.
+    """
 
     kind: Literal["run.noticed"] = "run.noticed"
     v: Literal[1] = 1
     level: Literal["info", "warning"]
     text: str
+    code: str = ""
+    paths: tuple[str, ...] = ()
 
 
 class BaselineRecorded(Event):

@@ -23,7 +23,7 @@ KEYS: Mapping[str, Mapping[str, Any]] = {
     "gate.command": {"user": "u", "project": "p", "environment": "e", "flag": "f"},
     "gate.canaries": {"user": False, "project": True, "environment": False, "flag": True},
     "plan.max_depth": {"user": 1, "project": 2, "environment": 4, "flag": 5},
-    "env.share": {"user": [".u"], "project": [".p"], "environment": [".e"], "flag": [".f"]},
+    "env.share": {"user": [".u"], "project": ["vendor"], "environment": [".e"], "flag": [".f"]},
 }
 """A number, a text, a choice, a list: each with a value of its own in each layer."""
 SETS = list(chain.from_iterable(combinations(ABOVE, size) for size in range(len(ABOVE) + 1)))

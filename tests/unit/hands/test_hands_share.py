@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.hands.policy import DEFAULT_SHARE
+from orchestrator.domain.sharing import DEPENDENCIES
 from orchestrator.hands.share import choose
 
 
@@ -16,10 +16,14 @@ def root(tmp_path: Path) -> Path:
     return made
 
 
-def test_the_defaults_take_environments_packages_and_build_products_at_any_depth(root: Path) -> None:
+def test_the_defaults_take_environments_and_packages_at_any_depth(root: Path) -> None:
     ignored = [".venv", "web/node_modules", "src/pkg.egg-info", "src/fast.so", "build", "notes.so.txt", ".env"]
-    chosen = choose(root, ignored, DEFAULT_SHARE)
-    assert chosen == (".venv", "src/fast.so", "src/pkg.egg-info", "web/node_modules")
+    chosen = choose(root, ignored, DEPENDENCIES)
+    assert chosen == (".venv", "src/pkg.egg-info", "web/node_modules")
+
+
+def test_what_was_compiled_is_taken_by_the_users_own_word(root: Path) -> None:
+    assert choose(root, ["src/fast.so", "notes.so.txt"], ("*.so",)) == ("src/fast.so",)
 
 
 def test_what_is_not_ignored_is_never_taken(root: Path) -> None:
@@ -34,6 +38,14 @@ def test_a_pattern_with_a_slash_is_meant_from_the_root(root: Path) -> None:
 
 def test_files_of_variables_are_never_taken(root: Path) -> None:
     assert choose(root, [".env", ".env.local", ".envrc"], ("*", ".env*", "/.env")) == ()
+
+
+def test_a_wildcard_takes_nothing_that_is_known_for_secrets_and_a_name_does(root: Path) -> None:
+    names = ("config/master.key", "config/secrets.yml", "config/Signing.P12", "config/plain.toml")
+    for name in names:
+        (root / name).touch()
+    assert choose(root, names, ("config/*", "*.key", "*.p12")) == ("config/plain.toml",)
+    assert choose(root, names, ("config/*", "config/master.key")) == ("config/master.key", "config/plain.toml")
 
 
 def test_an_environment_that_is_called_env_is_taken(root: Path) -> None:
@@ -64,7 +76,7 @@ def test_a_path_through_a_linked_directory_is_not_taken(root: Path, tmp_path: Pa
 
 def test_what_lies_in_something_taken_is_not_taken_again(root: Path) -> None:
     (root / ".venv" / "node_modules").mkdir()
-    assert choose(root, [".venv", ".venv/node_modules"], DEFAULT_SHARE) == (".venv",)
+    assert choose(root, [".venv", ".venv/node_modules"], DEPENDENCIES) == (".venv",)
 
 
 def test_what_is_gone_is_not_taken(root: Path) -> None:
