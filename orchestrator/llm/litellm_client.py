@@ -19,12 +19,12 @@ from anyio.to_thread import run_sync
 
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.domain.price import Price
-from orchestrator.llm.credentials import api_key, find_fault, usual_key
-from orchestrator.llm.errors import CallTimedOut, ModelError, RequestRefused
+from orchestrator.llm.credentials import api_key, find_fault, find_unbounded, usual_key
+from orchestrator.llm.errors import CallTimedOut, ModelError, RequestRefused, UnknownModel
 from orchestrator.llm.failures import translate
 from orchestrator.llm.pricing import listed_cost, listed_price, stated_cost
 from orchestrator.llm.replies import to_reply, tokens_of
-from orchestrator.llm.reply_meter import BYTES_PER_MB, MAX_REPLY_MB, ReplyMeter
+from orchestrator.llm.reply_meter import BYTES_PER_MB, MAX_REPLY_MB, CallStage, ReplyMeter
 from orchestrator.llm.streams import stall_watch, whole_reply
 from orchestrator.llm.wire import wire_messages, wire_tools
 
@@ -99,6 +99,8 @@ class LiteLLMClient:
         Raises:
             ModelError: the try failed; its class says what to do about it.
         """
+        if unbounded := find_unbounded(request.model):
+            raise UnknownModel(unbounded)
         key = api_key(request.model, request.api_base, request.api_key_env)
         litellm = await self._loaded()
         meter = ReplyMeter(request.model, self._max_reply_bytes, is_streamed=bool(request.stall_timeout_s))
@@ -120,6 +122,10 @@ class LiteLLMClient:
                 response = await self._read(response, request, meter)
             if meter.fault is not None:
                 raise meter.fault
+            if meter.stage is CallStage.UNSENT:
+                raise RequestRefused(
+                    f"{request.model}: the reply came past the bounds on its size; use another provider"
+                )
             seconds = anyio.current_time() - begun
             reply = to_reply(response, request, self._cost(litellm, request, response), seconds)
             return reply if tokens_of(response) else self._with_estimated_cost(litellm, request, reply)

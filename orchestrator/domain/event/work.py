@@ -211,7 +211,7 @@ class ModelFailed(Done):
 
     The error `lost` means that the engine died during the call: it may have been billed. `pool` is the quota pool that
     the provider closed by it, until `opens_at` if it named a time. `may_be_billed` tells that the provider had the
-    request and sent nothing that can be used: a reply that broke off, is garbled or too large; old journals do not tell.
+    request and sent nothing that can be used, such as half a reply or one that is too large; old journals do not tell.
     """
 
     kind: Literal["model.failed"] = "model.failed"
