@@ -130,7 +130,8 @@ class _JournaledTries:
         try:
             if called is not None:
                 lost = lost_call(called, error.code, self._ledger.redact(str(error)), retry_in_s)
-                await self._ledger.append(lost.model_copy(update={"pool": error.pool, "opens_at": error.opens_at}))
+                known = {"pool": error.pool, "opens_at": error.opens_at, "may_be_billed": error.may_be_billed}
+                await self._ledger.append(lost.model_copy(update=known))
         finally:
             self._release()
 

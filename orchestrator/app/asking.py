@@ -9,14 +9,13 @@ from typing import Any
 
 from anyio import to_thread
 
-from orchestrator.app.options import prices, provider_rules, retry_policy, with_absolute_scripts
+from orchestrator.app.options import litellm_client, provider_rules, retry_policy, with_absolute_scripts
 from orchestrator.config.model import Config
 from orchestrator.domain.chat import Role
 from orchestrator.domain.state import RunState
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.llm.budget import Budget
 from orchestrator.llm.limits import LimitedClient, Providers
-from orchestrator.llm.litellm_client import LiteLLMClient
 from orchestrator.llm.router import ModelRouter
 from orchestrator.replay.reask import Reasker
 from orchestrator.replay.requests import settings_for
@@ -71,7 +70,7 @@ async def asking(wishes: Wishes, config: Config, flags: Any, state: RunState) ->
     if not any(settings.model for name, settings in configured(asked.roles) if name.partition(".")[0] == role):
         yield None
         return
-    async with ModelRouter(Path(), connect=partial(LiteLLMClient, prices(asked))) as router:
+    async with ModelRouter(Path(), connect=partial(litellm_client, asked)) as router:
         wanted = [name for name, _ in configured(asked.roles) if name.partition(".")[0] == role]
         if problems := await model_problems(asked.roles, router, wanted):
             raise EnvironmentProblem("\n".join(problems))

@@ -14,6 +14,7 @@ from orchestrator.hands.policy import Choice, GivenDir, Grant, Limits, RegistryW
 from orchestrator.hands.unwatched import refuse_in_ci
 from orchestrator.journal.runs import StateDirectory
 from orchestrator.llm.limits import ProviderRules
+from orchestrator.llm.litellm_client import LiteLLMClient
 from orchestrator.llm.retry import RetryPolicy
 from orchestrator.migrate.recipe import RecipeEnv
 from worktrees.errors import GitError
@@ -156,6 +157,11 @@ def grant(config: Config, recipe: RecipeEnv | None = None, programs: Sequence[st
 def prices(config: Config) -> dict[str, Price]:
     """`[prices]` by model."""
     return {model: settings.price() for model, settings in config.prices.items()}
+
+
+def litellm_client(config: Config) -> LiteLLMClient:
+    """Return a client for every model that is not scripted, with the user's prices and bounds."""
+    return LiteLLMClient(prices(config), max_reply_mb=config.retry.max_reply_mb)
 
 
 def retry_policy(config: Config) -> RetryPolicy:

@@ -8,7 +8,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.app.beginning import require_models
-from orchestrator.app.options import Options, grant, look_around, prices
+from orchestrator.app.options import Options, grant, litellm_client, look_around
 from orchestrator.app.secrets import redactor_for
 from orchestrator.app.wiring import build_roles
 from orchestrator.domain.contract import Contract
@@ -21,7 +21,6 @@ from orchestrator.engine.planning import root_task
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands.local import local_hands
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.llm.litellm_client import LiteLLMClient
 from orchestrator.llm.router import ModelRouter
 from orchestrator.ports.roles import PlanningBrief
 
@@ -61,7 +60,7 @@ async def plan_goal(options: Options, goal: str) -> Planned:
         journal = Journal(Path(scratch), SystemClock(), redactor)
         async with (
             local_hands(around.repository, around.state.path, grant(config), redactor=redactor) as hands,
-            ModelRouter(Path(), connect=partial(LiteLLMClient, prices(config))) as router,
+            ModelRouter(Path(), connect=partial(litellm_client, config)) as router,
         ):
             workspace = await hands.open(CommitId(around.repository.head()), "planning")
             roles = build_roles(config, journal, router, ladder=RunLadder(lambda: config, journal))

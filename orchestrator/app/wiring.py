@@ -14,7 +14,7 @@ from orchestrator.agent.ask import Asker
 from orchestrator.app.deps import DEPS, with_deps
 from orchestrator.app.forges import opened_forge, require_forge
 from orchestrator.app.hands import JournaledHands
-from orchestrator.app.options import grant, prices, provider_rules, retry_policy
+from orchestrator.app.options import grant, litellm_client, provider_rules, retry_policy
 from orchestrator.app.outlets import notifying
 from orchestrator.app.place import Place
 from orchestrator.app.secrets import redactor_for
@@ -45,7 +45,6 @@ from orchestrator.judge.checks import CheckRunner
 from orchestrator.judge.gate import HarnessGate
 from orchestrator.llm.budget import Budget
 from orchestrator.llm.limits import UNLIMITED, Providers
-from orchestrator.llm.litellm_client import LiteLLMClient
 from orchestrator.llm.router import ModelRouter
 from orchestrator.migrate.judging.worlds import env_of
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
@@ -276,7 +275,7 @@ async def _roles(
     if means.client is not None:
         asker = Asker(means.client, journal, retry_policy(config), Budget(config.budget), Providers(UNLIMITED))
         return ModelRoles(RoleSurroundings(config, journal, asker, hooks, means.prompts, ladder))
-    connect = partial(LiteLLMClient, prices(config))
+    connect = partial(litellm_client, config)
     router = await stack.enter_async_context(ModelRouter(place.directory.path, consumed(journal.state), connect))
     if pauses := tuple(_pauses(journal.state)):
         await journal.append(*pauses)

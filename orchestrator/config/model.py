@@ -126,6 +126,7 @@ class RetrySettings(Frozen):
     concurrency: Positive
     breaker_failures: Positive = 5
     breaker_pause_s: Seconds = 30.0
+    max_reply_mb: Positive = 2
 
 
 class ProviderSettings(Frozen):

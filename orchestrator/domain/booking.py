@@ -27,7 +27,7 @@ TIMED = (AttemptStarted, PlanningStarted, TaskEnded, PlanningEnded, LandingFinis
 """Events at which work at a task begins or ends."""
 
 POSSIBLY_BILLED = frozenset({"lost", "timed-out"})
-"""Errors after which nobody knows whether the provider charged for the call."""
+"""Errors after which nobody knows whether the provider charged for the call, also in journals that say no more."""
 
 
 def book_reply(state: RunState, event: ModelReplied) -> None:
@@ -48,7 +48,7 @@ def book_reply(state: RunState, event: ModelReplied) -> None:
 
 def book_failure(state: RunState, event: ModelFailed) -> None:
     """Book a failed try: nothing, or what it had reserved where it may have been billed."""
-    if event.error in POSSIBLY_BILLED:
+    if event.may_be_billed or event.error in POSSIBLY_BILLED:
         _book_risk(state, event)
     if event.error in {"lost", "script-exhausted"}:
         return  # the try is made again, or nothing was asked of anybody

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import anyio
 import httpx
 
 from orchestrator import __version__
@@ -15,6 +16,7 @@ from orchestrator.forge.github_place import Place
 _VERSION = "2022-11-28"
 _CONNECT_S = 15.0
 _ANSWER_S = 60.0
+_WHOLE_S = 180.0
 _LARGEST_BYTES = 16 * 1024 * 1024
 _CACHED = 64
 _NOT_MODIFIED = 304
@@ -67,8 +69,11 @@ class Exchange:
         """What was read before is not sent again if it has not changed, and then counts for no limit."""
         earlier = self._seen.get(str(url)) if method == "GET" else None
         headers = {"If-None-Match": earlier[0]} if earlier else {}
-        async with self._client.stream(method, url, json=body, headers=headers) as response:
-            content = await self._bounded(response)
+        with anyio.move_on_after(_WHOLE_S) as deadline:
+            async with self._client.stream(method, url, json=body, headers=headers) as response:
+                content = await self._bounded(response)
+        if deadline.cancelled_caught:
+            raise httpx.ReadTimeout(f"no complete answer within {_WHOLE_S:g} s")
         reply = Reply(response.status_code, {name.lower(): value for name, value in response.headers.items()}, content)
         if reply.status == _NOT_MODIFIED and earlier:
             return earlier[1]
@@ -76,8 +81,11 @@ class Exchange:
         return reply
 
     async def _bounded(self, response: httpx.Response) -> bytes:
+        """Read an answer as it arrives: none is asked for compressed, where a few bytes could stand for any number."""
+        if encoding := response.headers.get("Content-Encoding", ""):
+            raise httpx.DecodingError(f"the answer is compressed ({encoding[:40]!r}), which was not asked for")
         content = bytearray()
-        async for chunk in response.aiter_bytes():
+        async for chunk in response.aiter_raw():
             content += chunk
             if len(content) > _LARGEST_BYTES:
                 raise EnvironmentProblem(f"{self._place.host} answers with more than {_LARGEST_BYTES // 2**20} MiB")
@@ -100,6 +108,7 @@ async def exchange(place: Place) -> AsyncIterator[Exchange]:
     """
     headers = {
         "Accept": "application/vnd.github+json, application/json",
+        "Accept-Encoding": "identity",
         "Authorization": f"Bearer {place.token}",
         "User-Agent": f"orchestrate/{__version__}",
         "X-GitHub-Api-Version": _VERSION,

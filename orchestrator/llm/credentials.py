@@ -15,6 +15,9 @@ LOCAL_PROVIDERS = frozenset({"ollama", "ollama_chat", "lemonade", "llamafile", "
 SIGN_IN_PROVIDERS = frozenset({"github_copilot", "chatgpt"})
 """Their keys come from signing in; litellm would begin that when asked about them."""
 
+UNBOUNDED_PROVIDERS = frozenset({"aiohttp_openai"})
+"""Asked past the transports in which replies are bounded."""
+
 AWS_PROVIDERS = frozenset({"bedrock", "bedrock_converse", "sagemaker", "sagemaker_chat"})
 EITHER_KEY = frozenset({"gemini"})
 
@@ -33,6 +36,14 @@ def api_key(model: str, api_base: str | None, api_key_env: str | None) -> str | 
     return NO_KEY if api_base and is_foreign(model, api_base) else None
 
 
+def find_unbounded(model: str) -> str | None:
+    """Return what is wrong with a model whose replies nothing bounds; None if it is none of those."""
+    provider, _, name = model.partition("/")
+    if provider not in UNBOUNDED_PROVIDERS:
+        return None
+    return f"{model}: the size of this provider's replies cannot be bounded; write it as 'openai/{name}'"
+
+
 def is_foreign(model: str, api_base: str) -> bool:
     """Whether a model that would get OpenAI's key, by prefix or for want of one, is served by somebody else."""
     host = urlsplit(api_base if "://" in api_base else f"//{api_base}").hostname or ""
@@ -44,6 +55,8 @@ def find_fault(litellm: Any, model: str, api_base: str | None, api_key_env: str 
     """What is wrong, in a sentence that names the variable to set; None when nothing is seen."""
     if model.split("/", 1)[0] in SIGN_IN_PROVIDERS:
         return None
+    if unbounded := find_unbounded(model):
+        return unbounded
     try:
         key = api_key(model, api_base, api_key_env)
         provider = litellm.get_llm_provider(model=model, api_base=api_base)[1]

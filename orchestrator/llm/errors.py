@@ -14,6 +14,8 @@ class ModelError(OrchestrateError):
 
     code: ClassVar[str] = "failed"
     is_transient: ClassVar[bool] = False
+    is_costly: ClassVar[bool] = False
+    """Whether a try costs so much, in time or money, that `timeout_tries` and not `tries` bounds them."""
 
     def __init__(self, message: str, retry_after_s: float | None = None) -> None:
         super().__init__(message)
@@ -23,6 +25,8 @@ class ModelError(OrchestrateError):
         """The quota pool that this failure paused or closed; empty if it did neither."""
         self.opens_at: datetime | None = None
         """When the pool that this failure paused opens again."""
+        self.may_be_billed = False
+        """Whether the provider had the request and may have charged for an answer that cannot be used."""
 
 
 class RateLimited(ModelError):
@@ -46,6 +50,16 @@ class CallTimedOut(ModelError):
 
     code = "timed-out"
     is_transient = True
+    is_costly = True
+    exit_code = 75
+
+
+class ReplyTooLarge(ModelError):
+    """The reply is larger than `max_reply_mb` allows and was given up before it was read to its end."""
+
+    code = "reply-too-large"
+    is_transient = True
+    is_costly = True
     exit_code = 75
 
 
@@ -102,6 +116,7 @@ ERRORS: dict[str, type[ModelError]] = {
         RateLimited,
         Unavailable,
         CallTimedOut,
+        ReplyTooLarge,
         QuotaExhausted,
         ContextOverflow,
         CredentialsMissing,

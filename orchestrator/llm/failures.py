@@ -19,10 +19,14 @@ from orchestrator.llm.errors import (
 )
 
 SAID_CHARS = 400
+SCANNED_CHARS = 16_000
+"""As much of what a provider says of a failure is looked at."""
+LONGEST_WAIT_S = 3_652 * 86_400.0
+"""A longer pause that a provider asks for is taken for this one: it is over any bound, and still a date."""
 UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 PREFIX = re.compile(r"\A(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)\b(?: Error)?\s*[:-]\s*)+")
-NOISE = re.compile(r" ssl:<[^>]*>|\nTraceback \(most recent call last\).*", re.DOTALL)
+NOISE = re.compile(r" ssl:<[^>]{0,400}>|\nTraceback \(most recent call last\).*", re.DOTALL)
 OVERFLOW = re.compile(
     r"context[ _](?:length|window|size|limit)|maximum context|prompt is too long|too many (?:input )?tokens"
     r"|request_too_large|input is too long|exceeds? the (?:model's )?(?:maximum|limit).{0,40}tokens",
@@ -64,11 +68,13 @@ def translate(error: Exception, model: str, key_name: str, now_s: float) -> Mode
         return RequestRefused(f"{model}: the Python package {missing!r} is missing here; install it, then resume")
     status = getattr(error, "status_code", None)
     names = {kind.__name__ for kind in type(error).__mro__}
-    raw = str(getattr(error, "message", "") or error)
+    raw = str(getattr(error, "message", "") or error)[:SCANNED_CHARS]
     said, code = told(raw)
     wait_s = retry_after_s(_headers(error), now_s)
     if wait_s is None:
         wait_s = wait_in_words(raw)
+    if wait_s is not None:
+        wait_s = min(wait_s, LONGEST_WAIT_S)
     kind, what = _kind(status if isinstance(status, int) else None, names, f"{code} {said}", wait_s, key_name)
     return kind(f"{model}: {what}: {said}" if said else f"{model}: {what}", wait_s)
 
@@ -128,7 +134,7 @@ def retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
             return seconds
     try:
         return max(0.0, parsedate_to_datetime(lower.get("retry-after", "")).timestamp() - now_s)
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, OSError):
         return None
 
 

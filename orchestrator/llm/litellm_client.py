@@ -19,11 +19,12 @@ from anyio.to_thread import run_sync
 
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.domain.price import Price
-from orchestrator.llm.credentials import api_key, find_fault, usual_key
-from orchestrator.llm.errors import CallTimedOut, ModelError, RequestRefused
+from orchestrator.llm.credentials import api_key, find_fault, find_unbounded, usual_key
+from orchestrator.llm.errors import CallTimedOut, ModelError, RequestRefused, UnknownModel
 from orchestrator.llm.failures import translate
 from orchestrator.llm.pricing import listed_cost, listed_price, stated_cost
-from orchestrator.llm.replies import estimated, to_reply, tokens_of
+from orchestrator.llm.replies import to_reply, tokens_of
+from orchestrator.llm.reply_meter import BYTES_PER_MB, MAX_REPLY_MB, CallStage, ReplyMeter
 from orchestrator.llm.streams import stall_watch, whole_reply
 from orchestrator.llm.wire import wire_messages, wire_tools
 
@@ -31,6 +32,8 @@ SETTINGS = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
     "LITELLM_MODE": "PRODUCTION",
+    # Its redactor takes seconds for a megabyte of an error; it logs nothing here, and the journal has its own.
+    "LITELLM_DISABLE_REDACT_SECRETS": "true",
     # Without it the OpenAI SDK walks every message of every request in Python: 50 ms a call at 300 messages, not 8.
     "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER": "True",
 }
@@ -57,16 +60,35 @@ def _load() -> Any:  # noqa: ANN401  a module without usable types
     # What pydantic has to say of litellm's types for streamed replies.
     warnings.filterwarnings("ignore", r"Item '.*' on TypedDict class", UserWarning)
     warnings.filterwarnings("ignore", r"Accessing the 'model_\w+' attribute", DeprecationWarning)
+    _meter_transports()
     return litellm
+
+
+def _meter_transports() -> None:
+    """Bound what is received by every HTTP client that litellm and the libraries below it make."""
+    import httpx
+    from litellm.llms.custom_httpx.aiohttp_transport import LiteLLMAiohttpTransport
+
+    from orchestrator.llm.metered_transports import install_meter, install_thread_meter
+
+    install_meter(LiteLLMAiohttpTransport)
+    install_meter(httpx.AsyncHTTPTransport)
+    install_thread_meter(httpx.HTTPTransport)
 
 
 class LiteLLMClient:
     """A ModelClient for every provider that litellm knows. Use it as a context manager, or `aclose` it.
 
-    `prices` override litellm's price list, by model name as configured.
+    `prices` override litellm's price list, by model name as configured; `max_reply_mb` bounds a reply, in megabytes.
     """
 
-    def __init__(self, prices: Mapping[str, Price] | None = None, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        prices: Mapping[str, Price] | None = None,
+        now: Callable[[], float] = time.time,
+        max_reply_mb: float = MAX_REPLY_MB,
+    ) -> None:
+        self._max_reply_bytes = round(max_reply_mb * BYTES_PER_MB)
         self._prices = dict(prices or {})
         self._now = now
         self._litellm: Any = None
@@ -77,15 +99,36 @@ class LiteLLMClient:
         Raises:
             ModelError: the try failed; its class says what to do about it.
         """
+        if unbounded := find_unbounded(request.model):
+            raise UnknownModel(unbounded)
         key = api_key(request.model, request.api_base, request.api_key_env)
         litellm = await self._loaded()
+        meter = ReplyMeter(request.model, self._max_reply_bytes, is_streamed=bool(request.stall_timeout_s))
+        try:
+            with meter.count_call():
+                return await self._complete(litellm, request, key, meter)
+        except Exception as error:  # the boundary to every provider's library, and to what its server answers
+            failure = meter.fault or self._translated(error, request)
+            failure.may_be_billed = meter.may_be_billed
+            if failure is error:
+                raise
+            raise failure from error
+
+    async def _complete(self, litellm: Any, request: Request, key: str | None, meter: ReplyMeter) -> Reply:  # noqa: ANN401
         begun = anyio.current_time()
         with anyio.move_on_after(request.timeout_s):
             response = await self._call(litellm, request, key)
             if request.stall_timeout_s:
-                response = await self._read(response, request)
+                response = await self._read(response, request, meter)
+            if meter.fault is not None:
+                raise meter.fault
+            if meter.stage is CallStage.UNSENT:
+                raise RequestRefused(
+                    f"{request.model}: the reply came past the bounds on its size; use another provider"
+                )
             seconds = anyio.current_time() - begun
-            return to_reply(response, request, self._cost(litellm, request, response), seconds)
+            reply = to_reply(response, request, self._cost(litellm, request, response), seconds)
+            return reply if tokens_of(response) else self._with_estimated_cost(litellm, request, reply)
         raise CallTimedOut(f"{request.model}: no complete reply within {request.timeout_s:g} s")
 
     async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
@@ -120,35 +163,39 @@ class LiteLLMClient:
 
     async def _call(self, litellm: Any, request: Request, key: str | None) -> Any:  # noqa: ANN401  theirs
         with stall_watch(request):
-            try:
-                response = await litellm.acompletion(**_arguments(request, key))
-            except Exception as error:  # the boundary to every provider's library
-                raise self._translated(error, request) from error
+            response = await litellm.acompletion(**_arguments(request, key))
         if response is None:
             raise RequestRefused(f"{request.model}: the provider refuses the request's parameters")
         return response
 
-    async def _read(self, stream: Any, request: Request) -> Any:  # noqa: ANN401  theirs
+    async def _read(self, stream: Any, request: Request, meter: ReplyMeter) -> Any:  # noqa: ANN401  theirs
         """The whole of a streamed reply; the connection is closed if it stalls, breaks off or is cancelled."""
         try:
-            return await whole_reply(stream, request)
-        except ModelError:
-            raise
-        except Exception as error:  # the boundary to every provider's library
-            raise self._translated(error, request) from error
+            return await whole_reply(stream, request, meter)
         finally:
             await stream.aclose()
 
     def _translated(self, error: Exception, request: Request) -> ModelError:
+        if isinstance(error, ModelError):
+            return error
         return translate(error, request.model, usual_key(request.model, request.api_key_env), self._now())
 
     def _cost(self, litellm: Any, request: Request, response: Any) -> Decimal | None:  # noqa: ANN401
         tokens = tokens_of(response)
-        if price := self._prices.get(request.model):
-            return price.of(tokens or estimated(request, Reply()))
         if tokens is None:
             return None
+        if price := self._prices.get(request.model):
+            return price.of(tokens)
         return stated_cost(response) or listed_cost(litellm, request.model, response)
+
+    def _with_estimated_cost(self, litellm: Any, request: Request, reply: Reply) -> Reply:  # noqa: ANN401
+        """Price a reply by its estimated tokens; unless the price is the user's own, it is unknown beside that."""
+        own = self._prices.get(request.model)
+        price = own or listed_price(litellm, request.model)
+        if price is None:
+            return reply
+        known = {"cost_usd": price.of(reply.usage), "unpriced_calls": 0 if own else 1}
+        return reply.model_copy(update={"usage": reply.usage.model_copy(update=known)})
 
 
 def _arguments(request: Request, key: str | None) -> dict[str, Any]:

@@ -8,21 +8,27 @@ from typing import Any
 
 from orchestrator.domain.chat import Reply, Request, ToolCall
 from orchestrator.domain.usage import Usage
-from orchestrator.llm.errors import Unavailable
+from orchestrator.llm.errors import ReplyTooLarge, Unavailable
 
 CHARS_PER_TOKEN = 4
+MAX_TOOL_CALLS = 1_000
+MAX_TOKENS = 1_000_000_000
+"""More than any call has; a count beyond is senseless, and arithmetic with it may be too."""
 
 
 def to_reply(response: Any, request: Request, cost_usd: Decimal | None, seconds: float) -> Reply:  # noqa: ANN401  theirs
     """The reply; `cost_usd` None books the call as unpriced.
 
     Raises:
+        ReplyTooLarge: it has more tool calls than anybody would make.
         Unavailable: the response has no choice to read.
     """
     choices = getattr(response, "choices", None)
     if not choices:
         raise Unavailable(f"{request.model}: the reply holds no choice")
     message = choices[0].message
+    if len(message.tool_calls or ()) > MAX_TOOL_CALLS:
+        raise ReplyTooLarge(f"{request.model}: the provider's reply has more than {MAX_TOOL_CALLS:,} tool calls")
     calls = _calls(message.tool_calls or (), f"call_{request.turn}")
     reply = Reply(
         text=_whole(message.content or ""),
@@ -39,14 +45,17 @@ def to_reply(response: Any, request: Request, cost_usd: Decimal | None, seconds:
 
 
 def tokens_of(response: Any) -> Usage | None:  # noqa: ANN401  theirs
-    """The tokens that the provider counted; None when it counted none."""
+    """The tokens that the provider counted; None when it counted none, or numbers that cannot be."""
     usage = getattr(response, "usage", None)
-    counted = Usage(
-        calls=1,
-        input_tokens=getattr(usage, "prompt_tokens", None) or 0,
-        cached_tokens=getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None) or 0,
-        output_tokens=getattr(usage, "completion_tokens", None) or 0,
-    )
+    counts = [
+        getattr(usage, "prompt_tokens", None) or 0,
+        getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None) or 0,
+        getattr(usage, "completion_tokens", None) or 0,
+    ]
+    if not all(isinstance(count, int) and 0 <= count <= MAX_TOKENS for count in counts):
+        return None
+    read, cached, wrote = counts
+    counted = Usage(calls=1, input_tokens=read, cached_tokens=min(cached, read), output_tokens=wrote)
     return counted if counted.tokens else None
 
 

@@ -60,19 +60,19 @@ async def complete_with_retries(
         ProviderDown: it might have, but not within the policy's bounds.
     """
     begun = world.now()
-    timeouts = 0
+    costly_tries = 0
     try_no = 0
     while True:
         try_no += 1
         try:
             return await client.complete(request)
         except ModelError as error:
-            timeouts += isinstance(error, CallTimedOut)
+            costly_tries += error.is_costly
             if not error.is_transient:
                 await on_failure(error, try_no, None)
                 raise
             wait_s = _wait_s(error, try_no, policy, world)
-            given_up = _given_up(error, try_no, timeouts, wait_s, world.now() - begun, policy)
+            given_up = _given_up(error, try_no, costly_tries, wait_s, world.now() - begun, policy)
             if given_up:
                 await on_failure(error, try_no, None)
                 raise ProviderDown(f"{request.model}: {given_up}. Last failure: {error}") from error
@@ -87,7 +87,7 @@ def _wait_s(error: ModelError, try_no: int, policy: RetryPolicy, world: Surround
 
 
 def _given_up(
-    error: ModelError, try_no: int, timeouts: int, wait_s: float, elapsed_s: float, policy: RetryPolicy
+    error: ModelError, try_no: int, costly_tries: int, wait_s: float, elapsed_s: float, policy: RetryPolicy
 ) -> str | None:
     """Why there will be no further try, in words; None when there will."""
     if error.retry_after_s is not None and error.retry_after_s > policy.retry_after_cap_s:
@@ -98,8 +98,10 @@ def _given_up(
         )
     if try_no >= policy.tries:
         return f"no reply after {try_no} tries in {duration(elapsed_s)}; resume later"
-    if isinstance(error, CallTimedOut) and timeouts >= policy.timeout_tries:
-        return f"no reply in time after {timeouts} tries; resume later, or raise the timeout"
+    if error.is_costly and costly_tries >= policy.timeout_tries:
+        if isinstance(error, CallTimedOut):
+            return f"no reply in time after {costly_tries} tries; resume later, or raise the timeout"
+        return f"no reply that can be used after {costly_tries} tries; resume later, or with another model"
     if elapsed_s + wait_s > policy.deadline_s:
         return f"no reply after {try_no} tries in {duration(elapsed_s)}, and the time for one call is up; resume later"
     return None

@@ -13,6 +13,10 @@ import anyio
 
 from orchestrator.domain.chat import Request
 from orchestrator.llm.errors import CallTimedOut, Unavailable
+from orchestrator.llm.reply_meter import ReplyMeter
+
+MAX_PIECES = 150_000
+"""More than the tokens of any reply; litellm keeps every piece until the end."""
 
 
 @contextmanager
@@ -31,17 +35,26 @@ def stall_watch(request: Request) -> Iterator[None]:
     raise CallTimedOut(f"{request.model}: nothing arrived for {request.stall_timeout_s:g} s")
 
 
-async def whole_reply(stream: Any, request: Request) -> Any:  # noqa: ANN401  theirs
+async def whole_reply(stream: Any, request: Request, meter: ReplyMeter) -> Any:  # noqa: ANN401  theirs
     """Read a stream to its end; the reply has the shape of one that came at once.
 
     Raises:
         CallTimedOut: the next piece did not come in time.
+        ReplyTooLarge: there are more pieces than a reply may have.
         Unavailable: the stream ended before the reply did.
     """
+    pieces = size = 0
     while True:
         with stall_watch(request):
-            if await anext(stream, None) is None:
-                break
+            chunk = await anext(stream, None)
+        if chunk is None:
+            break
+        pieces += 1
+        size += _size_of(chunk)
+        meter.require_room(size)
+        if pieces > MAX_PIECES:
+            raise meter.give_up(meter.too_large(f"more than {MAX_PIECES:,} pieces"))
+        await anyio.lowlevel.checkpoint()  # pieces that are here already come without a pause
     finish_reason = stream.received_finish_reason or stream.intermittent_finish_reason
     if not finish_reason:
         raise Unavailable(f"{request.model}: the reply broke off before its end")
@@ -54,6 +67,14 @@ async def whole_reply(stream: Any, request: Request) -> Any:  # noqa: ANN401  th
         usage=next((usage for chunk in reversed(chunks) if (usage := getattr(chunk, "usage", None))), None),
         _hidden_params={"custom_llm_provider": stream.custom_llm_provider},
     )
+
+
+def _size_of(chunk: Any) -> int:  # noqa: ANN401  theirs
+    """Return how many characters a piece brings, of whatever kind."""
+    size = sum(len(text) for name in ("content", "reasoning_content") for text in _told([chunk], name))
+    for calls in _told([chunk], "tool_calls"):
+        size += sum(len(call.function.name or "") + len(call.function.arguments or "") for call in calls)
+    return size
 
 
 def _deltas(chunks: Sequence[Any]) -> Iterator[Any]:

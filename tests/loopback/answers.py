@@ -11,6 +11,7 @@ from orchestrator.llm.script import ScriptedReply
 from tests.loopback.play import text_of
 
 CHARS_PER_TOKEN = 4
+TOO_LARGE_BYTES = 3_000_000
 FAILURES = {
     "rate-limited": (429, "rate_limit_exceeded", "Rate limit reached for requests."),
     "quota-exhausted": (429, "insufficient_quota", "You exceeded your current quota, please check your plan."),
@@ -55,6 +56,8 @@ def failure(
 
 def answer_for(item: ScriptedReply, place: int, request: dict[str, Any], *, is_dated: bool = False) -> Answer:
     """The HTTP answer that an item stands for; `timed-out` without `stalled` never gets this far."""
+    if item.error == "reply-too-large":
+        return Answer(200, b'{"choices": "' + b"a" * TOO_LARGE_BYTES)
     if request.get("stream") and (item.error is None or item.wire in {"truncated", "unfinished", "stalled"}):
         return _streamed(item, place, request)
     match item.wire:

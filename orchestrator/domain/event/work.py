@@ -210,7 +210,8 @@ class ModelFailed(Done):
     """One try of a model call failed; `retry_in_s` is None when it is not tried again.
 
     The error `lost` means that the engine died during the call: it may have been billed. `pool` is the quota pool that
-    the provider closed by it, until `opens_at` if it named a time.
+    the provider closed by it, until `opens_at` if it named a time. `may_be_billed` tells that the provider had the
+    request and sent nothing that can be used, such as half a reply or one that is too large; old journals do not tell.
     """
 
     kind: Literal["model.failed"] = "model.failed"
@@ -224,6 +225,7 @@ class ModelFailed(Done):
     retry_in_s: float | None
     pool: str = ""
     opens_at: datetime | None = None
+    may_be_billed: bool = False
 
 
 class ToolCalled(Intent):

@@ -149,6 +149,20 @@ def test_a_call_that_was_cut_off_is_counted_as_possibly_billed() -> None:
     assert (state.possibly_billed, state.spent.calls, state.open_intents) == (1, 0, {})
 
 
+@pytest.mark.attack(66)
+@pytest.mark.parametrize("may_be_billed", [True, False])
+def test_what_a_broken_reply_may_have_cost_counts_as_much_as_was_reserved(may_be_billed: bool) -> None:
+    from orchestrator.agent.ask import lost_call
+
+    reserved = Usage(calls=1, input_tokens=70, output_tokens=30, cost_usd=Decimal("0.5"))
+    called = ModelCalled(
+        task=API, key="model/s/0~0", session=SessionId("s"), turn=0, role="worker", model="m", reserved=reserved
+    )
+    failed = lost_call(called, "unavailable", "").model_copy(update={"may_be_billed": may_be_billed})
+    state = fold(record(created(), session(), called, failed))
+    assert (state.possibly_billed, state.at_risk) == ((1, reserved) if may_be_billed else (0, Usage()))
+
+
 def test_answers_are_counted_by_the_model_that_was_asked_and_the_longest_pause_of_a_pool_holds() -> None:
     from orchestrator.agent.ask import lost_call
 

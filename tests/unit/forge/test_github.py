@@ -8,6 +8,9 @@ import pytest
 
 from orchestrator.domain.ids import CommitId, RunId
 from orchestrator.errors import EnvironmentProblem, PersonNeeded, ProviderDown
+from orchestrator.forge.github_http import exchange
+from orchestrator.forge.github_pace import Again
+from orchestrator.forge.github_place import Place
 from orchestrator.forge.marks import LONGEST, mark
 from tests.running.forge import (
     ALL_RIGHTS,
@@ -23,6 +26,7 @@ from tests.running.forge import (
     secondary_limit,
     unreachable,
 )
+from tests.running.hostile_http import Flood, HostileServer, gzip_bomb
 from tests.unit.forge.hosting import BRANCH, RUN, ahead, client, head, proposable, proposal
 
 
@@ -359,3 +363,23 @@ async def test_two_runs_on_two_branches_do_not_meet(forge: FakeForge) -> None:
 
 def answer(value: object, status: int = 200, **headers: str) -> Answer:
     return Answer(status, value, headers)
+
+
+@pytest.mark.attack(65)
+@pytest.mark.parametrize("encoding", ["gzip", "br"])
+async def test_an_answer_that_is_compressed_unasked_is_not_read(forge: FakeForge, encoding: str) -> None:
+    bomb = Answer(200, gzip_bomb(60), {"Content-Encoding": encoding})
+    forge.fault(Fault(answer=bomb), times=99)
+    async with client(forge) as github:
+        with pytest.raises(ProviderDown, match="compressed"):
+            await github.open(proposal(forge))
+
+
+@pytest.mark.attack(65)
+async def test_an_answer_that_comes_drop_by_drop_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("orchestrator.forge.github_http._WHOLE_S", 0.3)
+    server = HostileServer(Flood(pieces=(b"{",), endless=b" ", pause_s=0.02))
+    async with server.run() as url, exchange(Place(url, "octo/demo", TOKEN, "GITHUB_TOKEN")) as github:
+        told = await github.send("GET", "/pulls", None, {})
+    assert isinstance(told, Again)
+    assert "no complete answer within 0.3 s" in told.why

@@ -15,6 +15,7 @@ from orchestrator.llm.errors import (
     ModelError,
     QuotaExhausted,
     RateLimited,
+    ReplyTooLarge,
     Unavailable,
     UnknownModel,
 )
@@ -165,9 +166,9 @@ def test_backoff_never_overflows(try_no: int) -> None:
     assert RetryPolicy().backoff_s(try_no, 0.999) <= 60
 
 
-def test_only_the_three_infrastructure_errors_are_transient() -> None:
+def test_only_infrastructure_errors_are_transient() -> None:
     transient = {error for error in ERRORS.values() if error.is_transient}
-    assert transient == {RateLimited, Unavailable, CallTimedOut}
+    assert transient == {RateLimited, Unavailable, CallTimedOut, ReplyTooLarge}
     assert {error.exit_code for error in transient} == {75}
 
 
