@@ -25,8 +25,8 @@ class Redactor:
 
     Known values are found plain, quoted for URLs, JSON, Python and HTML, in hex and in base64, also where lines were
     broken or coloured within them, and with any number of backslashes, as text has that was quoted again and again.
-    What deliberately hides a value from this (a cipher, a word of rubbish between any two
-    letters) does.
+    What deliberately hides a value from this (a cipher, a word of rubbish between any two letters)
+    does.
     """
 
     def __init__(self, known: Mapping[str, str] | None = None, patterns: Sequence[str] = ()) -> None:

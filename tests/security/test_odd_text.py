@@ -1,4 +1,4 @@
-r"""Text that cannot be encoded, and other odd values: from models, tools, command lines and files, stored and read again.
+r"""Text that cannot be encoded, and other odd values: from models, tools and command lines, stored and read again.
 
 As JSON half a surrogate pair, `"\ud800"`, is plain ASCII. It becomes text that nobody can encode where it is read.
 """
@@ -7,20 +7,22 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from anyio import to_thread
 from click.testing import CliRunner, Result
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.cli.main import cli
 from orchestrator.domain.chat import Message, Reply, ToolCall
+from orchestrator.domain.command import Retry, Sent
 from orchestrator.domain.encoding import decode_json
 from orchestrator.domain.event import Event
-from orchestrator.domain.event.run import Noticed, RunEnded
+from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import ModelReplied, SessionStarted, TaskEnded, ToolCalled, ToolReturned
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.task import TaskStatus
@@ -38,7 +40,7 @@ from orchestrator.journal.words import Words
 from orchestrator.llm.script import ScriptedReply
 from orchestrator.llm.wire import wire_messages
 from tests.loopback.builders import call, reply
-from tests.running.cli import COMMAND, environment
+from tests.running.cli import environment
 from tests.running.goals import Bench, Hears
 from tests.running.journals import write
 from tests.running.projects import calculator
@@ -186,6 +188,7 @@ def events(text: str, value: object) -> list[Event]:
 
 
 @given(text=ODD_TEXT, value=ODD_JSON)
+@example(text="\ud800", value={"command": "\udfff", "nan": float("nan")})
 @QUICKLY
 async def test_whatever_is_appended_is_read_folded_searched_and_sound(
     tmp_path_factory: pytest.TempPathFactory, text: str, value: object
@@ -204,6 +207,7 @@ async def test_whatever_is_appended_is_read_folded_searched_and_sound(
 
 
 @given(text=ODD_TEXT, value=ODD_JSON)
+@example(text="\ud800", value={"command": "\udfff", "nan": float("nan")})
 def test_whatever_a_model_replied_can_be_sent_to_a_provider_again(text: str, value: object) -> None:
     said = Reply(text=text, tool_calls=(ToolCall(id=text, name=text, arguments=json.dumps(value)),), model=text)
     messages = (
@@ -224,7 +228,7 @@ def test_json_of_others_is_read_as_text_that_can_be_encoded(value: object) -> No
 
 @pytest.mark.parametrize("text", [DEEP, "9" * 5_000, b"\xff", "{", ""])
 def test_json_that_cannot_be_read_is_one_kind_of_error(text: str | bytes) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011  every subclass of it will do
+    with pytest.raises(ValueError):
         decode_json(text)
 
 
@@ -246,6 +250,17 @@ def test_repair_gets_past_an_event_without_its_shape_whose_sum_is_right(tmp_path
     assert result is not None
     assert (result.kept, result.lost) == (1, ((2, 2),))
     assert repair(RunDirectory(tmp_path)) is None
+
+
+async def test_words_of_a_command_line_that_are_no_utf_8_end_no_verb(tmp_path: Path) -> None:
+    word = os.fsdecode(b"caf\xe9")
+    sent = Sent(key="c1", at=datetime.now(UTC), by="me", command=Retry(task=TaskId(word), note=word))
+    inbox = RunDirectory(tmp_path).inbox
+    inbox.send(sent)
+    taken = [one.command for _, one in inbox.waiting()]
+    assert taken == [Retry(task=TaskId("caf\\udce9"), note="caf\\udce9")]
+    write(tmp_path, [Noticed(level="info", text="café")])
+    assert search(tmp_path, "caf*", 10, task=word, session=word) == []
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
