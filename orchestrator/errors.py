@@ -81,6 +81,10 @@ class BlobLost(JournalProblem):
     """`orchestrate repair` has found this blob missing or damaged: what it held is gone."""
 
 
+class SearchUnavailable(EnvironmentProblem):
+    """What was said in a run cannot be searched; its journal is sound, and the run goes on without."""
+
+
 class Replaced(JournalProblem):
     """Another process took the run over while this one slept; this one may record nothing more."""
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.chat import ToolCall
+from orchestrator.domain.encoding import decode_json
 
 WINDOW = 20
 _VARYING = re.compile(
@@ -121,7 +122,7 @@ class StuckWatch:
 def _arguments(written: str) -> str:
     """Arguments with their keys in order, so that only their meaning is compared; as written if they are no JSON."""
     try:
-        return json.dumps(json.loads(written), sort_keys=True)
+        return json.dumps(decode_json(written), sort_keys=True)
     except (ValueError, RecursionError):
         return " ".join(written.split())
 

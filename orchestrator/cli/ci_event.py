@@ -1,6 +1,5 @@
 """`orchestrate ci event`."""
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from orchestrator.ci.event import Order, Usual, order_of
 from orchestrator.ci.outputs import write_outputs
 from orchestrator.cli.options import Duration, as_json
 from orchestrator.cli.output import print_lines, print_object
+from orchestrator.domain.encoding import decode_json
 from orchestrator.domain.plain import one_line
 from orchestrator.errors import EnvironmentProblem
 
@@ -52,7 +52,7 @@ def _payload() -> dict[str, Any]:
     if not place:
         raise EnvironmentProblem("there is no event: $GITHUB_EVENT_PATH is not set, as GitHub sets it for its jobs")
     try:
-        found = json.loads(Path(place).read_text(encoding="utf-8"))
+        found = decode_json(Path(place).read_bytes())
     except (OSError, ValueError) as error:
         raise EnvironmentProblem(f"{place} cannot be read as an event: {error}") from error
     return found if isinstance(found, dict) else {}

@@ -1,9 +1,9 @@
 """Single values from flags and the environment. Kept apart from the model, so that light verbs need not load it."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
+from orchestrator.domain.encoding import decode_json
 from orchestrator.errors import UsageProblem
 
 
@@ -23,7 +23,7 @@ def nest(values: dict[str, Any], path: Sequence[str], value: object) -> None:
 def parse_value(text: str) -> object:
     """A value from the environment or a flag: JSON where it is JSON (numbers, lists, true), else the text itself."""
     try:
-        value: object = json.loads(text)
+        value: object = decode_json(text)
     except ValueError:
         return text
     return value

@@ -1,10 +1,14 @@
-"""Our own request and reply types; no provider's shapes reach beyond `llm`."""
+"""Our own request and reply types; no provider's shapes reach beyond `llm`.
+
+Their words can always be encoded: what a model or a tool says comes back to a provider in every later request.
+"""
 
 from typing import Any, Literal
 
 from pydantic import Field
 
 from orchestrator.domain.base import Frozen
+from orchestrator.domain.encoding import EncodableText
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.usage import Usage
 
@@ -12,20 +16,23 @@ Role = Literal["planner", "worker", "judge", "arbiter"]
 
 
 class ToolCall(Frozen):
-    """A model's wish to use a tool; `arguments` is the JSON text exactly as the model wrote it."""
+    """A model's wish to use a tool; `arguments` is the JSON text exactly as the model wrote it.
 
-    id: str
-    name: str
-    arguments: str
+    An escape in it may still stand for half a character: whoever reads the JSON does so with `decode_json`.
+    """
+
+    id: EncodableText
+    name: EncodableText
+    arguments: EncodableText
 
 
 class Message(Frozen):
     """One message of a conversation; `call_id` names the tool call that a `tool` message answers."""
 
     role: Literal["system", "user", "assistant", "tool"]
-    text: str = ""
+    text: EncodableText = ""
     tool_calls: tuple[ToolCall, ...] = ()
-    call_id: str | None = None
+    call_id: EncodableText | None = None
 
 
 class ToolSpec(Frozen):
@@ -60,9 +67,9 @@ class Request(Frozen):
 class Reply(Frozen):
     """What came back: text, tool calls, the model that says it answered, and what it cost."""
 
-    text: str = ""
+    text: EncodableText = ""
     tool_calls: tuple[ToolCall, ...] = ()
-    model: str = ""
-    finish_reason: str = ""
+    model: EncodableText = ""
+    finish_reason: EncodableText = ""
     usage: Usage = Field(default_factory=Usage)
     seconds: float = 0.0

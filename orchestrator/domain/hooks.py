@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from orchestrator.domain.base import Frozen
+from orchestrator.domain.encoding import decode_json
 from orchestrator.domain.globs import is_glob, matches
 
 Scope = Literal["run", "turn", "tool", "attempt", "verdict", "landing"]
@@ -145,7 +146,7 @@ def _reason(*texts: str) -> str:
 
 def _object(text: str) -> dict[str, Any] | None:
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = decode_json(text)
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Literal
 
 from orchestrator.domain.base import Frozen
+from orchestrator.domain.encoding import decode_json
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.intention import Kind, Words, intentions, path_intention
@@ -141,7 +142,7 @@ def _argument(head: str, name: str) -> str:
     """An argument as text; of arguments too long to stand in the event as a whole, what can be seen of them."""
     for whole in (head, f'{head}"}}', f'{head[:-1]}"}}'):
         try:
-            arguments = json.loads(whole)
+            arguments = decode_json(whole)
         except ValueError:
             continue
         value = arguments.get(name, "") if isinstance(arguments, dict) else ""

@@ -1,8 +1,8 @@
 """The parts of GitHub's answers that are read."""
 
-import json
-
 from pydantic import BaseModel, ConfigDict
+
+from orchestrator.domain.encoding import decode_json
 
 
 class _Answer(BaseModel):
@@ -104,8 +104,8 @@ def told(content: bytes) -> str:
     Whoever shows them has to strip and redact them first.
     """
     try:
-        answer = json.loads(content)
-    except (ValueError, RecursionError):
+        answer = decode_json(content)
+    except ValueError:
         return ""
     if not isinstance(answer, dict):
         return ""

@@ -1,5 +1,6 @@
 """The inbox of a run: commands as files, so that people can tell a run something also while no engine lives."""
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from tempfile import NamedTemporaryFile
 from pydantic import ValidationError
 
 from orchestrator.domain.command import Sent
+from orchestrator.domain.encoding import make_value_encodable
 from orchestrator.errors import EnvironmentProblem
 from worktrees.private_directory import make_private_directory
 
@@ -29,7 +31,7 @@ class Inbox:
         try:
             make_private_directory(self._path)
             with NamedTemporaryFile("w", dir=self._path, prefix=".", encoding="utf-8", delete=False) as file:
-                file.write(sent.model_dump_json())
+                file.write(_body(sent))
                 file.flush()
                 os.fsync(file.fileno())
             Path(file.name).replace(self._path / f"{sent.at:%Y%m%dT%H%M%S.%f}-{os.getpid()}{_SUFFIX}")
@@ -53,3 +55,8 @@ class Inbox:
             return sorted(path for path in self._path.iterdir() if path.suffix == _SUFFIX)
         except FileNotFoundError:
             return []
+
+
+def _body(sent: Sent) -> str:
+    """Return a command as JSON; the words of a command line need not be UTF-8."""
+    return json.dumps(make_value_encodable(sent.model_dump(mode="json")), ensure_ascii=False)

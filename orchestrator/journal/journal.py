@@ -10,6 +10,7 @@ import anyio
 from anyio import to_thread
 
 from orchestrator.crash import crash_point
+from orchestrator.domain.encoding import make_encodable
 from orchestrator.domain.event import Event, Recorded
 from orchestrator.domain.event.base import effect_key
 from orchestrator.domain.event.people import CommandTaken
@@ -20,7 +21,7 @@ from orchestrator.domain.state import RunState
 from orchestrator.domain.text import INLINE_CHARS, Text
 from orchestrator.errors import BlobLost, JournalProblem, OrchestrateError, RunLocked
 from orchestrator.journal.blobs import Blobs
-from orchestrator.journal.escape import escaped, storable
+from orchestrator.journal.escape import storable
 from orchestrator.journal.redacting import redacted
 from orchestrator.journal.search import search
 from orchestrator.journal.states import derive_whole
@@ -181,7 +182,7 @@ class Journal:
     async def keep(self, text: str, *, is_said: bool = False) -> Text:
         """Store a text of any length, redacted, and return how it stands in an event."""
         change = self.hide if is_said else self.redact
-        text = escaped(text)
+        text = make_encodable(text)
         text = change(text) if len(text) < _LONG_CHARS else await to_thread.run_sync(change, text)
         if len(text) <= INLINE_CHARS:
             return Text.inline(text)

@@ -38,4 +38,4 @@ class JournalReader:
         """The whole of a kept text."""
         if text.sha is None:
             return text.head
-        return (await to_thread.run_sync(self._blobs.get, text.sha)).decode("utf-8", "surrogateescape")
+        return (await to_thread.run_sync(self._blobs.get, text.sha)).decode("utf-8", "replace")

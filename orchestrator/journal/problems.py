@@ -40,6 +40,10 @@ class Damaged(JournalProblem):
         return Damaged(self.path, self.seq, f"{self.what}; what is shown is the run up to event {self.seq}")
 
 
+class UnusableEvent(Damaged):
+    """An event is what was written, and still nothing can go on from it; `seq` is the one before."""
+
+
 def is_damage(error: BaseException) -> bool:
     """Whether an error while reading means that the file's content is wrong, not that it cannot be had."""
     if isinstance(error, sqlite3.DataError | sqlite3.InterfaceError | MemoryError | OverflowError):

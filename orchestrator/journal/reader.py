@@ -12,7 +12,7 @@ from orchestrator.domain.event import Recorded, UnknownEventError, parse_event
 from orchestrator.errors import JournalProblem
 from orchestrator.journal import schema
 from orchestrator.journal.head import Head
-from orchestrator.journal.problems import Damaged, TooNew, explained, is_damage
+from orchestrator.journal.problems import Damaged, TooNew, UnusableEvent, explained, is_damage
 from orchestrator.journal.sums import BEGINNING, Columns, chained
 
 _NO_END = 2**62
@@ -243,20 +243,31 @@ class Reader:
             return self._one("SELECT coalesce(max(seq), 0) FROM event")
 
     def _parse(self, row: Columns) -> Recorded:
-        seq, at, kind, version, *_, body = row
-        name = kind.decode("utf-8", "replace")
-        try:
-            return Recorded(seq, datetime.fromisoformat(at.decode()), parse_event(name, version, body))
-        except UnknownEventError as error:
-            raise TooNew(f"{self.path}, event {seq}: {error}; use a newer version of orchestrate") from error
-        except (ValidationError, ValueError) as error:
-            raise Damaged(self.path, seq - 1, f"event {seq} ({name}) does not have its shape ({error})") from error
+        return parse_row(self.path, row)
 
     def close(self) -> None:
         """Close the file; a writer's WAL is folded back into it."""
         self._head.close()
         with explained(self.path):
             self._connection.close()
+
+
+def parse_row(path: Path, row: Columns) -> Recorded:
+    """Return a stored event as what it says; `path` is the journal, for messages.
+
+    Raises:
+        UnusableEvent: it does not have the shape of its kind.
+        TooNew: this program does not know the kind or its version.
+    """
+    seq, at, kind, version, *_, body = row
+    name = kind.decode("utf-8", "replace")
+    try:
+        return Recorded(seq, datetime.fromisoformat(at.decode()), parse_event(name, version, body))
+    except UnknownEventError as error:
+        raise TooNew(f"{path}, event {seq}: {error}; use a newer version of orchestrate") from error
+    except (ValidationError, ValueError) as error:
+        what = f"event {seq} ({name}) does not have its shape ({error})"
+        raise UnusableEvent(path, seq - 1, what) from error
 
 
 def _missing(first: int, last: int) -> str:

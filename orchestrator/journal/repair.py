@@ -17,12 +17,15 @@ from pathlib import Path
 
 from orchestrator.domain.event import Recorded
 from orchestrator.domain.event.run import Noticed
+from orchestrator.domain.state import RunState
 from orchestrator.journal.blobs import Blobs, sync_directory
 from orchestrator.journal.fresh import write_fresh
 from orchestrator.journal.head import Head
-from orchestrator.journal.problems import Damaged
+from orchestrator.journal.problems import Damaged, TooNew, UnusableEvent
+from orchestrator.journal.reader import parse_row
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.salvage import Salvage
+from orchestrator.journal.states import advance_read
 from orchestrator.journal.store import Store
 
 _BLOB = re.compile(rb'"(?:sha|tests)":"([0-9a-f]{64})"')
@@ -60,7 +63,7 @@ def repair(directory: RunDirectory) -> Repaired | None:
         JournalProblem: the new file cannot be written.
     """
     aside = _unfinished(directory.path)
-    problem = _problem(directory.journal) if aside is None else "an earlier repair was cut short"
+    problem = _find_problem(directory.journal) if aside is None else "an earlier repair was cut short"
     if not problem:
         lost = _lost_blobs(directory)
         if not lost:
@@ -77,12 +80,13 @@ def repair(directory: RunDirectory) -> Repaired | None:
     return result
 
 
-def _problem(journal: Path) -> str:
-    """What is wrong with a journal file; empty if nothing is."""
+def _find_problem(journal: Path) -> str:
+    """Return what keeps a run from going on from a journal: what cannot be read or cannot have happened; else ""."""
+    state = RunState()
     try:
         with closing(Store.open_reader(journal)) as store:
-            for _ in store.read():
-                pass
+            for recorded in store.read():
+                advance_read(journal, state, recorded)
             return store.inner_problem()
     except Damaged as damage:
         return damage.what
@@ -135,6 +139,9 @@ def _put_aside(directory: RunDirectory) -> Path:
 def _rewrite(directory: RunDirectory, aside: Path, problem: str) -> Repaired:
     noted = Head(aside / "journal.db").read()
     salvage = Salvage(aside / "journal.db", noted)
+    usable = _count_usable(aside / "journal.db", salvage)
+    if usable < salvage.last:
+        salvage = Salvage(aside / "journal.db", noted, until=usable)
     set_aside = [found.row[0] for found in salvage.beyond()]
     with (aside / "set-aside.jsonl").open("w", encoding="utf-8") as file:
         for found in salvage.beyond():
@@ -156,6 +163,19 @@ def _rewrite(directory: RunDirectory, aside: Path, problem: str) -> Repaired:
         blobs=_lost_blobs(directory),
         aside=str(aside),
     )
+
+
+def _count_usable(journal: Path, salvage: Salvage) -> int:
+    """Return the last of the kept events from which a run can go on; what a newer program wrote may be usable there."""
+    state = RunState()
+    try:
+        for row in salvage.kept():
+            advance_read(journal, state, parse_row(journal, row))
+    except UnusableEvent as unusable:
+        return unusable.seq
+    except TooNew:
+        return salvage.last
+    return salvage.last
 
 
 def _notice(directory: RunDirectory, result: Repaired) -> None:

@@ -32,10 +32,11 @@ class Salvage:
     Args:
         path: the file.
         noted: the last event that was noted as durable, 0 if nobody knows; what is above it must be sound.
+        until: the last event that may be kept, because nothing can go on from the one after it.
     """
 
-    def __init__(self, path: Path, noted: int) -> None:
-        tries = [_Try(path, size, noted) for size in page_sizes(path)]
+    def __init__(self, path: Path, noted: int, until: int | None = None) -> None:
+        tries = [_Try(path, size, noted, until) for size in page_sizes(path)]
         self._best = max(tries, key=lambda tried: tried.last)
 
     @property
@@ -55,8 +56,9 @@ class Salvage:
 class _Try:
     """The file read with one page size."""
 
-    def __init__(self, path: Path, size: int, noted: int) -> None:
+    def __init__(self, path: Path, size: int, noted: int, until: int | None) -> None:
         self._noted = noted
+        self._until = until
         self._pages = Pages(path, size)
         self.places: dict[int, list[Place]] = {}
         for seq, place in self._pages.cells():
@@ -69,7 +71,8 @@ class _Try:
 
     def kept(self) -> Iterator[Columns]:
         previous: bytes | None = BEGINNING
-        for seq in range(1, len(self.places) + 1):
+        last = len(self.places) if self._until is None else self._until
+        for seq in range(1, last + 1):
             row, previous = self._sound(seq, previous)
             if row is None:
                 return

@@ -4,17 +4,17 @@ The index is a cache: it follows the journal from where it was left, is made ane
 deleted. It holds no text, only where words occur; what is shown is read from the journal and its blobs.
 """
 
-import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from orchestrator.errors import JournalProblem
+from orchestrator.domain.encoding import decode_json
+from orchestrator.errors import JournalProblem, SearchUnavailable
 from orchestrator.journal.blobs import Blobs
 from orchestrator.journal.index import Index, index_lock
 from orchestrator.journal.problems import Damaged
@@ -47,6 +47,7 @@ def find(directory: Path, query: str, limit: int, task: str | None = None, sessi
 
     Raises:
         JournalProblem: the journal cannot be read at all. Of a damaged one, what can be read is searched.
+        SearchUnavailable: the journal can be read, but no index can be made of it.
     """
     wanted = _Wanted(match_of(query), limit, task, session)
     if not wanted.said or limit < 1:
@@ -61,7 +62,7 @@ def find(directory: Path, query: str, limit: int, task: str | None = None, sessi
         try:
             return _find(source, wanted)
         except sqlite3.Error as error:
-            raise JournalProblem(f"the search index in {directory} cannot be used: {error}; delete it") from error
+            raise SearchUnavailable(f"the search index in {directory} cannot be used: {error}; delete it") from error
 
 
 def search(directory: Path, query: str, limit: int, task: str | None = None, session: str | None = None) -> list[Hit]:
@@ -90,9 +91,17 @@ class _Source:
         self.reader = reader
         self._blobs = Blobs(directory / "blobs")
 
-    def words(self, row: Columns) -> tuple[dict[str, object], Words]:
-        body = json.loads(row[7])
-        return body, words_of(body, self._blob)
+    def body(self, row: Columns) -> dict[str, Any]:
+        """Return the body of an event; an empty one where none can be read, for then it says nothing."""
+        try:
+            body = decode_json(row[7])
+        except ValueError:
+            return {}
+        return body if isinstance(body, dict) else {}
+
+    def words(self, row: Columns) -> Words:
+        """Return what an event says."""
+        return words_of(self.body(row), self._blob)
 
     def _blob(self, sha: str) -> str | None:
         try:
@@ -116,13 +125,12 @@ class _Wanted:
         about = " AND ".join(filter(None, (phrase_of(name) for name in (self.task, self.session) if name)))
         return f"{{said}} : ({self.said})" + (f" AND {{about}} : ({about})" if about else "")
 
-    def fits(self, row: Columns) -> bool:
+    def fits(self, row: Columns, body: Mapping[str, object]) -> bool:
         """Whether an event is about the task and of the session."""
-        if self.session is not None and row[5] != self.session.encode():
+        if self.session is not None and row[5] != self.session.encode("utf-8", "surrogatepass"):
             return False
-        if self.task is None or row[4] == self.task.encode():
+        if self.task is None or row[4] == self.task.encode("utf-8", "surrogatepass"):
             return True
-        body = json.loads(row[7])
         return self.task in (body.get("path"), body.get("unit"))
 
 
@@ -130,7 +138,7 @@ def _find(source: _Source, wanted: _Wanted) -> Found:
     index, damage = _current(source)
     with closing(index):
         places = islice(index.matching(wanted.match), _LOOK_AT_MOST)
-        rows = (row for seq in places for row in source.reader.row(seq) if wanted.fits(row))
+        rows = (row for seq in places for row in source.reader.row(seq) if wanted.fits(row, source.body(row)))
         return Found([_hit(source, index, wanted.said, row) for row in islice(rows, wanted.limit)], damage)
 
 
@@ -150,8 +158,7 @@ def _current(source: _Source) -> tuple[Index, Damaged | None]:
 
 
 def _hit(source: _Source, index: Index, said: str, row: Columns) -> Hit:
-    body, words = source.words(row)
-    turn = body.get("turn")
+    turn = source.body(row).get("turn")
     return Hit(
         seq=row[0],
         at=datetime.fromisoformat(row[1].decode()),
@@ -159,7 +166,7 @@ def _hit(source: _Source, index: Index, said: str, row: Columns) -> Hit:
         task=row[4].decode() if row[4] is not None else None,
         session=row[5].decode() if row[5] is not None else None,
         turn=turn if isinstance(turn, int) else None,
-        snippet=" ".join(index.snippet(said, words.said, MARKS, _SNIPPET_WORDS).split()),
+        snippet=" ".join(index.snippet(said, source.words(row).said, MARKS, _SNIPPET_WORDS).split()),
     )
 
 
@@ -180,5 +187,5 @@ def _follow(source: _Source, index: Index, may_go_on: Callable[[], bool] = lambd
         if not batch:
             break
         last = batch[-1][0]
-        index.add(((row[0], source.words(row)[1]) for row in batch), last, source.reader.mark(last))
+        index.add(((row[0], source.words(row)) for row in batch), last, source.reader.mark(last))
     return damage

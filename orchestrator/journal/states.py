@@ -8,7 +8,7 @@ from orchestrator.domain.event import Recorded
 from orchestrator.domain.fold import advance
 from orchestrator.domain.state import RunState
 from orchestrator.journal import snapshot
-from orchestrator.journal.problems import Damaged
+from orchestrator.journal.problems import Damaged, UnusableEvent
 from orchestrator.journal.reader import Reader
 
 
@@ -82,4 +82,4 @@ def advance_read(path: Path, state: RunState, recorded: Recorded) -> None:
         advance(state, recorded)
     except (ValueError, KeyError) as error:
         what = f"event {recorded.seq} cannot have happened after those before it ({error})"
-        raise Damaged(path, recorded.seq - 1, what) from error
+        raise UnusableEvent(path, recorded.seq - 1, what) from error

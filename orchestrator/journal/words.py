@@ -1,9 +1,10 @@
 """The words of an event, for the search index, and a person's query as FTS5 understands it."""
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
+
+from orchestrator.domain.encoding import decode_json, make_encodable
 
 _ABOUT = {"task", "session", "path", "unit", "key", "model", "role", "number"}
 _SILENT = {"settings", "tool_calls", "sha", "tests", "call_id", "prompt"}
@@ -22,10 +23,13 @@ class Words(NamedTuple):
 
 
 def words_of(body: dict[str, Any], read_blob: ReadBlob) -> Words:
-    """The words in an event's body; long texts are read with `read_blob`, which gives None for those that are lost."""
+    """Return the words in an event's body, whatever stands in it, as the index can take them.
+
+    Long texts are read with `read_blob`, which gives None for those that are lost.
+    """
     about = " ".join(str(body[name]) for name in ("task", "session", "path", "unit") if body.get(name))
     said = "\n".join(_leaves({k: v for k, v in body.items() if k not in _ABOUT | _SILENT}, read_blob))
-    return Words(said[:_MAX_CHARS], about)
+    return Words(make_encodable(said[:_MAX_CHARS]), make_encodable(about))
 
 
 def _leaves(value: object, read_blob: ReadBlob | None) -> Iterator[str]:
@@ -37,10 +41,17 @@ def _leaves(value: object, read_blob: ReadBlob | None) -> Iterator[str]:
             yield one
         elif isinstance(one, list):
             waiting.extend(reversed(one))
-        elif isinstance(one, dict) and read_blob and "head" in one and one.keys() <= {"head", "size", "sha"}:
+        elif isinstance(one, dict) and read_blob and _is_kept_text(one):
             yield from _leaves(_whole(one, read_blob), None)  # what a model wrote names no blobs of ours
         elif isinstance(one, dict):
             waiting.extend(item for key, item in reversed(one.items()) if key not in _SILENT)
+
+
+def _is_kept_text(value: dict[str, Any]) -> bool:
+    """Return True for what `Text` makes of a text; a model or a recipe may use the same names for anything."""
+    if not value.keys() <= {"head", "size", "sha"}:
+        return False
+    return isinstance(value.get("head"), str) and isinstance(value.get("sha") or "", str)
 
 
 def _whole(text: dict[str, Any], read_blob: ReadBlob) -> object:
@@ -48,8 +59,8 @@ def _whole(text: dict[str, Any], read_blob: ReadBlob) -> object:
     whole = (read_blob(text["sha"]) if text.get("sha") else None) or text["head"]
     if whole[:1] in {"{", "["}:
         try:
-            return json.loads(whole)
-        except (ValueError, RecursionError):
+            return decode_json(whole)
+        except ValueError:
             return whole
     return whole
 

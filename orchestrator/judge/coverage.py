@@ -4,13 +4,13 @@ It never decides anything: the run is one of its own beside the gate, without a 
 """
 
 import importlib.util
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from anyio import to_thread
 
 from orchestrator.domain.check import CheckSpec
+from orchestrator.domain.encoding import decode_json
 from orchestrator.domain.ids import CommitId
 from orchestrator.hands.run import run_command
 from orchestrator.judge.planted import REPORT
@@ -84,8 +84,8 @@ def _command(spec: CheckSpec, paths: Sequence[str], output_bytes: int) -> Comman
 def _told(text: bytes) -> Mapping[str, frozenset[int]] | str:
     """What the sandbox said, which may be anything."""
     try:
-        said = json.loads(text)
+        said = decode_json(text)
         lines = {str(path): frozenset(map(int, numbers)) for path, numbers in said["lines"].items()}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError):
         return "no Python in the sandbox could gather which lines ran"
     return lines if said.get("started") else "the check started no Python that coverage.py can watch"

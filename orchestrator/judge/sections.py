@@ -1,11 +1,12 @@
 """Files of which only some sections decide about tests and builds: those are compared, the rest may change."""
 
 import configparser
-import json
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
+
+from orchestrator.domain.encoding import decode_json
 
 _Sections = Mapping[str, Any]
 _TOOLS = (
@@ -56,7 +57,7 @@ def _pyproject(text: str) -> _Sections:
 
 
 def _package_json(text: str) -> _Sections:
-    values = _table(json.loads(text))
+    values = _table(decode_json(text))
     return {name: values[name] for name in _NPM if name in values}
 
 

@@ -1,11 +1,11 @@
 """A provider's failure → the error that says who has to react. Knows litellm's exceptions by their attributes only."""
 
-import json
 import math
 import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 
+from orchestrator.domain.encoding import decode_json
 from orchestrator.llm.errors import (
     CallTimedOut,
     ContextOverflow,
@@ -111,8 +111,8 @@ def told(raw: str) -> tuple[str, str]:
     text = PREFIX.sub("", raw)
     start = text.find("{")
     try:
-        body = json.loads(text[start:]) if start >= 0 else None
-    except (ValueError, RecursionError):
+        body = decode_json(text[start:]) if start >= 0 else None
+    except ValueError:
         body = None
     inner = body.get("error", body) if isinstance(body, dict) else None
     fields = inner if isinstance(inner, dict) else {}

@@ -17,6 +17,7 @@ from pydantic_core import ErrorDetails
 
 from orchestrator.domain.base import Frozen
 from orchestrator.domain.chat import Role
+from orchestrator.domain.encoding import decode_json
 from orchestrator.domain.usage import Usage
 from orchestrator.errors import UsageProblem
 from orchestrator.llm.errors import ERRORS, ModelError
@@ -73,9 +74,9 @@ class ScriptedReply(Frozen):
     text: str = ""
     call: tuple[ScriptedCall, ...] = ()
     finish_reason: str | None = None
-    delay_s: float = Field(0.0, ge=0)
+    delay_s: float = Field(0.0, ge=0, allow_inf_nan=False)
     error: str | None = None
-    retry_after_s: float | None = Field(None, ge=0)
+    retry_after_s: float | None = Field(None, ge=0, allow_inf_nan=False)
     wire: Wire | None = None
     usage: ScriptedUsage = ScriptedUsage()
     cost_usd: Price | Literal["unknown"] = Decimal(0)
@@ -137,10 +138,10 @@ def read_script(path: Path) -> tuple[ScriptedReply, ...]:
     """
     try:
         text = path.read_text(encoding="utf-8")
-        document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        document = decode_json(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as problem:
         raise UsageProblem(f"cannot read the script {path}: {problem.strerror or problem}") from problem
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, json.JSONDecodeError) as problem:
+    except (ValueError, RecursionError) as problem:  # no UTF-8, no TOML, no JSON, nested too deeply
         raise UsageProblem(f"the script {path} is not valid TOML or JSON: {problem}") from problem
     try:
         return Script.model_validate(document).reply
@@ -154,14 +155,21 @@ def _complaint(error: ErrorDetails) -> str:
     return "unknown key" if error["type"] == "extra_forbidden" else error["msg"].removeprefix("Value error, ")
 
 
-def _place(location: tuple[int | str, ...], text: str, document: Mapping[str, Any]) -> str:
+def _place(location: tuple[int | str, ...], text: str, document: object) -> str:
     """`reply[2].call[0].tool (role worker, task api, near line 14)`; items count from 0."""
     place = ""
     for part in location:
         place += f"[{part}]" if isinstance(part, int) else f".{part}" if place else part
     if len(location) > 1 and location[0] == "reply" and isinstance(location[1], int):
-        item = document["reply"][location[1]]
+        item = _item(document, location[1])
         starts = [text.count("\n", 0, found.start(0)) + 1 for found in TABLE.finditer(text)]
         line = f", near line {starts[location[1]]}" if len(starts) > location[1] else ""
         place += f" (role {item.get('role', '?')}, task {item.get('task', '?')}{line})"
     return place or "the document"
+
+
+def _item(document: object, number: int) -> Mapping[str, Any]:
+    """Return an item of a script; an empty one where something of another kind stands."""
+    replies = document.get("reply") if isinstance(document, Mapping) else None
+    item = replies[number] if isinstance(replies, list) else None
+    return item if isinstance(item, Mapping) else {}

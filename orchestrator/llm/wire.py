@@ -30,10 +30,13 @@ def wire_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
 def sendable_arguments(text: str) -> str:
     """Arguments as they may be sent back: unchanged if a JSON object, else wrapped as `{"malformed": …}`.
 
-    Several providers refuse a whole conversation in which an earlier call's arguments do not parse.
+    Several providers refuse a whole conversation in which an earlier call's arguments do not parse, and no library
+    writes half a character or an infinite number.
     """
     try:
-        is_object = isinstance(json.loads(text), dict)
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # as libraries do that write it anew
+        is_object = isinstance(value, dict)
     except (ValueError, RecursionError):
         is_object = False
     if is_object:

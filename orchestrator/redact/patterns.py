@@ -158,6 +158,15 @@ RULES = (
         _is_chance,
     ),
     _rule(
+        "url-token",
+        "? & # \\u0026",
+        r"(?:[?&#](?:amp;)?|\\u0026)(?i:token|secret|password|passwd|pwd|sig|signature|x-(?:amz|goog)-signature"
+        r"|(?:access|api|auth|account|shared|subscription)[_-]?key|(?:client|app|api)[_-]?secret"
+        r"|(?:access|api|auth|bearer|id|job|oauth|private|refresh|x-amz-security|session|user)[_-]?token)="
+        r"(?P<secret>[A-Za-z0-9._~+/%=-]{12,2000})",
+        _is_chance,
+    ),
+    _rule(
         "url-password",
         "://",
         r"://(?P<secret>[A-Za-z0-9_-]{20,500})@(?=[A-Za-z0-9\[])",

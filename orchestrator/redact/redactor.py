@@ -10,18 +10,23 @@ from orchestrator.redact.patterns import RULES, Rule, mark, own_rule
 SHORTEST = 8
 """A known value of fewer characters is not looked for: it would be found in ordinary words."""
 _STYLING = re.compile(rb"\x1b\[[0-9;:]*[A-Za-z]")
-_SPACE = b" \t\r\n\v\f"
-_SPELLED_SPACE = (b"\\n", b"\\r", b"\\t")
-_BETWEEN = r"(?:[ \t\r\n\v\f]|\\[nrt]|\x1b\[[0-9;:]*[A-Za-z]){0,200}"
+_SHORTEST_SQUEEZED = 5
+"""The same, without the spaces and backslashes that are passed over."""
+_IGNORED = b" \t\r\n\v\f\\"
+_SPELLED_SPACE = re.compile(rb"\\[nrt]")
+_BETWEEN = r"(?:[ \t\r\n\v\f]|\\[nrt]?|\x1b\[[0-9;:]*[A-Za-z]){0,200}"
+_BEFORE = r"(?:(?<!\\)\\{1,64})?"
+"""The backslashes that quote the first character go with it, or what is left would be no JSON."""
 _ROUNDS = 4
 
 
 class Redactor:
     """Takes secrets out of texts. Redacting what was redacted changes nothing, and nothing is ever raised.
 
-    Known values are found plain, quoted for URLs, JSON and Python, in hex and in base64, also where lines were broken
-    or coloured within them. What deliberately hides a value from this (a cipher, a word of rubbish between any two
-    letters) does.
+    Known values are found plain, quoted for URLs, JSON, Python and HTML, in hex and in base64, also where lines were
+    broken or coloured within them, and with any number of backslashes, as text has that was quoted again and again.
+    What deliberately hides a value from this (a cipher, a word of rubbish between any two letters)
+    does.
     """
 
     def __init__(self, known: Mapping[str, str] | None = None, patterns: Sequence[str] = ()) -> None:
@@ -84,12 +89,13 @@ class _Known:
 
     def __init__(self, name: str, value: str) -> None:
         self.name = name
-        self._forms = tuple(dict.fromkeys(_squeezed(form.encode("utf-8", "surrogatepass")) for form in forms(value)))
+        squeezed = dict.fromkeys(_squeezed(form.encode("utf-8", "surrogatepass")) for form in forms(value))
+        self._forms = tuple(form for form in squeezed if len(form) >= _SHORTEST_SQUEEZED)
 
     @property
     def reach(self) -> int:
-        """Characters it takes with line breaks in between."""
-        return 2 * max(map(len, self._forms), default=0) + 200
+        """Characters it takes with line breaks and backslashes in between."""
+        return 8 * max(map(len, self._forms), default=0) + 200
 
     def is_in(self, squeezed: bytes) -> bool:
         """Whether it occurs in a content without spaces."""
@@ -102,18 +108,17 @@ class _Known:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         words = (form.decode("utf-8", "surrogatepass") for form in self._forms)
-        return re.compile("|".join(_BETWEEN.join(map(re.escape, word)) for word in words))
+        spread = "|".join(_BETWEEN.join(map(re.escape, word)) for word in words)
+        return re.compile(f"{_BEFORE}(?:{spread})")
 
 
 def _squeezed(content: bytes) -> bytes:
-    """A content without what breaks or colours lines."""
+    """Return a content without what breaks, colours or quotes lines."""
     if b"\x1b" in content:
         content = _STYLING.sub(b"", content)
-    content = content.translate(None, _SPACE)
     if b"\\" in content:
-        for space in _SPELLED_SPACE:
-            content = content.replace(space, b"")
-    return content
+        content = _SPELLED_SPACE.sub(b"", content)
+    return content.translate(None, _IGNORED)
 
 
 def _by_rules(text: str, rules: Sequence[Rule]) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 _SECRET_NAME = re.compile(
     r"(?:^|_)(?:(?:API|ACCESS|AUTH|PRIVATE)?_?(?:KEYS?|TOKENS?)|PASS|PWD|PAT|AUTH)(?:_|$)|CREDENTIAL|PASSW(?:OR)?D|SECRET",
@@ -74,15 +74,22 @@ def _of_netrc(place: Path) -> dict[str, str]:
 
 
 def _in_urls(text: str) -> Iterator[tuple[str, str]]:
-    """Passwords in URLs, as they are written and as they are meant; a user without one is a token."""
-    if "://" not in text or "@" not in text:
+    """Yield passwords in URLs and secrets in their queries as they are meant; a user without a password is a token."""
+    if "://" not in text:
         return
     for number, url in enumerate(_URL.findall(text), start=1):
         with suppress(ValueError):
             parts = urlsplit(url)
+            yield from _in_query(number, parts.query)
             secret = parts.password or (parts.username if parts.username and len(parts.username) >= 20 else None)
             if secret and not _WORDS.match(secret):
                 yield f"url-{number}", unquote(secret)
+
+
+def _in_query(number: int, query: str) -> Iterator[tuple[str, str]]:
+    for name, value in parse_qsl(query):
+        if _SECRET_NAME.search(name.replace("-", "_")) and not _WORDS.match(value) and not _NUMBER.match(value):
+            yield f"url-{number}-{name}", value
 
 
 def _text(place: Path) -> str:

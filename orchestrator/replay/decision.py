@@ -1,10 +1,10 @@
 """What a reply decides, in a line, and where two replies first part."""
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator.domain.chat import Reply, ToolCall
+from orchestrator.domain.encoding import decode_json
 from orchestrator.domain.plain import one_line
 from orchestrator.replay.differing import first_difference
 
@@ -35,7 +35,7 @@ def _value(reply: Reply) -> dict[str, Any]:
 
 def _arguments(call: ToolCall) -> Any:  # noqa: ANN401
     try:
-        return json.loads(call.arguments)
+        return decode_json(call.arguments)
     except ValueError:
         return call.arguments
 

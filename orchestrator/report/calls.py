@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from orchestrator.domain.encoding import decode_json
 from orchestrator.domain.plain import one_line
 
 _FIRST = ("command", "path", "pattern", "query", "reason", "summary")
@@ -20,8 +21,8 @@ def call_words(name: str, arguments: str) -> str:
 def arguments_of(text: str) -> dict[str, Any] | None:
     """The arguments of a call by name; None if a model wrote no such JSON, or nested it deeper than anybody reads."""
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = decode_json(text)
+    except ValueError:
         return None
     return found if isinstance(found, dict) else None
 

@@ -4,6 +4,7 @@ from pydantic import Field
 
 from orchestrator.agent.tools.base import Tool, ToolResult, Word
 from orchestrator.domain.base import Frozen
+from orchestrator.errors import SearchUnavailable, ToolRefused
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.search import Hit
 
@@ -21,7 +22,10 @@ def recall_tool(ledger: Ledger) -> Tool[Recall]:
     """Finds earlier words and deeds."""
 
     async def recall(arguments: Recall) -> ToolResult:
-        hits = await ledger.search(arguments.query, arguments.limit)
+        try:
+            hits = await ledger.search(arguments.query, arguments.limit)
+        except SearchUnavailable as problem:
+            raise ToolRefused(f"Nothing can be recalled in this run: {problem}") from problem
         return ToolResult("\n".join(map(_line, hits)) or "nothing in this run holds all of these words")
 
     what = (

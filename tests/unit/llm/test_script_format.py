@@ -132,6 +132,38 @@ def test_a_mistake_is_reported_with_file_and_place(tmp_path: Path, text: str, co
     assert str(path) in str(problem.value)
 
 
+@pytest.mark.parametrize(
+    ("document", "complaint"),
+    [
+        ("[]", "the document"),
+        ('"text"', "the document"),
+        ('{"schema": 1, "reply": {"role": "worker"}}', "reply: "),
+        ('{"schema": 1, "reply": ["text"]}', "reply[0] (role ?, task ?): "),
+        ('{"schema": 1, "reply": [null, 7]}', "reply[1] (role ?, task ?): "),
+        (
+            '{"schema": 1, "reply": [{"role": "worker", "task": "t", "call": ["text"]}]}',
+            "reply[0].call[0] (role worker",
+        ),
+        ('{"schema": 1, "reply": [{"role": [], "task": {}, "text": 3}]}', "reply[0].text (role [], task {}): "),
+        (
+            '{"schema": 1, "reply": [{"role": "worker", "task": "t", "text": "a", "delay_s": Infinity}]}',
+            "reply[0].delay_s",
+        ),
+        ('{"schema": 1, "reply": ' + "[" * 100_000, "not valid"),
+        ('{"schema": ' + "1" * 10_000 + "}", "not valid"),
+    ],
+)
+def test_an_item_of_a_wrong_kind_is_reported_with_file_item_and_field(
+    tmp_path: Path, document: str, complaint: str
+) -> None:
+    path = tmp_path / "script.json"
+    path.write_text(document)
+    with pytest.raises(UsageProblem) as problem:
+        read_script(path)
+    assert str(path) in str(problem.value)
+    assert complaint in str(problem.value)
+
+
 def test_a_missing_script_is_a_usage_problem(tmp_path: Path) -> None:
     with pytest.raises(UsageProblem, match=r"cannot read the script .*gone\.toml: No such file"):
         read_script(tmp_path / "gone.toml")

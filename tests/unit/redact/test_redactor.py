@@ -1,9 +1,12 @@
 """Taking secrets out of texts: every form of a known value, kinds of tokens, and nothing else."""
 
 import base64
+import html
 import json
+import os
 import random
 import re
+import shlex
 from pathlib import Path
 from urllib.parse import quote
 
@@ -72,6 +75,62 @@ def test_a_value_with_quotes_and_line_breaks_is_found_in_json() -> None:
         assert "[redacted:DB_PASSWORD]" in redactor.redact(text), text
 
 
+AWKWARD = "pa\"ss\nwo\\rd\u00e4 7/x'y"
+"""With everything that JSON, a URL, HTML or a shell writes in another way."""
+
+
+@pytest.mark.attack(43)
+@pytest.mark.parametrize("depth", [1, 2, 3, 5])
+def test_a_value_is_found_in_json_within_json_and_what_is_left_is_json(depth: int) -> None:
+    redactor, text = Redactor({"DB_PASSWORD": AWKWARD}), json.dumps({"a": AWKWARD})
+    for _ in range(depth - 1):
+        text = json.dumps(text)
+    value = redactor.redact(text)
+    for _ in range(depth):
+        value = json.loads(value)
+    assert value == {"a": "[redacted:DB_PASSWORD]"}
+
+
+@pytest.mark.attack(43)
+@pytest.mark.parametrize(
+    "text",
+    [
+        quote(quote(AWKWARD)),
+        quote(json.dumps(AWKWARD), safe=""),
+        json.dumps(quote(AWKWARD)),
+        html.escape(AWKWARD),
+        html.escape(json.dumps(AWKWARD)),
+        json.dumps(AWKWARD).replace("/", "\\/"),
+        shlex.quote(AWKWARD),
+        repr(repr(AWKWARD)),
+        json.dumps(repr(AWKWARD)),
+    ],
+)
+def test_a_value_is_found_however_it_was_quoted_twice(text: str) -> None:
+    redacted = Redactor({"DB_PASSWORD": AWKWARD}).redact(f"before {text} after")
+    assert "[redacted:DB_PASSWORD]" in redacted
+    assert len(redacted) < len("before  after [redacted:DB_PASSWORD]") + 14, redacted
+
+
+def test_a_value_that_is_no_utf_8_is_found_as_it_is_and_as_it_is_shown() -> None:
+    redactor = Redactor({"ODD_KEY": os.fsdecode(b"caf\xe9 1234567")})
+    for text in (os.fsdecode(b"caf\xe9 1234567"), "caf\ufffd 1234567", "caf\u00e9 1234567", "caf\\udce9 1234567"):
+        assert redactor.redact(text) == "[redacted:ODD_KEY]", text
+
+
+def test_a_value_of_backslashes_and_blanks_matches_no_ordinary_text() -> None:
+    redactor = Redactor({"A_KEY": "\\" * 12 + "ab"})
+    assert redactor.redact("ab abc cab") == "ab abc cab"
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("text", ["\\" * 1_000_000, "?token=" * 150_000, "? & #" * 200_000, "abcdefgh\\n" * 100_000])
+def test_no_text_takes_long_to_redact(text: str) -> None:
+    redactor = Redactor({"A_KEY": "abcdefgh123456"})
+    assert redactor.redact(text) == text
+    assert redactor.redact(f"{text}abcdefgh123456").endswith("[redacted:A_KEY]")
+
+
 def test_the_longer_of_two_values_wins() -> None:
     redactor = Redactor({"A_KEY": "abcdefgh12", "B_KEY": "abcdefgh12345678"})
     assert redactor.redact("abcdefgh12345678 abcdefgh12") == "[redacted:B_KEY] [redacted:A_KEY]"
@@ -112,6 +171,14 @@ def test_only_the_secret_part_of_headers_and_urls_is_taken_out() -> None:
     )
 
 
+@pytest.mark.attack(43)
+@pytest.mark.parametrize("name", ["access_token", "api-key", "sig", "X-Amz-Signature", "private_token", "TOKEN"])
+@pytest.mark.parametrize("before", ["?", "?page=2&", "&amp;", "#", r"\u0026"])
+def test_a_token_in_the_query_of_a_url_is_taken_out_and_nothing_else_of_it(name: str, before: str) -> None:
+    told = f"GET https://host.example/a{before}{name}=7{chance(13)}%3D&user=7{chance(20)}"
+    assert PATTERNS.redact(told) == told.replace(f"7{chance(13)}%3D", "[redacted:url-token]")
+
+
 def test_a_private_key_that_was_cut_off_is_taken_out_too() -> None:
     assert PATTERNS.redact(TOKENS["private-key"][:300]) == "[redacted:private-key]"
 
@@ -127,6 +194,7 @@ def test_a_private_key_that_was_cut_off_is_taken_out_too() -> None:
         "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
         base64.b64encode(random.Random(1).randbytes(20_000)).decode(),
         "task-disk-risk-" + "a" * 48,
+        "/a?token=YOUR_TOKEN_HERE1 /b?page_token=a1b2c3d4e5f6g7h8 /c?key=src-2024-10.js /d?token=${TOKEN_12345678}",
     ],
 )
 def test_samples_ids_and_images_are_no_tokens(text: str) -> None:
