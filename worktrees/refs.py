@@ -1,9 +1,6 @@
 """Reading, moving and removing refs. What protects a landing is that `move_ref` compares and swaps."""
 
-import os
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -11,6 +8,7 @@ from anyio import to_thread
 
 from worktrees.errors import GitError, RefMoved
 from worktrees.git import Git
+from worktrees.lock_files import LocksFound, find_locks, list_lock_files, remove_dead_locks
 
 
 async def read_ref(git: Git, ref: str) -> str | None:
@@ -77,53 +75,35 @@ async def list_refs(git: Git, prefix: str) -> dict[str, str]:
     return dict(_pair(line) for line in listing.splitlines())
 
 
-async def sweep_ref_locks(git: Git, prefixes: Sequence[str], older_than_s: float = 0.0) -> tuple[str, ...]:
-    """Remove the lock files that killed processes have left at or below our own prefixes; gives the refs they locked.
+async def sweep_ref_locks(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
+    """Remove the lock files that dead processes left at or below our own prefixes; return the refs they locked.
 
-    The caller must know that no git process is at work on these refs; git holds such a lock for milliseconds, so one
-    that is much older tells the same.
+    Takes a second if there is any lock. A living process that may hold one is waited for.
+
+    Raises:
+        LockedRepository: such a process still holds it after ten seconds, or it cannot be removed.
     """
-    places = [_full(prefix).rstrip("/") for prefix in prefixes]
-    return await to_thread.run_sync(_sweep, git.git_dir, places, older_than_s)
+    removed = await remove_dead_locks(git.git_dir, _places(git, prefixes))
+    return tuple(sorted(_ref(git, lock) for lock in removed))
 
 
-async def list_ref_locks(git: Git, prefix: str, older_than_s: float = 0.0) -> tuple[str, ...]:
-    """The refs at or below a prefix of ours that a lock file keeps from being moved, by a process dead or alive."""
-    return await to_thread.run_sync(_locked, git.git_dir, _full(prefix).rstrip("/"), older_than_s)
+async def find_ref_locks(git: Git, prefixes: Sequence[str]) -> LocksFound:
+    """Return the locks at or below our own prefixes that last a second, with who may hold them."""
+    return await find_locks(git.git_dir, _places(git, prefixes))
 
 
-def _locked(git_dir: Path, prefix: str, older_than_s: float) -> tuple[str, ...]:
-    return tuple(_ref(git_dir, lock) for lock in _found(git_dir, [prefix], older_than_s))
+async def list_ref_locks(git: Git, prefix: str) -> tuple[str, ...]:
+    """Return the refs at or below a prefix of ours that are locked at this moment, by a process dead or alive."""
+    found = await to_thread.run_sync(lambda: list(list_lock_files(_places(git, [prefix]))))
+    return tuple(_ref(git, lock.path) for lock in found)
 
 
-def _sweep(git_dir: Path, prefixes: Sequence[str], older_than_s: float) -> tuple[str, ...]:
-    locks = _found(git_dir, prefixes, older_than_s)
-    for lock in locks:
-        lock.unlink(missing_ok=True)
-    return tuple(_ref(git_dir, lock) for lock in locks)
+def _places(git: Git, prefixes: Sequence[str]) -> list[Path]:
+    return [git.git_dir / _full(prefix).rstrip("/") for prefix in prefixes]
 
 
-def _found(git_dir: Path, prefixes: Sequence[str], older_than_s: float) -> list[Path]:
-    locks = {lock for prefix in prefixes for lock in _locks(git_dir / prefix)}
-    return sorted(lock for lock in locks if not older_than_s or _age_s(lock) > older_than_s)
-
-
-def _ref(git_dir: Path, lock: Path) -> str:
-    return str(lock.relative_to(git_dir)).removesuffix(".lock")
-
-
-def _age_s(lock: Path) -> float:
-    with suppress(FileNotFoundError):
-        return time.time() - lock.stat(follow_symlinks=False).st_mtime
-    return 0.0
-
-
-def _locks(place: Path) -> Iterator[Path]:
-    own = place.with_name(f"{place.name}.lock")
-    if own.is_file():
-        yield own
-    for directory, _, files in os.walk(place):
-        yield from (Path(directory, name) for name in files if name.endswith(".lock"))
+def _ref(git: Git, lock: Path) -> str:
+    return str(lock.relative_to(git.git_dir)).removesuffix(".lock")
 
 
 def _deletion(ref: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Cutting the power of a run: its engine and all of its processes die at one instant, perhaps while a ref is written."""
+"""Cutting the power of a run: engine and all of its processes die at one instant, perhaps while a ref is written."""
 
 import ctypes
 import os
