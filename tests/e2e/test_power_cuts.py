@@ -77,7 +77,7 @@ def test_a_run_whose_power_is_cut_while_its_fence_is_written_goes_on(tmp_path: P
     result = as_json(start.resume())
     assert (result["outcome"], result["tasks"]["merged"]) == ("done", 2)
     assert locks_left(git_dir) == []
-    assert any(f"{ref} was locked by a process that died" in one["text"] for one in result["notices"])
+    assert any(f"{ref} was locked by a process that died" in one for one in result["notices"])
 
 
 @dataclass
@@ -140,7 +140,7 @@ class Blows:
         return was_on
 
     def _hollow(self, git_dir: Path) -> None:
-        """Take the content of the ref of ours that was written last, as a disk does that says it has what it has not."""
+        """Take the content of the ref of ours that was written last, as a disk does that promises too much."""
         ours = [file for top in ("refs/orchestrate", "refs/heads/orchestrate") for file in (git_dir / top).rglob("*")]
         files = [file for file in ours if file.is_file() and file.suffix != ".lock" and "prs" not in file.parts]
         if files:
