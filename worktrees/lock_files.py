@@ -48,8 +48,8 @@ class _Watched:
 class LocksFound:
     """The lock files at or below some places, by whether a process was seen that may hold them."""
 
-    dead: tuple[Path, ...] = ()
-    held: Mapping[Path, tuple[Holder, ...]] = field(default_factory=dict)
+    dead: tuple[LockFile, ...] = ()
+    held: Mapping[LockFile, tuple[Holder, ...]] = field(default_factory=dict)
 
 
 async def remove_dead_locks(git_dir: Path, places: Sequence[Path]) -> tuple[Path, ...]:
@@ -64,7 +64,7 @@ async def remove_dead_locks(git_dir: Path, places: Sequence[Path]) -> tuple[Path
     watch, removed = _Watch(git_dir, places), list[Path]()
     until = monotonic() + _PATIENCE_S
     while locks := await to_thread.run_sync(watch.look):
-        removed += [lock.path for lock in watch.dead(locks) if _remove(lock)]
+        removed += [lock.path for lock in watch.dead(locks) if remove_lock(lock)]
         if monotonic() > until and (left := await to_thread.run_sync(watch.look)):
             raise LockedRepository.held(left[0].path, watch.holders(left[0]))
         await sleep(_POLL_S)
@@ -79,9 +79,18 @@ async def find_locks(git_dir: Path, places: Sequence[Path]) -> LocksFound:
         if monotonic() > until:
             break
         await sleep(_POLL_S)
-    dead = set(watch.dead(locks))
-    held = {lock.path: tuple(watch.holders(lock)) for lock in locks if lock not in dead}
-    return LocksFound(tuple(sorted(lock.path for lock in dead)), held)
+    dead = tuple(watch.dead(locks))
+    return LocksFound(dead, {lock: tuple(watch.holders(lock)) for lock in locks if lock not in dead})
+
+
+async def find_repository_locks(git_dir: Path) -> LocksFound:
+    """Return the locks that last on any ref of a repository, and on what `SHARED` names."""
+    return await find_locks(git_dir, (git_dir / "refs", *(git_dir / name.removesuffix(".lock") for name in SHARED)))
+
+
+def lock_ref(git_dir: Path, lock: LockFile) -> str:
+    """Return the ref, or other file of the git directory, that a lock file locks."""
+    return str(lock.path.relative_to(git_dir)).removesuffix(".lock")
 
 
 class _Watch:
@@ -139,7 +148,12 @@ def _identity(path: Path) -> _Identity | None:
     return None
 
 
-def _remove(lock: LockFile) -> bool:
+def remove_lock(lock: LockFile) -> bool:
+    """Remove a lock file if it is still the one that was seen, and return True if it was.
+
+    Raises:
+        LockedRepository: it cannot be removed.
+    """
     if _identity(lock.path) != lock.identity:
         return False
     try:

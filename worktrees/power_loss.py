@@ -38,26 +38,34 @@ def _is_broken(file: Path) -> bool:
     return False
 
 
-async def discard_broken_ref(git: Git, ref: str) -> None:
-    """Remove the file of a broken ref, which git can neither move nor delete. It is looked at again under git's lock.
+async def replace_broken_ref(git: Git, ref: str, new: str | None) -> None:
+    """Let a broken ref, which git can neither move nor delete, point at `new`, or remove it; all at once or not at all.
+
+    It is looked at again under git's lock.
 
     Raises:
-        GitError: somebody holds its lock, or it cannot be removed.
+        GitError: somebody holds its lock, or it cannot be written.
     """
     try:
-        await to_thread.run_sync(_discard, git.git_dir / ref)
+        await to_thread.run_sync(_replace, git.git_dir / ref, new)
     except OSError as error:
-        raise GitError(f"the broken ref {git.git_dir / ref} cannot be removed: {error.strerror}") from error
+        raise GitError(f"the broken ref {git.git_dir / ref} cannot be replaced: {error.strerror}") from error
 
 
-def _discard(file: Path) -> None:
+def _replace(file: Path, new: str | None) -> None:
     lock = file.with_name(f"{file.name}.lock")
-    os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644))
-    try:
-        if _is_broken(file):
-            file.unlink()
-    finally:
+    with os.fdopen(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644), "w") as draft:
+        draft.write(f"{new}\n" if new else "")
+        draft.flush()
+        os.fsync(draft.fileno())
+    if not _is_broken(file):
         lock.unlink()
+    elif new:
+        lock.replace(file)
+    else:
+        file.unlink()
+        lock.unlink()
+    _sync_directory(file.parent)
 
 
 async def read_last_move(git: Git, ref: str) -> str | None:
@@ -99,17 +107,17 @@ def _is_empty_since(entry: "os.DirEntry[str]", since_s: float) -> bool:
 
 
 async def sync_ref(git: Git, ref: str) -> None:
-    """Have the disk keep the name of a ref's file. Git syncs its content, and not that it stands under its name."""
-    await to_thread.run_sync(_sync_directories, git.git_dir, git.git_dir / ref)
+    """Have the disk keep the name of a ref's file: git syncs its content, and not that it stands under its name.
+
+    Without it a ref could be back where it was after a power cut, while a journal on another disk says that it moved.
+    """
+    await to_thread.run_sync(_sync_directory, (git.git_dir / ref).parent)
 
 
-def _sync_directories(git_dir: Path, file: Path) -> None:
-    for directory in file.parents:
-        if directory == git_dir:
-            return
-        with suppress(FileNotFoundError):
-            descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+def _sync_directory(directory: Path) -> None:
+    with suppress(FileNotFoundError):  # git keeps refs elsewhere
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

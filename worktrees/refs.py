@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from anyio import to_thread
-
 from worktrees.errors import GitError, RefMoved
 from worktrees.git import Git
-from worktrees.lock_files import LocksFound, find_locks, list_lock_files, remove_dead_locks
+from worktrees.lock_files import remove_dead_locks
+from worktrees.power_loss import sync_ref
 
 
 async def read_ref(git: Git, ref: str) -> str | None:
@@ -32,6 +31,7 @@ async def move_ref(
         lines += [f"verify {_full(name)}\0{object_}\0" for name, object_ in others.items()]
         stdin = "".join(lines).encode("utf-8", "surrogateescape")
         await git.run("update-ref", "-m", reason, "-z", "--stdin", stdin=stdin)
+        await sync_ref(git, ref)
     except GitError as error:
         current = await read_ref(git, ref)
         if current == old and all([await read_ref(git, name) == object_ for name, object_ in others.items()]):
@@ -61,6 +61,7 @@ async def move_refs(git: Git, moves: Mapping[str, tuple[str, str | None]], reaso
 async def set_ref(git: Git, ref: str, new: str) -> None:
     """Point `ref` at `new`, wherever it pointed before."""
     await git.run("update-ref", _full(ref), new)
+    await sync_ref(git, ref)
 
 
 async def delete_refs(git: Git, refs: Sequence[str]) -> None:
@@ -85,17 +86,6 @@ async def sweep_ref_locks(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
     """
     removed = await remove_dead_locks(git.git_dir, _places(git, prefixes))
     return tuple(sorted(_ref(git, lock) for lock in removed))
-
-
-async def find_ref_locks(git: Git, prefixes: Sequence[str]) -> LocksFound:
-    """Return the locks at or below our own prefixes that last a second, with who may hold them."""
-    return await find_locks(git.git_dir, _places(git, prefixes))
-
-
-async def list_ref_locks(git: Git, prefix: str) -> tuple[str, ...]:
-    """Return the refs at or below a prefix of ours that are locked at this moment, by a process dead or alive."""
-    found = await to_thread.run_sync(lambda: list(list_lock_files(_places(git, [prefix]))))
-    return tuple(_ref(git, lock.path) for lock in found)
 
 
 def _places(git: Git, prefixes: Sequence[str]) -> list[Path]:

@@ -14,8 +14,8 @@ from orchestrator.journal.journal import Journal
 from orchestrator.journal.store import read_all
 from worktrees.git import Git
 from worktrees.packs import existing
-from worktrees.power_loss import discard_broken_ref, find_broken_refs, read_last_move, remove_empty_objects
-from worktrees.refs import set_ref, sweep_ref_locks
+from worktrees.power_loss import find_broken_refs, read_last_move, remove_empty_objects, replace_broken_ref
+from worktrees.refs import list_refs, set_ref, sweep_ref_locks
 
 
 async def repair_refs(git: Git, journal: Journal) -> None:
@@ -36,6 +36,7 @@ async def repair_refs(git: Git, journal: Journal) -> None:
     broken = await find_broken_refs(git, prefixes)
     recorded = await to_thread.run_sync(_read_refs, journal.directory / "journal.db") if broken else {}
     told += [await _restore(git, ref, recorded.get(ref)) for ref in broken]
+    told += await _restore_missing(git, state)
     if told:
         await journal.append(*(Noticed(level="warning", text=text) for text in told))
 
@@ -48,12 +49,23 @@ async def _restore(git: Git, ref: str, recorded: str | None) -> str:
     """Put a ref back where its reflog or the journal says that it was; return what became of it."""
     wanted = [oid for oid in (await read_last_move(git, ref), recorded) if oid]
     known = await existing(git, wanted)
-    await discard_broken_ref(git, ref)
     found = next((oid for oid in wanted if oid in known), None)
+    await replace_broken_ref(git, ref, found)
     if found is None:
         return f"{ref} had lost its content, as after a power cut, and was removed: nothing is known that it held"
-    await set_ref(git, ref, found)
     return f"{ref} had lost its content, as after a power cut: it was put back at {found[:12]}"
+
+
+async def _restore_missing(git: Git, state: RunState) -> list[str]:
+    """Put back the refs of candidates that are gone: without one git may remove the work some day."""
+    taken = {one.ref: one.commit for task in state.tasks.values() for one in task.candidates}
+    standing = await list_refs(git, f"refs/orchestrate/{state.run.run}") if taken else {}
+    missing = {ref: commit for ref, commit in taken.items() if ref not in standing}
+    known = await existing(git, missing.values())
+    for ref, commit in missing.items():
+        if commit in known:
+            await set_ref(git, ref, commit)
+    return [f"{ref} was gone and was put back at {oid[:12]}" for ref, oid in missing.items() if oid in known]
 
 
 def _read_refs(journal: Path) -> dict[str, str]:
