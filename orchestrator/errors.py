@@ -9,7 +9,7 @@ import errno
 from collections.abc import Iterator
 from typing import ClassVar
 
-from worktrees.errors import GitError, LockTimeout
+from worktrees.errors import GitError, LockedRepository, LockTimeout
 
 
 class OrchestrateError(Exception):
@@ -71,6 +71,12 @@ class EnvironmentProblem(OrchestrateError):
     """Something outside the work is missing or broken: sandbox, tool, credentials, disk, git."""
 
     exit_code = 7
+
+
+class RepositoryLocked(EnvironmentProblem):
+    """A lock file keeps git from its work: the message names it, who may hold it, and the way on."""
+
+    exit_code = 8
 
 
 class JournalProblem(EnvironmentProblem):
@@ -142,6 +148,8 @@ def as_ours(error: BaseException) -> OrchestrateError | None:
         return error
     if isinstance(error, LockTimeout):
         return RunLocked(str(error))
+    if isinstance(error, LockedRepository):
+        return RepositoryLocked(str(error))
     if isinstance(error, GitError):
         return EnvironmentProblem(str(error))
     if isinstance(error, OSError) and error.errno in _DISK:

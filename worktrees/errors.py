@@ -1,7 +1,9 @@
 """What can go wrong with git, told apart by what the caller can do about it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from pathlib import Path
+from shlex import quote
 
 _SHOWN_STDERR = 2000
 
@@ -37,6 +39,54 @@ class NoCommit(GitError):
 
 class RefMoved(GitError):
     """A compare-and-swap was lost: the ref did not stand where the caller thought."""
+
+
+class LockedRepository(GitError):
+    """A lock file keeps git from its work: a process holds it, or left it when it died.
+
+    `lock` is the file's path, `holders` name the living processes that may hold it, as far as they can be seen.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        lock: str,
+        holders: Sequence[str] = (),
+        args_: Sequence[str] = (),
+        exit_code: int | None = None,
+        stderr: str = "",
+    ) -> None:
+        super().__init__(message, args_, exit_code, stderr)
+        self.lock = lock
+        self.holders = tuple(holders)
+
+    @classmethod
+    def held(
+        cls,
+        lock: Path,
+        holders: Iterable[object],
+        args_: Sequence[str] = (),
+        exit_code: int | None = None,
+        stderr: str = "",
+    ) -> "LockedRepository":
+        """Return the error for a lock file that stays, with a command that mends it."""
+        named = tuple(map(str, holders))
+        if named:
+            told = f"{lock} is locked, probably by {', '.join(named)}: wait for its end, or end it, and go on"
+        else:
+            left = "no process is seen that holds it, so one that died has probably left it"
+            told = f"{lock} is in the way, and {left}: if no git is at work there, {_removal(lock)} and go on"
+        return cls(told, str(lock), named, args_, exit_code, stderr)
+
+    @classmethod
+    def stuck(cls, lock: Path, reason: str) -> "LockedRepository":
+        """Return the error for a dead process's lock file that we may not remove."""
+        told = f"{lock} was left by a process that died and cannot be removed ({reason}): {_removal(lock)} and go on"
+        return cls(told, str(lock))
+
+
+def _removal(lock: Path) -> str:
+    return f"remove it (rm -- {quote(str(lock))})"
 
 
 class TooManyFiles(GitError):

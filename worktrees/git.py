@@ -1,6 +1,7 @@
 """The one place where git is started: explicit directories, an environment built from nothing, a bounded life."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from functools import cache
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import monotonic
 
 from anyio import (
     BrokenResourceError,
@@ -23,7 +25,8 @@ from anyio import (
 from anyio.abc import ByteReceiveStream, Process
 
 from worktrees.environment import Setting, environment, user_environment
-from worktrees.errors import GitError
+from worktrees.errors import GitError, LockedRepository
+from worktrees.lock_holders import find_holders, find_reach
 from worktrees.pipes import watch_for_pipes
 from worktrees.remote_view import LISTING, build_view, ignored_keys, read_listing
 
@@ -36,6 +39,9 @@ repetitions are repeated."""
 _MOST_BYTES = 1024**3
 _WITHOUT_PROGRAMS = frozenset({"diff", "diff-tree", "diff-index", "diff-files", "log", "show", "format-patch"})
 _PAUSES_S = (0.02, 0.05, 0.15, 0.4)
+_LOCKED_S = 5.0
+"""So long a command is tried again whose lock somebody holds; git itself waits as long for some locks."""
+_LOCKED = re.compile(rb"'([^'\n]+\.lock)': File exists")
 _CHUNK = 1024 * 1024
 _INTERRUPTED = (-signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP)
 """What is meant for us, as Ctrl-C is, also reaches a git that has no session of its own yet: it is started again."""
@@ -108,7 +114,7 @@ class Git:
         """
         if self.is_user and self.global_config is None:
             return await self._run_in_view(args, stdin, ok, env, limit_bytes)
-        variables = {**self._environment(), **(env or {})}
+        variables, until = {**self._environment(), **(env or {})}, monotonic() + _LOCKED_S
         for pause_s in (*_PAUSES_S, None):
             try:
                 spawning = self._spawn(args, variables, bool(stdin))
@@ -117,10 +123,11 @@ class Git:
                 raise self._not_started(args, error) from error
             if output.exit_code in ok or output.is_cut:
                 return output
-            if pause_s is None or not (_is_locked(errors) or output.exit_code in _INTERRUPTED):
+            is_late = monotonic() > until
+            if pause_s is None or is_late or not (_is_locked(errors) or output.exit_code in _INTERRUPTED):
                 break
             await sleep(pause_s)
-        raise GitError.failed(args, output.exit_code, errors.decode("utf-8", "replace"))
+        raise await to_thread.run_sync(self._failure, args, output.exit_code, errors)
 
     async def _run_in_view(
         self,
@@ -187,8 +194,17 @@ class Git:
         except OSError as error:
             raise self._not_started(args, error) from error
         if done.returncode not in ok:
-            raise GitError.failed(args, done.returncode, done.stderr.decode("utf-8", "replace"))
+            raise self._failure(args, done.returncode, done.stderr)
         return GitOutput(done.stdout, done.returncode)
+
+    def _failure(self, args: Sequence[str], exit_code: int, errors: bytes) -> GitError:
+        """Return the error for a command that failed. Blocks: who may hold a lock that was in its way is looked for."""
+        stderr = errors.decode("utf-8", "replace")
+        if (locked := _LOCKED.search(errors)) is None:
+            return GitError.failed(args, exit_code, stderr)
+        lock = self.git_dir / os.fsdecode(locked[1])
+        holders = sorted(find_holders(find_reach(self.git_dir), {lock}))
+        return LockedRepository.held(lock, holders, args, exit_code, stderr)
 
     def _argv(self, args: Sequence[str]) -> list[str]:
         verb, *rest = args
@@ -318,4 +334,4 @@ def _told_of_settings(error: GitError, keys: Sequence[str]) -> GitError:
 
 
 def _is_locked(errors: bytes) -> bool:
-    return b".lock': File exists" in errors or b"/commondir: Success" in errors
+    return _LOCKED.search(errors) is not None or b"/commondir: Success" in errors

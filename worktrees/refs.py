@@ -1,16 +1,13 @@
 """Reading, moving and removing refs. What protects a landing is that `move_ref` compares and swaps."""
 
-import os
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from anyio import to_thread
-
 from worktrees.errors import GitError, RefMoved
 from worktrees.git import Git
+from worktrees.lock_files import remove_dead_locks
+from worktrees.power_loss import sync_ref
 
 
 async def read_ref(git: Git, ref: str) -> str | None:
@@ -34,6 +31,7 @@ async def move_ref(
         lines += [f"verify {_full(name)}\0{object_}\0" for name, object_ in others.items()]
         stdin = "".join(lines).encode("utf-8", "surrogateescape")
         await git.run("update-ref", "-m", reason, "-z", "--stdin", stdin=stdin)
+        await sync_ref(git, ref)
     except GitError as error:
         current = await read_ref(git, ref)
         if current == old and all([await read_ref(git, name) == object_ for name, object_ in others.items()]):
@@ -63,6 +61,7 @@ async def move_refs(git: Git, moves: Mapping[str, tuple[str, str | None]], reaso
 async def set_ref(git: Git, ref: str, new: str) -> None:
     """Point `ref` at `new`, wherever it pointed before."""
     await git.run("update-ref", _full(ref), new)
+    await sync_ref(git, ref)
 
 
 async def delete_refs(git: Git, refs: Sequence[str]) -> None:
@@ -77,53 +76,24 @@ async def list_refs(git: Git, prefix: str) -> dict[str, str]:
     return dict(_pair(line) for line in listing.splitlines())
 
 
-async def sweep_ref_locks(git: Git, prefixes: Sequence[str], older_than_s: float = 0.0) -> tuple[str, ...]:
-    """Remove the lock files that killed processes have left at or below our own prefixes; gives the refs they locked.
+async def sweep_ref_locks(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
+    """Remove the lock files that dead processes left at or below our own prefixes; return the refs they locked.
 
-    The caller must know that no git process is at work on these refs; git holds such a lock for milliseconds, so one
-    that is much older tells the same.
+    Takes a second if there is any lock. A living process that may hold one is waited for.
+
+    Raises:
+        LockedRepository: such a process still holds it after ten seconds, or it cannot be removed.
     """
-    places = [_full(prefix).rstrip("/") for prefix in prefixes]
-    return await to_thread.run_sync(_sweep, git.git_dir, places, older_than_s)
+    removed = await remove_dead_locks(git.git_dir, _places(git, prefixes))
+    return tuple(sorted(_ref(git, lock) for lock in removed))
 
 
-async def list_ref_locks(git: Git, prefix: str, older_than_s: float = 0.0) -> tuple[str, ...]:
-    """The refs at or below a prefix of ours that a lock file keeps from being moved, by a process dead or alive."""
-    return await to_thread.run_sync(_locked, git.git_dir, _full(prefix).rstrip("/"), older_than_s)
+def _places(git: Git, prefixes: Sequence[str]) -> list[Path]:
+    return [git.git_dir / _full(prefix).rstrip("/") for prefix in prefixes]
 
 
-def _locked(git_dir: Path, prefix: str, older_than_s: float) -> tuple[str, ...]:
-    return tuple(_ref(git_dir, lock) for lock in _found(git_dir, [prefix], older_than_s))
-
-
-def _sweep(git_dir: Path, prefixes: Sequence[str], older_than_s: float) -> tuple[str, ...]:
-    locks = _found(git_dir, prefixes, older_than_s)
-    for lock in locks:
-        lock.unlink(missing_ok=True)
-    return tuple(_ref(git_dir, lock) for lock in locks)
-
-
-def _found(git_dir: Path, prefixes: Sequence[str], older_than_s: float) -> list[Path]:
-    locks = {lock for prefix in prefixes for lock in _locks(git_dir / prefix)}
-    return sorted(lock for lock in locks if not older_than_s or _age_s(lock) > older_than_s)
-
-
-def _ref(git_dir: Path, lock: Path) -> str:
-    return str(lock.relative_to(git_dir)).removesuffix(".lock")
-
-
-def _age_s(lock: Path) -> float:
-    with suppress(FileNotFoundError):
-        return time.time() - lock.stat(follow_symlinks=False).st_mtime
-    return 0.0
-
-
-def _locks(place: Path) -> Iterator[Path]:
-    own = place.with_name(f"{place.name}.lock")
-    if own.is_file():
-        yield own
-    for directory, _, files in os.walk(place):
-        yield from (Path(directory, name) for name in files if name.endswith(".lock"))
+def _ref(git: Git, lock: Path) -> str:
+    return str(lock.relative_to(git.git_dir)).removesuffix(".lock")
 
 
 def _deletion(ref: str) -> bytes:

@@ -20,8 +20,9 @@ from orchestrator.forge.github_pace import Patience
 from orchestrator.hands.local import local_hands
 from orchestrator.llm.router import ModelRouter
 from roles.kit import configured
-from worktrees.errors import GitError
+from worktrees.errors import GitError, LockedRepository
 from worktrees.git import version
+from worktrees.lock_files import find_repository_locks, lock_ref
 
 _MIN_GIT = (2, 38)
 _ONCE = Patience(tries=2, longest_s=5.0)
@@ -50,6 +51,7 @@ async def examine(options: Options) -> AsyncIterator[Finding]:
         return
     yield Finding("repository", True, f"{around.repository.root}, {around.repository.head()[:12]}")
     yield _disk(around.state.path)
+    yield await _locks(around)
     for finding in await _hands(around):
         yield finding
     yield _gate(around)
@@ -76,6 +78,17 @@ def _disk(state: Path) -> Finding:
     free = shutil.disk_usage(place).free
     text = f"{free / 1024**3:.0f} GiB free for {state}"
     return Finding("state", free > _MIN_FREE_BYTES, text, is_warning=True)
+
+
+async def _locks(around: Surroundings) -> Finding:
+    """Locks that dead processes left: those of our refs are no problem, the others stand in everybody's way."""
+    git_dir = around.repository.common_dir
+    found = await find_repository_locks(git_dir)
+    ours = [lock for lock in found.dead if lock_ref(git_dir, lock).startswith("refs/orchestrate/")]
+    told = [str(LockedRepository.held(lock.path, ())) for lock in found.dead if lock not in ours]
+    told += [str(LockedRepository.held(lock.path, holders)) for lock, holders in found.held.items()]
+    told += [f"{lock.path} was left by a process that died: the next resume or gc removes it" for lock in ours]
+    return Finding("git locks", not told, "; ".join(told) or "none was left", is_warning=True)
 
 
 async def _hands(around: Surroundings) -> list[Finding]:

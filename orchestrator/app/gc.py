@@ -26,14 +26,14 @@ from orchestrator.hands.trees import remove_tree
 from orchestrator.journal.disk import tree_bytes
 from orchestrator.journal.runs import RunDirectory, StateDirectory
 from orchestrator.journal.store import read_all
+from worktrees.errors import LockedRepository
 from worktrees.lock import try_lock
+from worktrees.lock_files import find_repository_locks, lock_ref, remove_lock
 from worktrees.private_directory import make_private_directory
-from worktrees.refs import delete_refs, list_ref_locks, list_refs, sweep_ref_locks
+from worktrees.refs import delete_refs, list_refs
 
 _REFS = "refs/orchestrate"
 _DAY_S = 24 * 3600.0
-_DEAD_LOCK_S = 3600.0
-"""Git holds the lock of a ref for milliseconds; one that is an hour old has no process."""
 _CACHES = ("search.db", "snapshot")
 """How the names of files beside a journal begin that can be derived from it anew."""
 
@@ -49,7 +49,10 @@ class Wish:
 
 @dataclass
 class Collected:
-    """What was removed, or would be. `kept` are the runs past retention that stay, and why."""
+    """What was removed, or would be. `kept` are the runs past retention that stay, and why.
+
+    `locks` are refs of ours that dead processes had locked, `locked` tells of the lock files that stay and the way on.
+    """
 
     workspaces: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
@@ -57,6 +60,7 @@ class Collected:
     logs: tuple[str, ...] = ()
     caches: tuple[str, ...] = ()
     locks: tuple[str, ...] = ()
+    locked: tuple[str, ...] = ()
     deps: tuple[str, ...] = ()
     kept: tuple[Kept, ...] = ()
     freed_bytes: int = 0
@@ -123,16 +127,19 @@ class _Collection:
             await self._remove_all_of(run, place, has_refs=not run.journal.exists())
 
     async def sweep_locks(self) -> None:
-        """Locks of refs that dead processes hold: of our runs that nobody works on, else of any that are old."""
-        locked = await list_ref_locks(self._git, _REFS)
-        dead = [run for run in self._known_runs({ref.split("/")[2] for ref in locked}) if _is_idle(run)]
-        prefixes = tuple(f"{_REFS}/{run.run}" for run in dead)
-        old = set(await list_ref_locks(self._git, _REFS, _DEAD_LOCK_S))
-        swept = {ref for ref in locked if ref in old or ref.startswith(tuple(f"{one}/" for one in prefixes))}
-        if not self._is_dry:
-            await sweep_ref_locks(self._git, prefixes)
-            await sweep_ref_locks(self._git, (_REFS,), _DEAD_LOCK_S)
-        self.gone.locks = tuple(sorted(swept))
+        """Remove dead processes' locks on refs of ours, but of runs that a process works on; tell of all others."""
+        found = await find_repository_locks(self._git.git_dir)
+        for lock in found.dead:
+            ref = lock_ref(self._git.git_dir, lock)
+            if not (ref.startswith(f"{_REFS}/") and self._is_idle(ref)):
+                self.gone.locked += (str(LockedRepository.held(lock.path, ())),)
+            elif self._is_dry or remove_lock(lock):
+                self.gone.locks += (ref,)
+        self.gone.locked += tuple(str(LockedRepository.held(lock.path, who)) for lock, who in found.held.items())
+
+    def _is_idle(self, ref: str) -> bool:
+        """Return True if no process works on the run that a ref belongs to."""
+        return all(_is_idle(run) for run in self._known_runs({ref.split("/")[2]}))
 
     async def drop_workspaces(self) -> None:
         """The worktrees that nobody leases."""

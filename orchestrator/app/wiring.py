@@ -34,7 +34,8 @@ from orchestrator.engine.desk import Desk
 from orchestrator.engine.fence import raise_fence
 from orchestrator.engine.ladder import RunLadder
 from orchestrator.engine.pace import Freely, Pace
-from orchestrator.errors import EnvironmentProblem, OrchestrateError
+from orchestrator.engine.ref_repair import repair_refs
+from orchestrator.errors import EnvironmentProblem, OrchestrateError, as_ours
 from orchestrator.hands.local import LocalHands, local_hands
 from orchestrator.hands.policy import GivenDir, Grant
 from orchestrator.hooks.runner import RunHooks
@@ -55,10 +56,12 @@ from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ladder import AS_SHIPPED, Ladder
 from orchestrator.ports.ledger import Clock, Ledger
 from orchestrator.ports.models import ModelClient
+from orchestrator.queue.branch import Epoch
 from orchestrator.report.status import STATUS, status_body
 from prompts import SHIPPED, PromptSource
 from roles.base import Surroundings as RoleSurroundings
 from roles.kit import ModelRoles, model_problems
+from worktrees.errors import GitError, RefMoved
 
 
 class Watcher(Protocol):
@@ -112,7 +115,7 @@ async def open_run(place: Place, watcher: Watcher | None = None, means: Means = 
     async with AsyncExitStack() as stack:
         lock = stack.enter_context(place.directory.lock())
         journal = await _journal(place, watcher, means, stack)
-        epoch = await raise_fence(place.repository.git, journal)
+        epoch = await _fence(place, journal)
         await Desk(journal, place.directory.inbox).take_all()
         live = LiveConfig(journal.state)
         lock.sign(live.now.run.lease_s)
@@ -191,6 +194,19 @@ async def _journal(place: Place, watcher: Watcher | None, means: Means, stack: A
         watcher.opened(journal.state)
     await journal.append(engine_started(journal.epoch))
     return journal
+
+
+async def _fence(place: Place, journal: Journal) -> Epoch:
+    """Raise the fence on refs that can be written; what stands in the way is recorded as the reason for the stop."""
+    try:
+        await repair_refs(place.repository.git, journal)
+        return await raise_fence(place.repository.git, journal)
+    except GitError as error:
+        problem = as_ours(error)
+        if problem is None or isinstance(error, RefMoved):
+            raise
+        await journal.append(RunPaused(reason=str(problem), exit=problem.exit_code))
+        raise problem from error
 
 
 async def _worlds(

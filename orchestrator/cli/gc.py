@@ -61,6 +61,7 @@ def _lines(gone: Collected, is_dry: bool) -> Iterator[str]:
     told = [f"{len(found)} {name}" for name, found in kinds.items() if found or name in {"workspaces", "runs", "refs"}]
     yield f"{verb} {', '.join(told)}; {freed} {size_text(gone.freed_bytes)}"
     yield from (f"  {name}" for name in (*gone.workspaces, *gone.runs, *gone.locks))
+    yield from (f"stays locked: {text}" for text in gone.locked)
     for kept in gone.kept:
         yield from _kept_lines(kept)
 

@@ -15,13 +15,11 @@ from orchestrator.engine.context import RunContext
 from orchestrator.engine.push import has_arrived
 from worktrees.merge import is_ancestor
 from worktrees.packs import existing
-from worktrees.refs import sweep_ref_locks
 
 
 async def recover(context: RunContext) -> None:
     """Settle every open intent. The run's lock and its fence see to it that no other process is at any of them."""
     crash_point("recovery.before")
-    await sweep_ref_locks(context.repository.git, (context.branch.ref, context.ref(), *context.state.pointed))
     for intent in list(context.state.open_intents.values()):
         await context.journal.append(await _settled(context, intent))
     crash_point("recovery.after")

@@ -22,8 +22,6 @@ from worktrees.refs import list_refs, move_ref, sweep_ref_locks
 from worktrees.trees import empty_tree, list_tree, read_blob, tree_of, write_blob
 
 _PREFIX = "refs/orchestrate/prs/"
-_DEAD_LOCK_S = 60.0
-"""Git holds the lock of a ref for milliseconds, and other runs have pull requests here, too."""
 
 
 class LocalForge:
@@ -38,7 +36,7 @@ class LocalForge:
 
     async def open(self, request: PullRequest) -> OpenedPullRequest:
         """Open the pull request, or update the one that has the same head branch."""
-        await sweep_ref_locks(self._git, (_PREFIX,), _DEAD_LOCK_S)
+        await sweep_ref_locks(self._git, (_PREFIX,))
         ref = await self._recorded(request)
         while ref is None:  # another run took the number
             ref = await self._recorded(request)

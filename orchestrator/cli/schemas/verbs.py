@@ -64,7 +64,7 @@ _WORK = row({"name": TEXT, "status": TEXT, "commit": maybe(TEXT)})
 _GC = row(
     {
         "dry_run": FLAG,
-        **dict.fromkeys(("workspaces", "runs", "refs", "logs", "caches", "locks", "deps"), TEXTS),
+        **dict.fromkeys(("workspaces", "runs", "refs", "logs", "caches", "locks", "locked", "deps"), TEXTS),
         "kept": many(row({"run": TEXT, "why": TEXT, "work": many(_WORK)})),
         "freed_bytes": WHOLE,
     }
