@@ -1,7 +1,7 @@
 """The only way out of a sandbox at tier 2: a host-side proxy on a unix socket that answers CONNECT, and little of it.
 
-It decides by exact host and port, resolves each name once, dials exactly what it looked at, and counts bytes. Of what
-it tunnels it reads only the server name with which TLS begins: that must be the host's.
+What it tunnels is encrypted from end to end or not; it looks at neither. It decides by exact host and port, resolves
+each name once, dials exactly what it looked at, and counts bytes.
 """
 
 import os
@@ -18,7 +18,6 @@ from anyio.abc import ByteStream, SocketListener, SocketStream, TaskGroup
 from orchestrator.domain.network import NetworkDecision
 from orchestrator.domain.plain import one_line
 from orchestrator.hands.addresses import Reach, bare, split
-from orchestrator.hands.client_hello import UNRECOGNIZED_NAME_ALERT, ServerNameError, admits_opening
 
 SOCKET = "proxy.sock"
 _HEAD_BYTES = 8 * 1024
@@ -108,20 +107,14 @@ class Proxy:
 
     async def _tunnel(self, client: ByteStream, server: SocketStream, place: tuple[str, int], rest: bytes) -> None:
         traffic = _Traffic()
-        async with server:
-            await client.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            try:
-                opening = await _receive_opening(client, rest, *place)
-            except _Refused as refused:
-                self._note(*place, str(refused))
-                await client.send(UNRECOGNIZED_NAME_ALERT)
-                return
-            try:
-                await self._relay(client, server, opening, traffic)
-            except _Refused as refused:
-                self._note(*place, str(refused))
-            finally:
-                self._note(*place, is_allowed=True, traffic=traffic)
+        try:
+            async with server:
+                await client.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                await self._relay(client, server, rest, traffic)
+        except _Refused as refused:
+            self._note(*place, str(refused))
+        finally:
+            self._note(*place, is_allowed=True, traffic=traffic)
 
     async def _relay(self, client: ByteStream, server: SocketStream, rest: bytes, traffic: _Traffic) -> None:
         """Both directions until both have ended.
@@ -247,25 +240,6 @@ async def _head(client: ByteStream) -> tuple[str, bytes]:
         raise _Refused("no whole request came in time") from error
     head, _, rest = found.partition(b"\r\n\r\n")
     return head.partition(b"\r\n")[0].decode("latin-1"), rest
-
-
-async def _receive_opening(client: ByteStream, received: bytes, host: str, port: int) -> bytes:
-    """Return the first bytes of a tunnel, as many as tell that they are meant for `host`; fewer if the client ends.
-
-    Raises:
-        _Refused: they are meant for another server, or did not come within `_HEAD_S` seconds.
-    """
-    try:
-        with anyio.fail_after(_HEAD_S):
-            while not admits_opening(received, bare(host), port):
-                received += await client.receive(_CHUNK_BYTES)
-    except TimeoutError as error:
-        raise _Refused("it did not say in time for which server it is meant") from error
-    except ServerNameError as error:
-        raise _Refused(str(error)) from error
-    except anyio.EndOfStream:
-        pass
-    return received
 
 
 def _target(line: str) -> tuple[str, int]:

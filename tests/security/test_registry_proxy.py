@@ -11,11 +11,9 @@ import socket
 import subprocess
 import sys
 import tarfile
-import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from queue import Queue
 from typing import Any
 
 import anyio
@@ -26,11 +24,9 @@ from orchestrator.domain.network import NetworkDecision
 from orchestrator.domain.tier import Tier
 from orchestrator.errors import ToolRefused
 from orchestrator.hands.addresses import Reach
-from orchestrator.hands.client_hello import UNRECOGNIZED_NAME_ALERT
 from orchestrator.hands.local import LocalHands
 from orchestrator.hands.policy import GivenDir, Grant, Limits, RegistryWish
 from orchestrator.hands.proxy import SOCKET, Proxy, serving
-from tests.running.hellos import client_hello, split_into_records
 from tests.running.index import Loopback, loopback
 from tests.unit.hands.conftest import Ran, Yard, ran
 
@@ -163,67 +159,6 @@ async def test_33_the_proxy_answers_connect_alone(server: Loopback, folder: Path
     assert answer.startswith("HTTP/1.1 403 ")
     assert server.asked == []
     assert [decision.allowed for decision in guard.decisions] == [False]
-
-
-@pytest.mark.attack(60)
-@pytest.mark.parametrize(
-    ("opening", "why"),
-    [
-        (client_hello("evil.test"), "it asks for the server evil.test (SNI)"),
-        (client_hello(None), "it names no server (SNI)"),
-        (split_into_records(client_hello("evil.test"), 7), "it asks for the server evil.test (SNI)"),
-        (b"\x16\x03\x01\x00\x05hello", "its first message is no client hello"),
-    ],
-)
-async def test_a_connection_that_names_another_server_in_tls_reaches_none(
-    folder: Path, opening: bytes, why: str
-) -> None:
-    with listening() as (port, received):
-        with socket.create_connection(("127.0.0.1", port)) as direct:
-            direct.sendall(opening)
-        assert received.get(timeout=60) == opening
-        guard, granted = _proxy_to(port), f"CONNECT packages.test:{port} HTTP/1.1\r\n\r\n"
-        async with serving(folder, guard):
-            answer = await asked(folder, granted + opening.decode("latin-1"))
-            assert received.get(timeout=60) == b""
-            honest = client_hello("packages.test")
-            await asked(folder, granted + honest.decode("latin-1"))
-            assert received.get(timeout=60) == honest
-    assert answer.encode("latin-1").endswith(UNRECOGNIZED_NAME_ALERT)
-    refused, passed = guard.decisions
-    assert (refused.allowed, refused.reason, refused.sent_bytes) == (False, why, 0)
-    assert (passed.allowed, passed.sent_bytes) == (True, len(honest))
-
-
-def _proxy_to(port: int) -> Proxy:
-    places = frozenset({f"packages.test:{port}"})
-    return Proxy(Reach(places, places), 1_000_000, resolve)
-
-
-@contextmanager
-def listening() -> Iterator[tuple[int, Queue[bytes]]]:
-    """Take connections on loopback one after another; put all that each sends into the queue."""
-    received: Queue[bytes] = Queue()
-
-    def take_all() -> None:
-        while True:
-            visitor, _ = listener.accept()
-            with visitor, visitor.makefile("rb") as stream:
-                said = stream.read()
-            if said == b"end":
-                return
-            received.put(said)
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-        thread = threading.Thread(target=take_all)
-        thread.start()
-        try:
-            yield port, received
-        finally:
-            with socket.create_connection(("127.0.0.1", port)) as last:
-                last.sendall(b"end")
-            thread.join()
 
 
 async def test_bytes_are_counted_over_both_directions_and_end_with_the_budget(server: Loopback, folder: Path) -> None:
