@@ -130,7 +130,7 @@ class Proxy:
         return addresses
 
     async def _tunnel(self, client: ByteStream, server: SocketStream, place: tuple[str, int], rest: bytes) -> None:
-        traffic = _Traffic()
+        traffic, is_refused = _Traffic(), False
 
         async def to_server(chunk: bytes) -> None:
             traffic.sent += self._spend(chunk)
@@ -149,9 +149,11 @@ class Proxy:
                 rest = await opening.lead(rest)
                 await self._relay(_Way(client, server, to_server, rest), _Way(server, client, to_client))
         except (_Refused, HelloRefused) as refused:
+            is_refused = True
             self._note(*place, str(refused))
         finally:
-            self._note(*place, is_allowed=True, traffic=traffic)
+            if traffic.sent or traffic.received or not is_refused:
+                self._note(*place, is_allowed=True, traffic=traffic)
 
     async def _relay(self, *ways: "_Way") -> None:
         """Both directions until both have ended.
