@@ -17,7 +17,7 @@ from orchestrator.domain.task import TaskStatus
 from orchestrator.llm.script import ScriptedReply
 from tests.running.goals import Bench
 from tests.running.projects import git
-from tests.running.scripts import planner_ends, plans, reviews, uses, worker_ends, writes
+from tests.running.scripts import planner_ends, plans, reviews, worker_ends, writes
 
 pytestmark = [
     *(pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(900)),
@@ -127,8 +127,6 @@ def test_control_the_gate_itself_says_nothing_against_it(tmp_path: Path, task: s
 
 
 async def test_what_the_gate_does_not_name_and_what_was_granted_lands(tmp_path: Path) -> None:
-    findings = [{"id": name, "met": True, "evidence": "the receipts"} for name in ("goal", "gate", "adds")]
-    done = uses("judge", "root", "submit_verdict", decision="done", reasons=[], findings=findings)
-    ended = await bench(tmp_path).run(plan(HONEST), *work(HONEST), planner_ends(), done, **FLAGS)
-    verdicts = {task: ended.state.tasks[TaskId(task)].verdicts[-1].verdict.reasons for task in HONEST}
-    assert (ended.exit_code, len(ended.state.landed_units)) == (0, len(HONEST)), verdicts
+    ended = await bench(tmp_path).run(plan(HONEST), *work(HONEST), planner_ends(), **FLAGS)
+    tasks = {task: ended.state.tasks[TaskId(task)] for task in HONEST}
+    assert {task: state.status for task, state in tasks.items()} == dict.fromkeys(HONEST, TaskStatus.MERGED)
