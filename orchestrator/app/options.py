@@ -140,6 +140,7 @@ def grant(config: Config, recipe: RecipeEnv | None = None, programs: Sequence[st
         registries=RegistryWish(
             named=hands.registries,
             private=hands.private_registries,
+            plain=hands.plain_registries,
             budget_bytes=hands.registry_mb * 1024 * 1024,
         ),
         limits=Limits(

@@ -158,6 +158,7 @@ class HandsSettings(Frozen):
     disk_mb: NotNegative = 8192
     registries: tuple[HostPort, ...] = ()
     private_registries: tuple[HostPort, ...] = ()
+    plain_registries: tuple[HostPort, ...] = ()
     registry_mb: Positive = 2048
     without_sandbox: bool = False
 

@@ -16,10 +16,17 @@ _METADATA = frozenset(
 
 @dataclass(frozen=True)
 class Reach:
-    """Exact `host:port`, lower case: those that may be reached, and of those the ones at private addresses."""
+    """Exact `host:port`, lower case: those that may be reached, of those the ones at private addresses, and the ones
+    that need not speak TLS.
+    """
 
     allowed: frozenset[str]
     private: frozenset[str] = frozenset()
+    plain: frozenset[str] = frozenset()
+
+    def is_plain(self, host: str, port: int) -> bool:
+        """Return True if a host may be spoken to without TLS."""
+        return f"{host}:{port}" in self.plain
 
     def objection(self, host: str, port: int) -> str | None:
         """Why a host may not be asked for by this name, or None."""

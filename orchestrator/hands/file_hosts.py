@@ -6,7 +6,7 @@ The asking is ours, from outside a sandbox, and only of addresses in the user's 
 import json
 import re
 import ssl
-from collections.abc import Iterator
+from collections.abc import Mapping
 from html import unescape
 from http.client import HTTPException
 from pathlib import Path
@@ -25,8 +25,10 @@ class Unasked(Exception):
     """The registry could not be asked, or answered something else; the text says what."""
 
 
-def of_index(url: str, certificate: str = "") -> frozenset[str]:
-    """The `host:port` that a Python package index links to for the files of pip itself. Blocks.
+def of_index(url: str, certificate: str = "") -> Mapping[str, bool]:
+    """Return each `host:port` that a Python package index links to for the files of pip itself, and if it is plain.
+
+    Blocks.
 
     Raises:
         Unasked: it did not tell.
@@ -37,18 +39,18 @@ def of_index(url: str, certificate: str = "") -> frozenset[str]:
         links = [str(entry["url"]) for entry in json.loads(text)["files"]]
     except (ValueError, KeyError, TypeError):
         links = [unescape(link) for link in _HREF.findall(text)]
-    return frozenset(_places(place, links))
+    return _places(place, links)
 
 
-def of_registry(url: str, certificate: str = "") -> frozenset[str]:
-    """The `host:port` that an npm registry names for the archive of npm itself. Blocks.
+def of_registry(url: str, certificate: str = "") -> Mapping[str, bool]:
+    """Return each `host:port` that an npm registry names for the archive of npm itself, and if it is plain. Blocks.
 
     Raises:
         Unasked: it did not tell.
     """
     text, place = _get(url.rstrip("/") + "/npm/latest", "application/json", certificate)
     try:
-        return frozenset(_places(place, [str(json.loads(text)["dist"]["tarball"])]))
+        return _places(place, [str(json.loads(text)["dist"]["tarball"])])
     except (ValueError, KeyError, TypeError) as error:
         raise Unasked("it answered something else than a package") from error
 
@@ -65,16 +67,21 @@ def place_of(url: str) -> str | None:
     return f"[{parts.hostname}]:{port}" if ":" in parts.hostname else f"{parts.hostname}:{port}"
 
 
+def is_plain(url: str) -> bool:
+    """Return True if an address is spoken to without TLS."""
+    return urlsplit(url).scheme == "http"
+
+
 def without_credentials(url: str) -> str:
     """The address without a user's name and password."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url
 
 
-def _places(base: str, links: list[str]) -> Iterator[str]:
-    for link in links:
-        if place := place_of(urljoin(base, link)):
-            yield place
+def _places(base: str, links: list[str]) -> Mapping[str, bool]:
+    urls = [urljoin(base, link) for link in links]
+    plain = {place_of(url) for url in urls if is_plain(url)}
+    return {place: place in plain for url in urls if (place := place_of(url))}
 
 
 def _get(url: str, accept: str, certificate: str) -> tuple[str, str]:

@@ -49,27 +49,31 @@ class Limits(Frozen):
 
 
 class RegistryWish(Frozen):
-    """What the user says of tier 2: `named` and `private` are `host:port`; nothing named means what pip and npm use.
+    """What the user says of tier 2: `named`, `private` and `plain` are `host:port`; nothing named means what pip and
+    npm use.
 
-    Those `private` may resolve to a private address. `budget_bytes` is what one command may move, both ways.
+    Those `private` may resolve to a private address, those `plain` speak http without TLS. `budget_bytes` is what one
+    command may move, both ways.
     """
 
     named: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
+    plain: tuple[str, ...] = ()
     budget_bytes: int = Field(default=2 * _GIB, gt=0)
 
 
 class Registries(Frozen):
     """What tier 2 reaches beside tier 1.
 
-    `hosts` are all the `host:port`, `private` those of them that may resolve to a private address. `folders` hold
-    packages on this machine, bound read-only. `settings` are texts of configuration files for pip and npm without any
-    credential, `certificates` the host's files of authorities that they trust, each by the file's name inside.
-    `notes` say what of the user's own configuration is missing in it.
+    `hosts` are all the `host:port`, `private` those of them that may resolve to a private address, `plain` those
+    that may be spoken to without TLS. `folders` hold packages on this machine, bound read-only. `settings` are
+    texts of configuration files for pip and npm without any credential, `certificates` the host's files of authorities
+    that they trust, each by the file's name inside. `notes` say what of the user's own configuration is missing in it.
     """
 
     hosts: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
+    plain: tuple[str, ...] = ()
     budget_bytes: int = Field(default=2 * _GIB, gt=0)
     folders: tuple[str, ...] = ()
     settings: dict[str, str] = Field(default_factory=dict)

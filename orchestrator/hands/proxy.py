@@ -1,7 +1,8 @@
 """The only way out of a sandbox at tier 2: a host-side proxy on a unix socket that answers CONNECT, and little of it.
 
-What it tunnels is encrypted from end to end or not; it looks at neither. It decides by exact host and port, resolves
-each name once, dials exactly what it looked at, and counts bytes.
+It decides by exact host and port, resolves each name once, dials exactly what it looked at, and counts bytes. Of what
+it tunnels it reads the greeting alone: a TLS client has to ask for the host of the CONNECT, and where a registry is not
+configured for plain http there has to be TLS.
 """
 
 import os
@@ -18,6 +19,8 @@ from anyio.abc import ByteStream, SocketListener, SocketStream, TaskGroup
 from orchestrator.domain.network import NetworkDecision
 from orchestrator.domain.plain import one_line
 from orchestrator.hands.addresses import Reach, bare, split
+from orchestrator.hands.client_hello import HelloRefused
+from orchestrator.hands.tls_opening import HELLO_S, PassOn, TunnelOpening
 
 SOCKET = "proxy.sock"
 _HEAD_BYTES = 8 * 1024
@@ -47,12 +50,33 @@ class _Traffic:
 
 
 @dataclass
+class _Way:
+    """One direction of a tunnel; `first` was read from its source already."""
+
+    source: ByteStream
+    sink: ByteStream
+    pass_on: PassOn
+    first: bytes = b""
+
+    async def move(self) -> None:
+        """Move all that comes, to the end of the source."""
+        chunk = self.first or await self.source.receive(_CHUNK_BYTES)
+        while True:
+            await self.pass_on(chunk)
+            chunk = await self.source.receive(_CHUNK_BYTES)
+
+
+@dataclass
 class Proxy:
-    """The proxy of one command. `budget_bytes` counts both directions of all tunnels; `decisions` grow meanwhile."""
+    """The proxy of one command. `budget_bytes` counts both directions of all tunnels; `decisions` grow meanwhile.
+
+    `hello_s` is how long a client may take, in seconds, to say whom it asks for.
+    """
 
     reach: Reach
     budget_bytes: int
     resolve: Resolve
+    hello_s: float = HELLO_S
     _spent: int = 0
     _made: dict[tuple[str, int, bool, str], NetworkDecision] = field(default_factory=dict)
 
@@ -106,44 +130,66 @@ class Proxy:
         return addresses
 
     async def _tunnel(self, client: ByteStream, server: SocketStream, place: tuple[str, int], rest: bytes) -> None:
-        traffic = _Traffic()
+        traffic, is_refused = _Traffic(), False
+
+        async def to_server(chunk: bytes) -> None:
+            traffic.sent += self._spend(chunk)
+            await server.send(chunk)
+
+        async def to_client(chunk: bytes) -> None:
+            traffic.received += self._spend(chunk)
+            await client.send(chunk)
+
+        opening = TunnelOpening(
+            *(client, server, to_server, to_client), bare(place[0]), self.reach.is_plain(*place), self.hello_s
+        )
         try:
             async with server:
                 await client.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                await self._relay(client, server, rest, traffic)
-        except _Refused as refused:
+                rest = await opening.lead(rest)
+                await self._relay(_Way(client, server, to_server, rest), _Way(server, client, to_client))
+        except (_Refused, HelloRefused) as refused:
+            is_refused = True
             self._note(*place, str(refused))
         finally:
-            self._note(*place, is_allowed=True, traffic=traffic)
+            if traffic.sent or traffic.received or not is_refused:
+                self._note(*place, is_allowed=True, traffic=traffic)
 
-    async def _relay(self, client: ByteStream, server: SocketStream, rest: bytes, traffic: _Traffic) -> None:
+    async def _relay(self, *ways: "_Way") -> None:
         """Both directions until both have ended.
 
         Raises:
             _Refused: the bytes that the command may move are used up.
         """
-        over = False
+        over: list[_Refused] = []
         async with anyio.create_task_group() as group:
 
-            async def move(source: ByteStream, sink: ByteStream, name: str, first: bytes = b"") -> None:
-                nonlocal over
+            async def move(way: _Way) -> None:
                 with suppress(*_BROKEN):
-                    chunk = first or await source.receive(_CHUNK_BYTES)
-                    while self._spent + len(chunk) <= self.budget_bytes:
-                        self._spent += len(chunk)
-                        setattr(traffic, name, getattr(traffic, name) + len(chunk))
-                        await sink.send(chunk)
-                        chunk = await source.receive(_CHUNK_BYTES)
-                    over = True
-                    self._spent = self.budget_bytes
-                    group.cancel_scope.cancel()
+                    try:
+                        await way.move()
+                    except _Refused as refused:
+                        over.append(refused)
+                        group.cancel_scope.cancel()
                 with suppress(*_BROKEN):
-                    await sink.send_eof()
+                    await way.sink.send_eof()
 
-            group.start_soon(move, client, server, "sent", rest)
-            group.start_soon(move, server, client, "received")
+            for way in ways:
+                group.start_soon(move, way)
         if over:
+            raise over[0]
+
+    def _spend(self, chunk: bytes) -> int:
+        """Count bytes before they are moved; return how many.
+
+        Raises:
+            _Refused: that would be more than the command may move.
+        """
+        if self._spent + len(chunk) > self.budget_bytes:
+            self._spent = self.budget_bytes
             raise _Refused(self._over())
+        self._spent += len(chunk)
+        return len(chunk)
 
     def _over(self) -> str:
         return f"the command has moved its {self.budget_bytes:,} bytes (registry_mb under [hands])"

@@ -19,6 +19,7 @@ from orchestrator.hands.places import Surroundings
 from orchestrator.hands.policy import Registries, RegistryWish
 
 INSIDE = "/run/registries"
+_PLAIN_PORT = ":80"
 PIP_CONF, NPMRC, PIP_CA, NPM_CA = "pip.conf", "npmrc", "pip-authorities.pem", "npm-authorities.pem"
 
 
@@ -63,6 +64,7 @@ class _Found:
     around: Surroundings
     wish: RegistryWish
     hosts: dict[str, None] = field(default_factory=dict)
+    plain: set[str] = field(default_factory=set)
     folders: dict[str, None] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -73,6 +75,7 @@ class _Found:
         of_npm = tuple(npm.registries.values()) if npm else ()
         for url in (*pip.indexes, *pip.find_links, *of_npm):
             self._take(url, is_index=url not in pip.find_links)
+        self.plain |= {place.lower() for place in self.wish.plain}
         if self.wish.named:
             self.hosts = dict.fromkeys(place.lower() for place in self.wish.named)
             return
@@ -89,6 +92,7 @@ class _Found:
         return Registries(
             hosts=tuple(sorted(self.hosts)),
             private=tuple(sorted(place.lower() for place in self.wish.private)),
+            plain=tuple(sorted(place for place in self.hosts if place in self.plain or place.endswith(_PLAIN_PORT))),
             budget_bytes=self.wish.budget_bytes,
             folders=tuple(sorted(self.folders)),
             settings={PIP_CONF: _pip_conf(pip, readable), NPMRC: _npmrc(npm or NpmSettings(), readable)},
@@ -101,6 +105,7 @@ class _Found:
             self._note(f"the credentials in the address of {place_of(url)} never reach a sandbox: it is asked without")
         if place := place_of(url):
             self.hosts[place] = None
+            self.plain |= {place} if file_hosts.is_plain(url) else set()
         elif folder := _folder(url, self.around):
             self._bind(folder.parent if is_index and folder.name == "simple" else folder)
 
@@ -112,13 +117,16 @@ class _Found:
         else:
             self.folders[str(folder)] = None
 
-    async def _learn(self, how: Callable[[str, str], frozenset[str]], url: str, certificate: str) -> None:
+    async def _learn(self, how: Callable[[str, str], Mapping[str, bool]], url: str, certificate: str) -> None:
         if place_of(url) is None:
             return
         try:
-            self.hosts |= dict.fromkeys(await to_thread.run_sync(how, url, certificate))
+            places = await to_thread.run_sync(how, url, certificate)
         except file_hosts.Unasked as error:
             self._note(f"{place_of(url)} could not be asked where it keeps its files: {error}")
+            return
+        self.hosts |= dict.fromkeys(places)
+        self.plain |= {place for place, is_plain in places.items() if is_plain}
 
     def _note(self, text: str) -> None:
         self.notes.append(text)

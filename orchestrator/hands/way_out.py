@@ -73,7 +73,7 @@ async def way_out(registries: Registries, parent: Path, resolve: Resolve = look_
         OSError: the host could not prepare it.
     """
     folder = parent / secrets.token_hex(8)
-    reach = Reach(frozenset(registries.hosts), frozenset(registries.private))
+    reach = Reach(frozenset(registries.hosts), frozenset(registries.private), frozenset(registries.plain))
     proxy = Proxy(reach, registries.budget_bytes, resolve)
     try:
         await to_thread.run_sync(_fill, folder, registries)

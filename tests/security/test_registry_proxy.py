@@ -64,7 +64,7 @@ def proxy(server: Loopback, budget_bytes: int = 1_000_000) -> Proxy:
     port = server.port
     private = {f"packages.test:{port}", f"127.0.0.1:{port}", f"metadata.test:{port}"}
     allowed = {f"{name}:{port}" for name in NAMES} | {f"packages.test:{port}", f"metadata.test:{port}"}
-    return Proxy(Reach(frozenset(allowed), frozenset(private)), budget_bytes, resolve)
+    return Proxy(Reach(frozenset(allowed), frozenset(private), frozenset(allowed)), budget_bytes, resolve)
 
 
 async def asked(folder: Path, text: str) -> str:

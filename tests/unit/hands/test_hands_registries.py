@@ -48,6 +48,7 @@ async def test_indices_and_where_they_keep_their_files_are_reached(around: Surro
         around, f"[global]\nindex-url = {server.index}/\n[install]\nextra-index-url = http://localhost:1/s\n"
     )
     assert found.hosts == ("files.test:443", "localhost:1", f"localhost:{server.port}", "other.test:81")
+    assert found.plain == ("localhost:1", f"localhost:{server.port}", "other.test:81")
     assert any(note.startswith("localhost:1 could not be asked") for note in found.notes)
     assert f"index-url = {server.index}/\n" in found.settings[PIP_CONF]
 
@@ -55,7 +56,7 @@ async def test_indices_and_where_they_keep_their_files_are_reached(around: Surro
 def test_an_index_may_answer_in_json(server: Loopback) -> None:
     answer = {"files": [{"url": "https://files.test/a.whl"}, {"url": "/b.whl"}]}
     server.pages["/simple/pip/"] = json.dumps(answer).encode()
-    assert file_hosts.of_index(server.index) == {"files.test:443", f"localhost:{server.port}"}
+    assert file_hosts.of_index(server.index) == {"files.test:443": False, f"localhost:{server.port}": True}
 
 
 def test_a_registry_that_answers_something_else_is_told_of(server: Loopback) -> None:
@@ -117,3 +118,9 @@ async def test_a_repository_has_no_say(around: Surroundings, monkeypatch: pytest
         (around.repository / name).chmod(0o755)
     variables = {**environ(around, "[global]\nno-index = true\n"), "PATH": str(around.repository)}
     assert (await find_registries(RegistryWish(), around, variables)).hosts == ()
+
+
+async def test_named_registries_speak_tls_unless_the_user_says_otherwise(around: Surroundings) -> None:
+    named = ("a.test:8080", "b.test:80", "c.test:8080", "d.test:443")
+    found = await find(around, "[global]\nindex-url = http://a.test:8080/simple\n", named=named, plain=("C.test:8080",))
+    assert found.plain == ("a.test:8080", "b.test:80", "c.test:8080")
