@@ -1,34 +1,73 @@
-"""The system call filter of a container: what its engine allows, less what makes namespaces and mounts.
+"""The system call filter of a container: what its engine allows, less what the rules of `seccomp` refuse.
 
-An engine's own profile lets a container without rights make a user namespace and have rights in that, which opens parts
-of the kernel that commands have no business in.
+An engine's own profile lets a container make user namespaces, open sockets that no network namespace holds back, and
+speak to the kernel as a program of 32 bits, whose calls carry their arguments where no filter sees them.
 """
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-_DENIED = (
-    *("unshare", "setns", "mount", "umount", "umount2", "mount_setattr", "move_mount", "open_tree", "pivot_root"),
-    *("fsopen", "fsconfig", "fsmount", "fspick", "chroot", "keyctl", "add_key", "request_key", "bpf"),
-    *("perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register"),
-)
-_OURS = frozenset((*_DENIED, "clone", "clone3"))
-_NAMESPACES = 0x7E020000
-"""Every CLONE_NEW… flag that clone takes."""
+from orchestrator.hands.seccomp import RULES, Rule
 
-_EPERM, _ENOSYS = 1, 38
+_ALL_BITS = 0xFFFFFFFF
+"""The kernel looks at the lower half of these arguments alone."""
 
+_WIDTH = 32
 
-def tightened(profile: dict[str, Any]) -> dict[str, Any]:
-    """A profile in the format of OCI engines, with our rules in place of theirs."""
-    theirs = [_without(rule) for rule in profile["syscalls"]]
-    plain = {"index": 0, "value": _NAMESPACES, "valueTwo": 0, "op": "SCMP_CMP_MASKED_EQ"}
-    ours = [
-        {"names": ["clone"], "action": "SCMP_ACT_ALLOW", "args": [plain]},
-        {"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},  # then libraries take clone
-        {"names": list(_DENIED), "action": "SCMP_ACT_ERRNO", "errnoRet": _EPERM},
-    ]
-    return {**profile, "syscalls": [*(rule for rule in theirs if rule["names"]), *ours]}
+Pattern = tuple[int, int]
+"""A mask, and what an argument has to be under it."""
 
 
-def _without(rule: dict[str, Any]) -> dict[str, Any]:
-    return {**rule, "names": [name for name in rule["names"] if name not in _OURS]}
+def tightened(profile: dict[str, Any], rules: Sequence[Rule] = RULES) -> dict[str, Any]:
+    """Return a profile in the format of OCI engines, with our rules in place of theirs and for this machine alone."""
+    ours = frozenset(rule.call for rule in rules)
+    theirs = [_drop_names(rule, ours) for rule in profile["syscalls"]]
+    kept = [rule for rule in theirs if rule["names"]]
+    machines = [{**machine, "subArchitectures": []} for machine in profile.get("archMap") or ()]
+    return {**profile, "archMap": machines, "syscalls": [*kept, *(entry for rule in rules for entry in _entries(rule))]}
+
+
+def _drop_names(entry: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    return {**entry, "names": [name for name in entry["names"] if name not in names]}
+
+
+def _entries(rule: Rule) -> Iterator[dict[str, Any]]:
+    """Yield the entries of one rule. Their patterns never overlap, as engines disagree on which of two counts."""
+    refusal = {"names": [rule.call], "action": "SCMP_ACT_ERRNO", "errnoRet": rule.error}
+    if rule.argument is None:
+        yield refusal
+        return
+    allowed, refused = _patterns(rule)
+    for pattern in allowed:
+        yield {"names": [rule.call], "action": "SCMP_ACT_ALLOW", "args": [_comparison(rule.argument, pattern)]}
+    for pattern in refused:
+        yield {**refusal, "args": [_comparison(rule.argument, pattern)]}
+
+
+def _comparison(argument: int, pattern: Pattern) -> dict[str, Any]:
+    return {"index": argument, "value": pattern[0], "valueTwo": pattern[1], "op": "SCMP_CMP_MASKED_EQ"}
+
+
+def _patterns(rule: Rule) -> tuple[list[Pattern], list[Pattern]]:
+    """Return what is allowed and what is refused of an argument."""
+    if rule.bits:
+        return [(rule.bits, 0)], list(_any_of_bits(rule.bits))
+    named, others = [(_ALL_BITS, value) for value in rule.values], list(_all_but(rule.values, 0, _WIDTH))
+    return (named, others) if rule.is_allowed else (others, named)
+
+
+def _any_of_bits(bits: int) -> Iterator[Pattern]:
+    mask = 0
+    for bit in (1 << place for place in range(_WIDTH) if bits >> place & 1):
+        mask |= bit
+        yield mask, bit
+
+
+def _all_but(values: Sequence[int], start: int, width: int) -> Iterator[Pattern]:
+    """Yield the blocks of `2 ** width` numbers from `start` on that together hold all of them but these values."""
+    inside = [value for value in values if value >> width == start >> width]
+    if not inside:
+        yield _ALL_BITS >> width << width, start
+    elif width:
+        yield from _all_but(inside, start, width - 1)
+        yield from _all_but(inside, start + (1 << width - 1), width - 1)
