@@ -24,7 +24,17 @@ KERNEL = (
     *("add_key", "request_key", "keyctl"),  # keyrings are not divided by namespaces
     *("bpf", "perf_event_open", "userfaultfd"),  # where exploits of the kernel begin
     *("kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "reboot"),
-    *("mount", "umount", "umount2", "pivot_root", "chroot", "move_mount", "mount_setattr", "open_tree", "open_tree_attr"),
+    *(
+        "mount",
+        "umount",
+        "umount2",
+        "pivot_root",
+        "chroot",
+        "move_mount",
+        "mount_setattr",
+        "open_tree",
+        "open_tree_attr",
+    ),
     *("fsopen", "fsconfig", "fsmount", "fspick", "setns", "open_by_handle_at"),
     *("swapon", "swapoff", "quotactl", "quotactl_fd", "acct", "syslog", "lookup_dcookie", "nfsservctl", "vhangup"),
     *("modify_ldt", "iopl", "ioperm"),

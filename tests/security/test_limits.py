@@ -175,6 +175,81 @@ async def test_files_without_a_name_count_as_well(yard: Any, shell_in: Any, outs
     assert int(outside(NAMELESS % 0)) >= 120
 
 
+HOLD_ON_DISK = script("""
+import mmap, os, socket, sys, time
+kept, way = [], sys.argv[1]
+for n in range(10):
+    with open("held%d" % n, "w+b") as file:
+        file.write(b"x" * (12 << 20))
+        os.unlink(file.name)
+        if way == "descriptor":
+            kept.append(os.dup(file.fileno()))
+        if way == "mapping":
+            kept.append(mmap.mmap(file.fileno(), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ))
+        if way == "socket":
+            kept.append(socket.socketpair())
+            socket.send_fds(kept[-1][0], [b"x"], [file.fileno()])
+    if way == "mapping":
+        os.closerange(3, 64)  # Python keeps a descriptor for itself
+    time.sleep(0.05)
+print("HELD ALL", flush=True)
+time.sleep(float(sys.argv[2]))
+""")
+
+RUN_FROM_DISK = """
+for n in 1 2 3 4 5 6 7 8 9 10; do
+    cp "$(command -v sleep)" held; head -c 12M /dev/zero >> held; ./held SECONDS & sleep 0.05; rm held
+done; echo HELD ALL; sleep SECONDS
+"""
+WAYS_TO_HOLD = {
+    **{f"a {way}": f"{HOLD_ON_DISK} {way} SECONDS" for way in ("descriptor", "mapping", "socket")},
+    "a program": RUN_FROM_DISK,
+}
+
+
+@pytest.mark.attack(61)
+@pytest.mark.parametrize("way", WAYS_TO_HOLD.values(), ids=WAYS_TO_HOLD)
+async def test_files_without_a_name_fill_no_disk_however_they_are_held(
+    yard: Any, shell_in: Any, outside: Callable[..., str], way: str
+) -> None:
+    """A page of a file that was mapped keeps all of it, and so does a descriptor that nobody has received yet."""
+    async with yard.hands(Grant(limits=Limits(disk_bytes=48 * MIB))) as hands:
+        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        ran = await shell_in(workspace, way.replace("SECONDS", "30"))
+        assert (ran.result.ending, ran.result.detail) == (
+            Ending.LIMIT,
+            "It filled its workspace with more than 48 MiB.",
+        )
+    assert "HELD ALL" in outside(way.replace("SECONDS", "0"))
+
+
+MAP_HONESTLY = script("""
+import mmap, os, socket, time
+kept = []
+with open("big", "w+b") as file:
+    file.write(b"x" * (40 << 20))
+    file.flush()
+    kept += [mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ) for _ in range(20)]
+    kept += [os.dup(file.fileno()) for _ in range(20)]
+with open("replaced", "w+b") as file:
+    file.write(b"x" * (4 << 20))
+    file.flush()
+    kept.append(mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ))
+os.unlink("replaced")
+print(sum(one.find(b"y") + len(one) + 1 for one in kept if not isinstance(one, int)) >> 20, flush=True)
+time.sleep(1)
+""")
+
+
+async def test_files_that_are_mapped_or_open_many_times_count_once(yard: Any, shell_in: Any) -> None:
+    """Twenty times 40 MiB of a file under a limit of 80, all of it also read, under 64 MiB of memory."""
+    limits = Limits(disk_bytes=80 * MIB, memory_bytes=64 * MIB)
+    async with yard.hands(Grant(limits=limits)) as hands:
+        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        ran = await shell_in(workspace, MAP_HONESTLY)
+        assert (ran.result.ending, ran.output) == (Ending.EXITED, "804\n"), ran.result.detail
+
+
 @pytest.mark.attack(16)
 @pytest.mark.parametrize("place", [".", "/tmp"])
 async def test_a_workspace_and_tmp_cannot_hold_files_without_number(

@@ -83,7 +83,28 @@ def entry_error(entries: list[dict[str, Any]], call: str, arguments: tuple[int, 
     return found
 
 
-ODD = (0, 1, 2, 3, 9, 10, 11, 16, 17, 40, 44, 0x5411, 0x5412, 0x5413, 0x541B, 0x541C, 0x541D, 0x80, 1 << 31, (1 << 32) - 1)
+ODD = (
+    0,
+    1,
+    2,
+    3,
+    9,
+    10,
+    11,
+    16,
+    17,
+    40,
+    44,
+    0x5411,
+    0x5412,
+    0x5413,
+    0x541B,
+    0x541C,
+    0x541D,
+    0x80,
+    1 << 31,
+    (1 << 32) - 1,
+)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.call)
