@@ -106,6 +106,100 @@ async def test_memory_is_limited_for_a_command_with_all_its_processes(
     assert outside(HUNGRY % 20) == "HAD ALL\n"
 
 
+HOLD_IN_MEMORY = script("""
+import ctypes, mmap, os, socket, sys, time
+libc, kept, way = ctypes.CDLL(None, use_errno=True), [], sys.argv[1]
+libc.shmat.restype = ctypes.c_void_p
+piece = 8 << 20
+def hold_file(file):
+    for _ in range(8):
+        os.write(file, b"x" * (piece // 8))
+    if way == "descriptor":
+        return
+    if way == "page":
+        kept.append(mmap.mmap(file, 4096, mmap.MAP_SHARED))
+        os.closerange(3, 64)  # Python keeps a descriptor for itself
+    if way == "socket":
+        kept.append(socket.socketpair())
+        socket.send_fds(kept[-1][0], [b"x"], [file])
+        os.close(file)
+def hold_segment():
+    number = libc.shmget(0, piece, 0o1600)
+    if number < 0:
+        sys.exit("refused")
+    place = ctypes.c_void_p(libc.shmat(number, None, 0))
+    ctypes.memset(place, 1, piece)
+    libc.shmdt(place)
+    libc.shmctl(number, 0, None) if float(sys.argv[2]) == 0 else None  # nothing stays on the host
+for n in range(30):
+    if way in ("descriptor", "page", "socket"):
+        hold_file(os.memfd_create("held"))
+    if way == "segment":
+        hold_segment()
+    if way == "shared":
+        kept.append(mmap.mmap(-1, piece))
+        kept[-1].write(b"x" * piece)
+        kept[-1].madvise(mmap.MADV_DONTNEED)  # no process has the pages any more
+    if way == "file":
+        kept.append(open("/dev/shm/held", "wb"))
+        os.unlink("/dev/shm/held")
+        kept[-1].write(b"x" * piece)
+    time.sleep(0.05)
+print("HELD ALL", flush=True)
+time.sleep(float(sys.argv[2]))
+""")
+
+
+@pytest.mark.attack(62)
+@pytest.mark.usefixtures("_groups")
+@pytest.mark.parametrize("way", ["descriptor", "page", "socket", "segment", "shared", "file"])
+async def test_memory_that_belongs_to_no_process_counts_as_well(
+    yard: Any, shell_in: Any, outside: Callable[..., str], way: str
+) -> None:
+    """In a memfd that is open, mapped by one page or sent to nobody; System V; mapped to be shared; a file in memory."""
+    async with yard.hands(Grant(limits=Limits(memory_bytes=96 * MIB))) as hands:
+        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        ran = await shell_in(workspace, f"{HOLD_IN_MEMORY} {way} 20")
+        assert (ran.result.ending, ran.result.detail) == (Ending.LIMIT, "It used more than 96 MiB of memory.")
+        assert "HELD ALL" not in ran.output.splitlines()
+    assert outside(f"{HOLD_IN_MEMORY} {way} 0") == "HELD ALL\n"
+
+
+SHARE_HONESTLY = script("""
+import ctypes, mmap, multiprocessing, os, time
+from multiprocessing import shared_memory
+libc = ctypes.CDLL(None)
+block = shared_memory.SharedMemory(create=True, size=40 << 20)
+block.buf[:] = b"x" * (40 << 20)
+reserved = mmap.mmap(-1, 1 << 30)
+number = libc.shmget(0, 56, 0o1600)
+def read(name):
+    mine = shared_memory.SharedMemory(name)
+    total = sum(bytes(mine.buf[::4096]))
+    time.sleep(1)
+    mine.close()
+    os._exit(total != 120 * 10240)
+workers = [multiprocessing.Process(target=read, args=(block.name,)) for _ in range(4)]
+for one in workers:
+    one.start()
+for one in workers:
+    one.join()
+print(number >= 0, [one.exitcode for one in workers], flush=True)
+block.close()
+block.unlink()
+libc.shmctl(number, 0, None)
+""")
+
+
+@pytest.mark.usefixtures("_groups")
+async def test_memory_that_processes_share_counts_once(yard: Any, shell_in: Any) -> None:
+    """Five processes with the same 40 MiB, and a GiB that is reserved and never used, under a limit of 120."""
+    async with yard.hands(Grant(limits=Limits(memory_bytes=120 * MIB))) as hands:
+        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        ran = await shell_in(workspace, SHARE_HONESTLY)
+        assert (ran.result.ending, ran.output) == (Ending.EXITED, "True [0, 0, 0, 0]\n"), ran.result.detail
+
+
 @pytest.mark.attack(16)
 async def test_tmp_cannot_be_filled_beyond_its_size(
     yard: Any, shell_in: Any, outside: Callable[..., str], tmp_path: Path
