@@ -19,7 +19,7 @@ _LONGEST_S = 15.0
 
 @dataclass(frozen=True)
 class Held:
-    """Bytes as allocated on disk, and files and directories; `is_all` unless something could not be looked into."""
+    """Bytes as allocated on disk, and files and directories; `is_all` unless something could not be measured."""
 
     size_bytes: int
     files: int
@@ -31,14 +31,14 @@ class Disk:
     """The directories of a command, all on one file system; `limit_bytes` and `limit_files` are what is looked out for.
 
     `check` is called for each directory while walking, and ends the walk by raising. `unlinked` tells how many bytes of
-    the file system with this device number are in files that are open without a name.
+    the file system with this device number are in files that processes keep without a name, and whether that is all.
     """
 
     folders: tuple[Path, ...]
     limit_bytes: int | None
     limit_files: int
     check: Callable[[], None]
-    unlinked: Callable[[int], int] = lambda _: 0
+    unlinked: Callable[[int], tuple[int, bool]] = lambda _: (0, True)
     _first: tuple[int, int] = field(init=False)
     _free: tuple[int, int] = field(init=False)
     _walked: float = field(init=False, default_factory=time.monotonic)
@@ -54,7 +54,8 @@ class Disk:
             return None
         began = time.monotonic()
         held = hold(self.folders, self.check)
-        held = replace(held, size_bytes=held.size_bytes + self.unlinked(self.folders[0].stat().st_dev))
+        unlinked, is_all = self.unlinked(self.folders[0].stat().st_dev)
+        held = replace(held, size_bytes=held.size_bytes + unlinked, is_all=held.is_all and is_all)
         self._free, self._walked = self._room(), time.monotonic()
         self._took_s = self._walked - began
         return held if held.is_all else self._at_worst(held)

@@ -85,15 +85,14 @@ Begin = Callable[[int, contextlib.ExitStack], Running]
 
 async def run(build: Build, log: Path, terms: Terms, stdin: str = "") -> Ended:
     """Run a bubblewrap to its end, into `log`; see `attend`."""
-    return await attend(
-        partial(_bubblewrap, lambda passed: terms.bounds.entered(build(passed)), stdin, terms.filter_file), log, terms
+    return await attend(partial(_bubblewrap, build, stdin, terms), log, terms)
+
+
+def _bubblewrap(build: Build, stdin: str, terms: Terms, writer: int, stack: contextlib.ExitStack) -> Running:
+    bounds = terms.bounds
+    return start(
+        lambda passed: bounds.entered(build(passed)), writer, stack, stdin, terms.filter_file, bounds.closely_watched
     )
-
-
-def _bubblewrap(
-    build: Build, stdin: str, filter_file: Path | None, writer: int, stack: contextlib.ExitStack
-) -> Running:
-    return start(build, writer, stack, stdin, filter_file)
 
 
 async def attend(begin: Begin, log: Path, terms: Terms) -> Ended:

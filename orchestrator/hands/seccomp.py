@@ -1,4 +1,4 @@
-"""A filter of system calls around every command, written as a program for the kernel's packet filter machine.
+"""The rules on system calls behind every backend, and the filter that bubblewrap installs: a program of the kernel's.
 
 It adds what namespaces leave open: kinds of sockets that no network namespace holds back (vsock reaches the host of a
 virtual machine), keyrings, calls in which bugs of the kernel were found, typing into a terminal, and user namespaces
@@ -18,8 +18,8 @@ _LOAD, _SAME_AS, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # 
 _NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
 
-_NAMESPACES = 0x7E020080  # every CLONE_NEW* flag that unshare knows
-_NEW_USER = 0x10000000
+_NAMESPACES = 0x7E020000  # every CLONE_NEW* flag that clone takes
+_NEW_TIME = 0x80  # CLONE_NEWTIME, which unshare alone knows; in clone it is a part of the signal
 _TYPING = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
 _SOCKETS = (0, 1, 2, 10, 16)  # unspecified, unix, IPv4, IPv6, netlink; of packet and vsock no test knows
 
@@ -31,6 +31,7 @@ class Rule:
     With `argument` that one decides, by its lower 32 bits, which are all that the kernel looks at in these calls: it is
     refused if it is one of `values`, or, where `is_allowed`, if it is none of them; or if it has one of `bits`. With
     `flags` (an argument and bits) it decides only where that argument has one of those bits.
+    A call has one rule, and that has either `values` or `bits`.
     """
 
     call: str
@@ -53,8 +54,8 @@ RULES: tuple[Rule, ...] = (
     Rule("ioctl", errno.EPERM, 1, _TYPING),
     Rule("socket", errno.EAFNOSUPPORT, 0, _SOCKETS, is_allowed=True),
     Rule("socketpair", errno.EAFNOSUPPORT, 0, _SOCKETS, is_allowed=True),
-    Rule("clone", errno.EPERM, 0, bits=_NEW_USER),
-    Rule("unshare", errno.EPERM, 0, bits=_NAMESPACES),
+    Rule("clone", errno.EPERM, 0, bits=_NAMESPACES),
+    Rule("unshare", errno.EPERM, 0, bits=_NAMESPACES | _NEW_TIME),
     *map(_set_id_rule, MODE_CALLS),
     *(Rule(call, errno.ENOSYS) for call in ABSENT),
     *(Rule(call, errno.EPERM) for call in KERNEL),

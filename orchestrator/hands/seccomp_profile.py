@@ -1,58 +1,80 @@
-"""The system call filter of a container: what its engine allows, less what makes namespaces and mounts.
+"""The system call filter of a container: what its engine allows, less what the rules of `seccomp` refuse.
 
-An engine's own profile lets a container without rights make a user namespace and have rights in that, which opens parts
-of the kernel that commands have no business in.
+An engine's own profile lets a container make user namespaces, open sockets that no network namespace holds back, and
+speak to the kernel as a program of 32 bits, whose calls carry their arguments where no filter sees them.
 """
 
-from collections.abc import Iterator
-from itertools import product
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from orchestrator.hands.syscalls import CREATING_FLAGS, MODE_CALLS, SET_ID_BITS, ModeCall
+from orchestrator.hands.seccomp import RULES, Rule
 
-_DENIED = (
-    *("unshare", "setns", "mount", "umount", "umount2", "mount_setattr", "move_mount", "open_tree", "pivot_root"),
-    *("fsopen", "fsconfig", "fsmount", "fspick", "chroot", "keyctl", "add_key", "request_key", "bpf"),
-    *("perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register"),
-)
-_ABSENT = ("clone3", "openat2")
-"""Not known, so that libraries take another call: what these ask for cannot be seen."""
+_ALL_BITS = 0xFFFFFFFF
+"""The kernel looks at the lower half of these arguments alone."""
 
-_OURS = frozenset((*_DENIED, *_ABSENT, "clone", *MODE_CALLS))
-_NAMESPACES = 0x7E020000
-"""Every CLONE_NEW… flag that clone takes."""
+_WIDTH = 32
 
-_EPERM, _ENOSYS = 1, 38
+Pattern = tuple[int, int]
+"""A mask, and what an argument has to be under it."""
 
 
-def tightened(profile: dict[str, Any]) -> dict[str, Any]:
-    """A profile in the format of OCI engines, with our rules in place of theirs."""
-    theirs = [_without(rule) for rule in profile["syscalls"]]
-    ours = [
-        {"names": ["clone"], "action": "SCMP_ACT_ALLOW", "args": [_masked(0, _NAMESPACES, 0)]},
-        {"names": list(_ABSENT), "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},
-        {"names": list(_DENIED), "action": "SCMP_ACT_ERRNO", "errnoRet": _EPERM},
-        *(rule for call, place in MODE_CALLS.items() for rule in _mode_rules(call, place)),
-    ]
-    return {**profile, "syscalls": [*(rule for rule in theirs if rule["names"]), *ours]}
+def tightened(profile: dict[str, Any], rules: Sequence[Rule] = RULES) -> dict[str, Any]:
+    """Return a profile in the format of OCI engines, with our rules in place of theirs and for this machine alone."""
+    ours = frozenset(rule.call for rule in rules)
+    theirs = [_drop_names(rule, ours) for rule in profile["syscalls"]]
+    kept = [rule for rule in theirs if rule["names"]]
+    machines = [{**machine, "subArchitectures": []} for machine in profile.get("archMap") or ()]
+    return {**profile, "archMap": machines, "syscalls": [*kept, *(entry for rule in rules for entry in _entries(rule))]}
 
 
-def _mode_rules(call: str, place: ModeCall) -> Iterator[dict[str, Any]]:
-    """Yield rules that refuse a call with set-id bits in the mode it gives a file, and allow it otherwise."""
-    yield {"names": [call], "action": "SCMP_ACT_ALLOW", "args": [_masked(place.mode, sum(SET_ID_BITS), 0)]}
-    refused: dict[str, Any] = {"names": [call], "action": "SCMP_ACT_ERRNO", "errnoRet": _EPERM}
-    if place.flags is None:
-        for bit in SET_ID_BITS:
-            yield refused | {"args": [_masked(place.mode, bit, bit)]}
+def _drop_names(entry: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
+    return {**entry, "names": [name for name in entry["names"] if name not in names]}
+
+
+def _entries(rule: Rule) -> Iterator[dict[str, Any]]:
+    """Yield the entries of one rule. Their patterns never overlap, as engines disagree on which of two counts."""
+    refusal = {"names": [rule.call], "action": "SCMP_ACT_ERRNO", "errnoRet": rule.error}
+    if rule.argument is None:
+        yield refusal
         return
-    yield {"names": [call], "action": "SCMP_ACT_ALLOW", "args": [_masked(place.flags, sum(CREATING_FLAGS), 0)]}
-    for flag, bit in product(CREATING_FLAGS, SET_ID_BITS):
-        yield refused | {"args": [_masked(place.flags, flag, flag), _masked(place.mode, bit, bit)]}
+    permission: dict[str, Any] = {"names": [rule.call], "action": "SCMP_ACT_ALLOW"}
+    contexts: list[list[dict[str, Any]]] = [[]]
+    if rule.flags is not None:
+        argument, bits = rule.flags
+        yield {**permission, "args": [_comparison(argument, (bits, 0))]}
+        contexts = [[_comparison(argument, pattern)] for pattern in _any_of_bits(bits)]
+    allowed, refused = _patterns(rule)
+    for context in contexts:
+        for pattern in allowed:
+            yield {**permission, "args": [*context, _comparison(rule.argument, pattern)]}
+        for pattern in refused:
+            yield {**refusal, "args": [*context, _comparison(rule.argument, pattern)]}
 
 
-def _masked(index: int, mask: int, value: int) -> dict[str, Any]:
-    return {"index": index, "value": mask, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ"}
+def _comparison(argument: int, pattern: Pattern) -> dict[str, Any]:
+    return {"index": argument, "value": pattern[0], "valueTwo": pattern[1], "op": "SCMP_CMP_MASKED_EQ"}
 
 
-def _without(rule: dict[str, Any]) -> dict[str, Any]:
-    return {**rule, "names": [name for name in rule["names"] if name not in _OURS]}
+def _patterns(rule: Rule) -> tuple[list[Pattern], list[Pattern]]:
+    """Return what is allowed and what is refused of an argument."""
+    if rule.bits:
+        return [(rule.bits, 0)], list(_any_of_bits(rule.bits))
+    named, others = [(_ALL_BITS, value) for value in rule.values], list(_all_but(rule.values, 0, _WIDTH))
+    return (named, others) if rule.is_allowed else (others, named)
+
+
+def _any_of_bits(bits: int) -> Iterator[Pattern]:
+    mask = 0
+    for bit in (1 << place for place in range(_WIDTH) if bits >> place & 1):
+        mask |= bit
+        yield mask, bit
+
+
+def _all_but(values: Sequence[int], start: int, width: int) -> Iterator[Pattern]:
+    """Yield the blocks of `2 ** width` numbers from `start` on that together hold all of them but these values."""
+    inside = [value for value in values if value >> width == start >> width]
+    if not inside:
+        yield _ALL_BITS >> width << width, start
+    elif width:
+        yield from _all_but(inside, start, width - 1)
+        yield from _all_but(inside, start + (1 << width - 1), width - 1)

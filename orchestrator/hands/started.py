@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+from anyio import to_thread
 
 from orchestrator.hands.bubblewrap import ENVIRONMENT
-from orchestrator.hands.view import View
+from orchestrator.hands.view import Resource, View
 
 _DYING_S = 5.0
 _OOM_SCORE = "800"
@@ -46,7 +47,8 @@ class Started:
     """The outermost bubblewrap (`popen`, and `monitor`, its pidfd) and the first process of its sandbox (`first`).
 
     `info` and `status` are the ends of pipes on which bubblewrap reports, `gate` that of one which holds the command
-    back. `view` is what can be seen of the sandbox from outside, once it stands.
+    back. `view` is what can be seen of the sandbox from outside, once it stands, `closely` what of that needs a close
+    look.
     """
 
     popen: subprocess.Popen[bytes]
@@ -54,6 +56,7 @@ class Started:
     info: int
     status: int
     gate: int
+    closely: frozenset[Resource] = frozenset()
     was_killed: bool = False
     first: int | None = None
     told: bytes = b""
@@ -67,7 +70,7 @@ class Started:
         outer, inner = _child(self.told), _child(self.said)
         if self.first is not None and outer is not None and inner is not None:
             with contextlib.suppress(OSError):  # it is gone already: there is nothing to be seen
-                self.view = View(outer, inner)
+                self.view = await to_thread.run_sync(View, outer, inner, self.closely)
         self._open_gate()
 
     async def _find_first(self) -> None:
@@ -121,7 +124,12 @@ class Started:
 
 
 def start(
-    build: Build, writer: int, stack: contextlib.ExitStack, stdin: str = "", filter_file: Path | None = None
+    build: Build,
+    writer: int,
+    stack: contextlib.ExitStack,
+    stdin: str = "",
+    filter_file: Path | None = None,
+    closely: frozenset[Resource] = frozenset(),
 ) -> Started:
     """Start a bubblewrap that reads `stdin` and prints to `writer`; its descriptors are closed with the stack.
 
@@ -152,7 +160,7 @@ def start(
         popen.wait()
         raise
     stack.callback(os.close, monitor)
-    return Started(popen, monitor, info_source, status_source, gate)
+    return Started(popen, monitor, info_source, status_source, gate, closely)
 
 
 def text_source(text: str, stack: contextlib.ExitStack) -> int:

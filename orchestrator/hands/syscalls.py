@@ -24,7 +24,17 @@ KERNEL = (
     *("add_key", "request_key", "keyctl"),  # keyrings are not divided by namespaces
     *("bpf", "perf_event_open", "userfaultfd"),  # where exploits of the kernel begin
     *("kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "reboot"),
-    *("mount", "umount2", "pivot_root", "move_mount", "open_tree", "open_tree_attr", "mount_setattr"),
+    *(
+        "mount",
+        "umount",
+        "umount2",
+        "pivot_root",
+        "chroot",
+        "move_mount",
+        "mount_setattr",
+        "open_tree",
+        "open_tree_attr",
+    ),
     *("fsopen", "fsconfig", "fsmount", "fspick", "setns", "open_by_handle_at"),
     *("swapon", "swapoff", "quotactl", "quotactl_fd", "acct", "syslog", "lookup_dcookie", "nfsservctl", "vhangup"),
     *("modify_ldt", "iopl", "ioperm"),
@@ -79,7 +89,7 @@ X86_64 = Machine(
         "kexec_load": 246, "kexec_file_load": 320, "init_module": 175, "finit_module": 313, "delete_module": 176,
         "reboot": 169, "mount": 165, "umount2": 166, "pivot_root": 155, "setns": 308, "open_by_handle_at": 304,
         "swapon": 167, "swapoff": 168, "quotactl": 179, "acct": 163, "syslog": 103, "lookup_dcookie": 212,
-        "nfsservctl": 180, "vhangup": 153, "modify_ldt": 154, "iopl": 172, "ioperm": 173,
+        "nfsservctl": 180, "vhangup": 153, "modify_ldt": 154, "iopl": 172, "ioperm": 173, "chroot": 161,
         "ioctl": 16, "socket": 41, "socketpair": 53, "clone": 56, "unshare": 272,
         "open": 2, "creat": 85, "chmod": 90, "fchmod": 91, "mknod": 133, "openat": 257, "mknodat": 259, "fchmodat": 268,
     },
@@ -92,7 +102,8 @@ AARCH64 = Machine(
         "kexec_load": 104, "kexec_file_load": 294, "init_module": 105, "finit_module": 273, "delete_module": 106,
         "reboot": 142, "mount": 40, "umount2": 39, "pivot_root": 41, "setns": 268, "open_by_handle_at": 265,
         "swapon": 224, "swapoff": 225, "quotactl": 60, "acct": 89, "syslog": 116, "lookup_dcookie": 18,
-        "nfsservctl": 42, "vhangup": 58, "ioctl": 29, "socket": 198, "socketpair": 199, "clone": 220, "unshare": 97,
+        "nfsservctl": 42, "vhangup": 58, "chroot": 51,
+        "ioctl": 29, "socket": 198, "socketpair": 199, "clone": 220, "unshare": 97,
         "mknodat": 33, "fchmod": 52, "fchmodat": 53, "openat": 56,
     },
 )

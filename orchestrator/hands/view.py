@@ -3,17 +3,33 @@
 import contextlib
 import os
 import re
-import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
+
+from orchestrator.hands.cpu_time import Estimate, Spent, machine_age_s, open_counters, read_counters
+from orchestrator.hands.held_files import find_held_files, read_whole, shared_memory_device
+from orchestrator.hands.ipc_objects import IpcObjects, open_ipc_objects
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGESIZE")
-_STAT_BYTES = 4096
-_BLOCK_BYTES = 512
 _COUNTERS_BYTES = 64 * 1024
 _NO_ROUTE = re.compile(rb"^Ip6OutNoRoutes\s+(\d+)", re.MULTILINE)
+
+
+_PRIVATE = re.compile(rb"^(?:Pss_Anon|SwapPss):\s+(\d+) kB", re.MULTILINE)
+_SHARED = re.compile(rb"^Pss_Shmem:\s+(\d+) kB", re.MULTILINE)
+_SWAPPED = re.compile(rb"^VmSwap:\s+(\d+) kB", re.MULTILINE)
+_HOSTS_SHARED = re.compile(rb"^Shmem:\s+(\d+) kB", re.MULTILINE)
+_HOSTS_SWAP = re.compile(rb"^SwapTotal:\s+([1-9]\d*) kB", re.MULTILINE)
+
+
+class Resource(StrEnum):
+    """What is looked at more closely, where a limit on it is held by nothing else."""
+
+    CPU = "cpu"
+    MEMORY = "memory"
 
 
 @dataclass(frozen=True)
@@ -32,17 +48,22 @@ class View:
     """A living sandbox, by descriptors: nothing read here can be of another process that got the same number.
 
     `first` is its outermost process of its own, `inner` the first one of the inner sandbox, as numbered by whom
-    started it: the same one if there is but one sandbox. Ends with `close`.
+    started it: the same one if there is but one sandbox. What is in `closely` can only be told if it is looked at
+    from before the command starts. Blocks. Ends with `close`.
 
     Raises:
         OSError: it is gone already, or the host does not let us look.
     """
 
-    def __init__(self, first: int, inner: int) -> None:
+    def __init__(self, first: int, inner: int, closely: frozenset[Resource] = frozenset()) -> None:
         self._first = os.open(f"/proc/{first}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         self._inner = "" if inner == first else f"root/proc/{inner}/"
         self._counters: tuple[int, ...] = ()
         self._is_ready = False
+        self._estimate = Estimate()
+        self._clocks = open_counters(first) if Resource.CPU in closely else ()
+        self._objects = self._ipc_objects() if Resource.MEMORY in closely else IpcObjects()
+        self._hosts_first = hosts_shared_bytes()
         with contextlib.suppress(OSError):  # a kernel without IPv6
             if not self._has_our_network():
                 self._counters = (self._open(f"{self._inner}net/snmp"),)
@@ -52,22 +73,47 @@ class View:
         """What its processes use now; None while it is being built, and when it is gone."""
         try:
             with self._processes() as place:
-                stats = [fields for name in _numbers(place) if (fields := _stat(place, name))]
+                stats = {name: fields for name in _numbers(place) if (fields := _stat(place, name))}
+                cpu_s = self._cpu_s(place, stats)
         except OSError:
             return None
         return Usage(
-            tasks=sum(int(fields[17]) for fields in stats),
-            cpu_s=sum(int(ticks) for fields in stats for ticks in fields[11:15]) / _TICKS,
-            resident_bytes=sum(int(fields[21]) for fields in stats) * _PAGE_BYTES,
+            tasks=sum(int(fields[17]) for fields in stats.values()),
+            cpu_s=cpu_s,
+            resident_bytes=sum(int(fields[21]) for fields in stats.values()) * _PAGE_BYTES,
         )
 
-    def memory_bytes(self) -> int:
-        """The memory of all processes, with a page that many have counted once; slower than `usage`."""
+    def _cpu_s(self, place: int, stats: dict[str, list[bytes]]) -> float:
+        spent = {(int(name), int(fields[19]) / _TICKS): _spent(place, name, fields) for name, fields in stats.items()}
+        return max(self._estimate.add_sample(machine_age_s(), spent), read_counters(self._clocks))
+
+    def may_hold_bytes(self, resident_bytes: int) -> int:
+        """Return more than all of it can have in memory, which is told fast: all that the whole host shares counts."""
+        hosts = Path("/proc/meminfo").read_bytes()
+        swapped = 0
+        if _HOSTS_SWAP.search(hosts):
+            with contextlib.suppress(OSError), self._processes() as place:
+                swapped = sum(_kilobytes(_SWAPPED, read_whole(place, f"{name}/status")) for name in _numbers(place))
+        return resident_bytes + swapped + _kilobytes(_HOSTS_SHARED, hosts) + self._objects.size_bytes()
+
+    def memory_bytes(self, folders: Sequence[str]) -> int:
+        """Return the memory of all processes, of what they share and of what lies in directories in memory, each once.
+
+        Where something cannot be measured, all that the host's shared memory has grown by counts as theirs.
+        """
         try:
             with self._processes() as place:
-                return sum(_proportional(place, name) for name in _numbers(place))
+                names = _numbers(place)
+                rollups = [_rollup(place, name) for name in names]
+                held = find_held_files(place, names)
         except OSError:
             return 0
+        device, objects = shared_memory_device(), self._objects.size_bytes()
+        shared = objects + held.size_bytes(device) + sum(self.in_memory(folder)[0] for folder in folders)
+        shared = max(shared, sum(rollup[1] for rollup in rollups))
+        if held.has_descriptors_in_flight or device in held.unsized:
+            shared = max(shared, hosts_shared_bytes() - self._hosts_first)
+        return sum(rollup[0] for rollup in rollups) + shared
 
     def in_memory(self, directory: str) -> tuple[int, int]:
         """Bytes and files that lie in a directory in memory, by its path inside; none while ours still stands there."""
@@ -83,17 +129,24 @@ class View:
             os.close(place)
         return (found.f_blocks - found.f_bfree) * found.f_frsize, found.f_files - found.f_ffree
 
-    def unlinked_bytes(self, device: int) -> int:
-        """What files hold on disk that its processes have open and that have no name any more, where walks miss them.
+    def unlinked_bytes(self, device: int, in_memory: Sequence[str]) -> tuple[int, bool]:
+        """What its processes keep on a file system in files without a name, which walks miss; and whether that is all.
 
-        `device` is the number of the file system that is asked about.
+        `device` is the number of the file system, `in_memory` are directories that are none of the disk's.
         """
         try:
             with self._processes() as place:
-                sizes = {number: size for name in _numbers(place) for number, size in _unlinked(place, name, device)}
+                held = find_held_files(place, _numbers(place))
         except OSError:
-            return 0
-        return sum(sizes.values())
+            return 0, True
+        others = {shared_memory_device(), *(self._inner_device(folder) for folder in in_memory)}
+        return held.size_bytes(device), not (held.has_descriptors_in_flight or held.unsized - others)
+
+    def _inner_device(self, folder: str) -> int:
+        try:
+            return os.stat(f"{self._inner}root{folder}", dir_fd=self._first).st_dev
+        except OSError:
+            return -1
 
     def stray_packets(self) -> int:
         """How often something inside sent to an address for which it has no network; also when all of it is dead."""
@@ -102,7 +155,8 @@ class View:
 
     def close(self) -> None:
         """Let go of it."""
-        for descriptor in (self._first, *self._counters):
+        self._objects.close()
+        for descriptor in (self._first, *self._counters, *self._clocks):
             os.close(descriptor)
 
     @contextlib.contextmanager
@@ -118,6 +172,13 @@ class View:
             yield place
         finally:
             os.close(place)
+
+    def _ipc_objects(self) -> IpcObjects:
+        space = self._open(f"{self._inner}ns/ipc")
+        try:
+            return open_ipc_objects(space)
+        finally:
+            os.close(space)
 
     def _has_our_network(self) -> bool:
         there = os.stat(f"{self._inner}ns/net", dir_fd=self._first)
@@ -141,48 +202,38 @@ def _numbers(place: int) -> list[str]:
 
 def _stat(place: int, name: str) -> list[bytes]:
     """The fields of a process's `stat` from its state on; none if it is gone."""
-    return _content(place, f"{name}/stat").rpartition(b")")[2].split()
+    return read_whole(place, f"{name}/stat").rpartition(b")")[2].split()
 
 
-def _unlinked(place: int, name: str, device: int) -> Iterator[tuple[int, int]]:
-    """Number and bytes of such files; each thread is asked, as it may have descriptors of its own."""
-    with contextlib.suppress(OSError):  # it has ended
-        for thread in _names(place, f"{name}/task"):
-            for number in _names(place, f"{name}/task/{thread}/fd"):
-                with contextlib.suppress(OSError):  # closed meanwhile
-                    found = os.stat(f"{name}/task/{thread}/fd/{number}", dir_fd=place)
-                    if stat.S_ISREG(found.st_mode) and not found.st_nlink and found.st_dev == device:
-                        yield found.st_ino, found.st_blocks * _BLOCK_BYTES
+def _spent(place: int, name: str, fields: list[bytes]) -> Spent:
+    user, system, childrens_user, childrens_system = map(int, fields[11:15])
+    share = _run_share(read_whole(place, f"{name}/schedstat")) if fields[0] == b"R" else 0.0
+    return Spent((user + system) / _TICKS, (childrens_user + childrens_system) / _TICKS, share)
 
 
-def _names(place: int, folder: str) -> list[str]:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place)
-    try:
-        with os.scandir(descriptor) as entries:
-            return [entry.name for entry in entries]
-    finally:
-        os.close(descriptor)
+def _run_share(text: bytes) -> float:
+    """The part of a process's time that it ran, from how long it did and how long it waited for a processor."""
+    ran, waited, *_ = (*map(int, text.split()), 0, 0)
+    return ran / (ran + waited) if ran else 0.0
 
 
-def _proportional(place: int, name: str) -> int:
-    found = re.search(rb"^Pss:\s+(\d+) kB", _content(place, f"{name}/smaps_rollup"), re.MULTILINE)
-    if found:
-        return int(found[1]) * 1024
+def _rollup(place: int, name: str) -> tuple[int, int]:
+    """Bytes of a process's own and its part of what it shares; without pages of files, which can be read again."""
+    text = read_whole(place, f"{name}/smaps_rollup")
+    if _PRIVATE.search(text):
+        return _kilobytes(_PRIVATE, text), _kilobytes(_SHARED, text)
     fields = _stat(place, name)  # a process that hides itself is counted in full
-    return int(fields[21]) * _PAGE_BYTES if fields else 0
+    return int(fields[21]) * _PAGE_BYTES if fields else 0, 0
 
 
-def _content(place: int, name: str) -> bytes:
-    try:
-        file = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=place)
-    except OSError:
-        return b""
-    try:
-        return os.read(file, _STAT_BYTES)
-    except OSError:
-        return b""
-    finally:
-        os.close(file)
+def _kilobytes(pattern: re.Pattern[bytes], text: bytes) -> int:
+    """All numbers that a pattern finds, in bytes."""
+    return sum(map(int, pattern.findall(text))) * 1024
+
+
+def hosts_shared_bytes() -> int:
+    """Return what the whole host has in shared memory and in file systems in memory."""
+    return _kilobytes(_HOSTS_SHARED, Path("/proc/meminfo").read_bytes())
 
 
 def _strays(text: bytes) -> int:

@@ -7,6 +7,7 @@ control groups where there are some. The first look comes after a moment, so tha
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -16,7 +17,7 @@ from orchestrator.hands.ceilings import counts_processes
 from orchestrator.hands.cgroup import Group
 from orchestrator.hands.disk import Disk
 from orchestrator.hands.policy import Limits
-from orchestrator.hands.view import Usage, View
+from orchestrator.hands.view import Resource, Usage, View
 
 _PAUSE_S = 0.1
 _REST = 20
@@ -33,6 +34,12 @@ class Bounds:
     in_memory: tuple[str, ...] = ()
     group: Group | None = None
 
+    @property
+    def closely_watched(self) -> frozenset[Resource]:
+        """What has a limit that no control group holds."""
+        wanted = {Resource.CPU: self.limits.cpu_s, Resource.MEMORY: self.limits.memory_bytes}
+        return frozenset(one for one, limit in wanted.items() if limit is not None and self.group is None)
+
     def entered(self, words: list[str]) -> list[str]:
         """The command line, in its group if it has one."""
         return self.group.entered(words) if self.group else words
@@ -47,7 +54,7 @@ async def watch(view: View | None, bounds: Bounds) -> str:
     limits = bounds.limits
     disk = Disk(bounds.folders, limits.disk_bytes, limits.files, from_thread.check_cancelled)
     if view is not None:
-        disk.unlinked = view.unlinked_bytes
+        disk.unlinked = partial(view.unlinked_bytes, in_memory=bounds.in_memory)
     pause = _PAUSE_S
     while True:
         await anyio.sleep(pause)
@@ -95,8 +102,7 @@ def _used(view: View, usage: Usage, bounds: Bounds) -> str:
 
 
 def _is_over(limit: int, view: View, usage: Usage, bounds: Bounds) -> bool:
-    files = sum(view.in_memory(place)[0] for place in bounds.in_memory)
-    return usage.resident_bytes + files > limit and view.memory_bytes() + files > limit
+    return view.may_hold_bytes(usage.resident_bytes) > limit and view.memory_bytes(bounds.in_memory) > limit
 
 
 def _memory(limits: Limits) -> str:

@@ -295,12 +295,14 @@ def test_a_path_that_no_words_can_hold_is_refused() -> None:
         run_words(launch(mounts=(read_only("/a,b:c"),)), is_podman=True)
 
 
-def test_the_filter_of_system_calls_denies_namespaces_and_keeps_the_rest() -> None:
+def test_the_filter_of_system_calls_keeps_what_no_rule_of_ours_names() -> None:
     theirs = [{"names": ["read", "unshare", "clone"], "action": "SCMP_ACT_ALLOW"}]
-    rules = tightened({"defaultAction": "SCMP_ACT_ERRNO", "syscalls": theirs})["syscalls"]
-    assert rules[0] == {"names": ["read"], "action": "SCMP_ACT_ALLOW"}
+    subs = [{"architecture": "SCMP_ARCH_X86_64", "subArchitectures": ["SCMP_ARCH_X86"]}]
+    profile = tightened({"defaultAction": "SCMP_ACT_ERRNO", "archMap": subs, "syscalls": theirs})
+    assert profile["archMap"] == [{"architecture": "SCMP_ARCH_X86_64", "subArchitectures": []}]
+    entries = profile["syscalls"]
+    assert entries[0] == {"names": ["read"], "action": "SCMP_ACT_ALLOW"}
     allowed = [
-        name for rule in rules if rule["action"] == "SCMP_ACT_ALLOW" and "args" not in rule for name in rule["names"]
+        name for rule in entries if rule["action"] == "SCMP_ACT_ALLOW" and "args" not in rule for name in rule["names"]
     ]
     assert allowed == ["read"]
-    assert rules[1]["args"][0]["value"] == 0x7E020000

@@ -2,10 +2,12 @@
 
 import errno
 import struct
+from typing import Any
 
 import pytest
 
 from orchestrator.hands.seccomp import RULES, Rule, program
+from orchestrator.hands.seccomp_profile import tightened
 from orchestrator.hands.syscalls import AARCH64, X86_64, Machine
 
 ALLOWED = 0
@@ -61,6 +63,7 @@ def test_calls_that_no_rule_names_are_allowed(machine: Machine) -> None:
         ("socketpair", (40, 1), errno.EAFNOSUPPORT),
         ("clone", (0x3D0F00,), ALLOWED),
         ("clone", (0x10000000 | 17,), errno.EPERM),
+        ("clone", (0x40000000 | 17,), errno.EPERM),
         ("unshare", (0x400,), ALLOWED),
         ("unshare", (0x20000,), errno.EPERM),
         ("unshare", (0x80,), errno.EPERM),
@@ -78,6 +81,59 @@ def test_calls_that_no_rule_names_are_allowed(machine: Machine) -> None:
 )
 def test_arguments_decide(machine: Machine, call: str, arguments: tuple[int, ...], expected: int) -> None:
     assert verdict(program(machine), machine.audit, machine.numbers[call], *arguments) == expected
+
+
+def entry_error(entries: list[dict[str, Any]], call: str, arguments: tuple[int, ...]) -> set[int]:
+    """Every error that entries of a container's profile have for a call, 0 for one that allows it."""
+    found = set()
+    for entry in (entry for entry in entries if call in entry["names"]):
+        tests = entry.get("args", [])
+        if all(arguments[test["index"]] & test["value"] == test["valueTwo"] for test in tests):
+            found.add(entry.get("errnoRet", ALLOWED))
+    return found
+
+
+ODD = (
+    0,
+    1,
+    2,
+    3,
+    9,
+    10,
+    11,
+    16,
+    17,
+    40,
+    44,
+    0x5411,
+    0x5412,
+    0x5413,
+    0x541B,
+    0x541C,
+    0x541D,
+    0x80,
+    1 << 31,
+    (1 << 32) - 1,
+)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.call)
+def test_a_container_is_refused_exactly_what_a_bubblewrap_is(rule: Rule) -> None:
+    """Also with bits in the upper half, at which the kernel does not look; and never is there more than one answer."""
+    entries, code = tightened({"syscalls": []})["syscalls"], program(X86_64)
+    for value in (value | high for value in (*ODD, 0x10000000, 0x7E020080, 0x3D0F00) for high in (0, 1 << 40)):
+        arguments = (value, value, value)
+        found = entry_error(entries, rule.call, arguments)
+        if rule.call in X86_64.numbers:
+            assert found == {verdict(code, X86_64.audit, X86_64.numbers[rule.call], *arguments)}, hex(value)
+        else:
+            assert found == {rule.error}
+
+
+def test_every_call_has_one_rule() -> None:
+    calls = [rule.call for rule in RULES]
+    assert len(calls) == len(set(calls))
+    assert not [rule.call for rule in RULES if rule.values and rule.bits]
 
 
 def test_calls_of_another_machine_or_convention_are_unknown() -> None:

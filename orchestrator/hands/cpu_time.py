@@ -1,0 +1,112 @@
+"""CPU time of a sandbox with all processes that ever ran in it, where no control group counts it.
+
+The kernel hands a process's time to whoever waits for it. Of processes that nobody waits for (SIGCHLD is ignored)
+nothing is left in /proc. Where the kernel lets us, counters of its performance monitor follow every process from its
+start and are exact. Elsewhere what disappears is estimated from samples.
+"""
+
+import contextlib
+import ctypes
+import os
+import platform
+import struct
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_CALL = {"x86_64": 298, "aarch64": 241}
+"""The number of perf_event_open, which the C library has no function for."""
+
+_SOFTWARE, _TASK_CLOCK, _SIZE = 1, 1, 64  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, of the first version
+_INHERIT, _NO_KERNEL, _NO_HYPERVISOR = 1 << 1, 1 << 5, 1 << 6
+_CLOSE_ON_EXEC = 8
+
+Key = tuple[int, float]
+"""A process: its number, and when it was started, in seconds since the machine was."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """CPU seconds of one process: of its own, and of its children that were waited for.
+
+    `run_share` is the part of its time in which it ran, of that in which it could have; 0 if it sleeps or has ended.
+    """
+
+    own_s: float
+    children_s: float
+    run_share: float = 0.0
+
+
+@dataclass
+class Estimate:
+    """What samples of all processes say, at first and in every `add_sample`.
+
+    `missing_s` is what was seen of processes that vanished without anybody getting their time. `unseen_s` takes it that
+    a process which began since the last sample had others like it before it, `inherited_s` is what came to parents.
+    """
+
+    last: Mapping[Key, Spent] = field(default_factory=dict)
+    sampled: float | None = None
+    missing_s: float = 0.0
+    unseen_s: float = 0.0
+    inherited_s: float = 0.0
+
+    def add_sample(self, now: float, spent: Mapping[Key, Spent]) -> float:
+        """Take what living processes have spent at `now`, in seconds since the machine started; return the total."""
+        inherited = sum(spent[key].children_s - old.children_s for key, old in self.last.items() if key in spent)
+        vanished = sum(old.own_s + old.children_s for key, old in self.last.items() if key not in spent)
+        self.missing_s = max(0.0, self.missing_s + vanished - inherited)
+        self.inherited_s += inherited
+        if self.sampled is not None:
+            self.unseen_s += sum(max(0.0, key[1] - self.sampled) * one.run_share for key, one in spent.items())
+        self.last, self.sampled = spent, now
+        total = sum(one.own_s + one.children_s for one in spent.values())
+        return total + max(self.missing_s, self.unseen_s - self.inherited_s)
+
+
+def machine_age_s() -> float:
+    """Return the seconds since the machine started, by the clock that processes' starts are told in."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+def open_counters(first: int) -> tuple[int, ...]:
+    """Return descriptors that count the CPU time of a process, its children and whatever they will start.
+
+    None where the kernel, its settings or another wall refuse us that.
+    """
+    opened: list[int] = []
+    try:
+        opened.extend(_open_counter(pid) for pid in (first, *_children(first)))
+    except OSError:
+        for counter in opened:
+            os.close(counter)
+        return ()
+    return tuple(opened)
+
+
+def read_counters(counters: Iterable[int]) -> float:
+    """Return the seconds that such descriptors have counted together."""
+    return float(sum(struct.unpack("=Q", os.read(counter, 8))[0] for counter in counters)) / 1e9
+
+
+def _open_counter(pid: int) -> int:
+    call = _CALL.get(platform.machine())
+    if call is None:
+        raise OSError("the number of perf_event_open on this machine is not known")
+    flags = _INHERIT | _NO_KERNEL | _NO_HYPERVISOR
+    wanted = struct.pack("=IIQQQQQ16x", _SOFTWARE, _SIZE, _TASK_CLOCK, 0, 0, 0, flags)
+    library = ctypes.CDLL(None, use_errno=True)
+    given = ctypes.create_string_buffer(wanted, _SIZE)
+    words = [ctypes.c_long(word) for word in (pid, -1, -1, _CLOSE_ON_EXEC)]
+    opened = int(library.syscall(ctypes.c_long(call), given, *words))
+    if opened < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return opened
+
+
+def _children(pid: int) -> Iterator[int]:
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+        for child in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()):
+            yield child
+            yield from _children(child)

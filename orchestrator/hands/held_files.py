@@ -1,0 +1,129 @@
+"""Files without a name that processes keep alive: by a descriptor, by mapping them or by running them.
+
+A mapped file has a size that only who has rights over the whole machine is told, and descriptors that are on their way
+through a Unix socket are in no process at all. Both are told as such, so that the host's own sums decide then.
+"""
+
+import contextlib
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+_BLOCK_BYTES = 512
+_PIECE_BYTES = 1 << 16
+_IN_FLIGHT = re.compile(rb"^scm_fds:\s*[1-9]", re.MULTILINE)
+_DELETED = re.compile(
+    rb"^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ ([0-9a-f]+):([0-9a-f]+) (\d+) +(/.*) \(deleted\)$", re.MULTILINE
+)
+_SYSTEM_V = b"/SYSV"
+"""Such a segment is found without who maps it."""
+
+_REQUESTS = b"/[aio]"
+"""What the kernel and a process exchange requests in; it is no file."""
+
+Identity = tuple[int, int]
+"""The numbers of a file system and of a file in it."""
+
+
+@dataclass
+class HeldFiles:
+    """Regular files without a name: bytes as allocated, by identity.
+
+    `unsized` are the file systems of mapped files whose size we are not told; `has_descriptors_in_flight` tells that a
+    socket holds descriptors which nobody has received yet.
+    """
+
+    sizes: dict[Identity, int] = field(default_factory=dict)
+    unsized: set[int] = field(default_factory=set)
+    has_descriptors_in_flight: bool = False
+
+    def size_bytes(self, device: int) -> int:
+        """Return what the files of known size hold on one file system."""
+        return sum(size for (where, _), size in self.sizes.items() if where == device)
+
+
+@cache
+def shared_memory_device() -> int:
+    """Return the number of the file system of memfd, System V segments and memory that is mapped to be shared."""
+    probe = os.memfd_create("device")
+    try:
+        return os.fstat(probe).st_dev
+    finally:
+        os.close(probe)
+
+
+def find_held_files(proc: int, names: Sequence[str]) -> HeldFiles:
+    """Return what the processes of these names hold; `proc` is a descriptor of their /proc."""
+    found = HeldFiles()
+    for name in names:
+        with contextlib.suppress(OSError):  # it has ended
+            _add_descriptors(found, proc, name)
+        _add_file(found, proc, f"{name}/exe")
+    for name in names:
+        _add_mappings(found, proc, name)
+    return found
+
+
+def _add_descriptors(found: HeldFiles, proc: int, name: str) -> None:
+    """Ask each thread, as it may have descriptors of its own."""
+    for thread in list_folder(proc, f"{name}/task"):
+        for number in list_folder(proc, f"{name}/task/{thread}/fd"):
+            mode = _add_file(found, proc, f"{name}/task/{thread}/fd/{number}")
+            if stat.S_ISSOCK(mode) and _IN_FLIGHT.search(read_whole(proc, f"{name}/task/{thread}/fdinfo/{number}")):
+                found.has_descriptors_in_flight = True
+
+
+def _add_file(found: HeldFiles, proc: int, path: str) -> int:
+    """Return the mode of what a path leads to; 0 if it is gone, or not for us to see."""
+    try:
+        seen = os.stat(path, dir_fd=proc)
+    except OSError:
+        return 0
+    if stat.S_ISREG(seen.st_mode) and not seen.st_nlink:
+        found.sizes[seen.st_dev, seen.st_ino] = seen.st_blocks * _BLOCK_BYTES
+    return seen.st_mode
+
+
+def _add_mappings(found: HeldFiles, proc: int, name: str) -> None:
+    for start, end, major, minor, inode, path in _DELETED.findall(read_whole(proc, f"{name}/maps")):
+        device = os.makedev(int(major, 16), int(minor, 16))
+        is_system_v = device == shared_memory_device() and path.startswith(_SYSTEM_V)
+        if is_system_v or path == _REQUESTS or (device, int(inode)) in found.sizes:
+            continue
+        file = f"{name}/map_files/{int(start, 16):x}-{int(end, 16):x}"
+        try:
+            os.stat(file, dir_fd=proc)
+        except FileNotFoundError:
+            continue  # unmapped meanwhile
+        except OSError:
+            found.unsized.add(device)
+        else:
+            _add_file(found, proc, file)
+
+
+def list_folder(proc: int, folder: str) -> list[str]:
+    """Return the names in a directory. Raises OSError if it is gone."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=proc)
+    try:
+        with os.scandir(descriptor) as entries:
+            return [entry.name for entry in entries]
+    finally:
+        os.close(descriptor)
+
+
+def read_whole(proc: int, path: str) -> bytes:
+    """Return all that the kernel writes into a file of /proc; nothing if it is gone or closed to us."""
+    return b"".join(_pieces(proc, path))
+
+
+def _pieces(proc: int, path: str) -> Iterator[bytes]:
+    with contextlib.suppress(OSError):
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC, dir_fd=proc)
+        try:
+            while piece := os.read(file, _PIECE_BYTES):
+                yield piece
+        finally:
+            os.close(file)
