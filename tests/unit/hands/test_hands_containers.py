@@ -18,7 +18,7 @@ from orchestrator.hands.container_engines import Engine
 from orchestrator.hands.container_words import Launch, run_words
 from orchestrator.hands.local import LocalHands
 from orchestrator.hands.mounts import empty, link, read_only, writable
-from orchestrator.hands.policy import Choice, Limits
+from orchestrator.hands.policy import Choice, Grant, Limits
 from orchestrator.hands.seccomp_profile import tightened
 from orchestrator.hands.system_files import User
 from orchestrator.hands.workspace import LocalWorkspace
@@ -113,14 +113,14 @@ class TestContainers:
     async def test_a_shared_file_is_still_read_only_after_its_place_was_swept_and_made_again(
         self, yard: Any, shell_in: Any
     ) -> None:
-        (yard.repo / "pkg" / "fast.so").write_text("machine code")
-        async with yard.hands() as hands:
+        (yard.repo / "pkg" / "fast.log").write_text("machine code")
+        async with yard.hands(Grant(share=("*.log",))) as hands:
             workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
             for _ in range(2):
-                ran = await shell_in(workspace, "cat pkg/fast.so; echo evil > pkg/fast.so")
+                ran = await shell_in(workspace, "cat pkg/fast.log; echo evil > pkg/fast.log")
                 assert ran.output.startswith("machine code")
                 await workspace.paths()  # removes the empty files that shared ones are mounted on
-        assert (yard.repo / "pkg" / "fast.so").read_text() == "machine code"
+        assert (yard.repo / "pkg" / "fast.log").read_text() == "machine code"
 
     async def test_the_first_process_can_be_neither_read_nor_traced_nor_called(
         self, shell: Any, outside: Callable[..., str]

@@ -122,7 +122,7 @@ def test_a_container_is_refused_exactly_what_a_bubblewrap_is(rule: Rule) -> None
     """Also with bits in the upper half, at which the kernel does not look; and never is there more than one answer."""
     entries, code = tightened({"syscalls": []})["syscalls"], program(X86_64)
     for value in (value | high for value in (*ODD, 0x10000000, 0x7E020080, 0x3D0F00) for high in (0, 1 << 40)):
-        arguments = (value, value, value)
+        arguments = (value,) * 4
         found = entry_error(entries, rule.call, arguments)
         if rule.call in X86_64.numbers:
             assert found == {verdict(code, X86_64.audit, X86_64.numbers[rule.call], *arguments)}, hex(value)
