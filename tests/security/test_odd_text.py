@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from orchestrator.agent.tools.recall import recall_tool
 from orchestrator.cli.main import cli
 from orchestrator.domain.chat import Message, Reply, ToolCall
 from orchestrator.domain.command import Retry, Sent
@@ -28,7 +29,7 @@ from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.domain.text import Text
 from orchestrator.domain.usage import Usage
-from orchestrator.errors import JournalProblem
+from orchestrator.errors import JournalProblem, SearchUnavailable
 from orchestrator.journal.index import Index
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.repair import repair
@@ -39,6 +40,7 @@ from orchestrator.journal.store import Store, read_all
 from orchestrator.journal.words import Words
 from orchestrator.llm.script import ScriptedReply
 from orchestrator.llm.wire import wire_messages
+from orchestrator.ports.search import Hit
 from tests.loopback.builders import call, reply
 from tests.running.cli import environment
 from tests.running.goals import Bench, Hears
@@ -275,3 +277,17 @@ def test_a_terminal_that_lacks_a_character_ends_no_command(tmp_path: Path, encod
         done = subprocess.run(words, env=env, capture_output=True, check=False, cwd=Path(__file__).parents[2])
         assert done.returncode == 0, done.stderr
     assert b"\\u6f22\\u5b57 end" in done.stdout
+
+
+class Unsearchable(Journal):
+    """A journal of which no index can be made."""
+
+    async def search(self, query: str, limit: int) -> list[Hit]:
+        raise SearchUnavailable("the search index cannot be used")
+
+
+async def test_where_no_index_can_be_made_one_call_of_a_tool_is_refused_and_nothing_ends(tmp_path: Path) -> None:
+    journal = Unsearchable(tmp_path, SystemClock())
+    told = await recall_tool(journal)('{"query": "needle"}')
+    journal.close()
+    assert not told.is_ok and "cannot be used" in told.text
