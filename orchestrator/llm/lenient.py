@@ -12,8 +12,10 @@ from typing import NoReturn
 from pydantic import JsonValue
 
 FENCED = re.compile(r"\A```[A-Za-z0-9_+-]*[ \t]*\r?\n(?P<body>.*?)\r?\n?```\Z", re.DOTALL)
+# A string without an end is one token to the end of the text: looking for its end from each quote would take hours.
 TOKEN = re.compile(
-    r'(?P<string>"(?:[^"\\]|\\.)*")|(?P<word>\b(?:True|False|None)\b)|(?P<comma>,(?=\s*[}\]]))|[^",TFN]+|.', re.DOTALL
+    r'(?P<string>"(?:[^"\\]++|\\.)*+(?:"|\\?\Z))|(?P<word>\b(?:True|False|None)\b)|(?P<comma>,(?=\s*[}\]]))|[^",TFN]+|.',
+    re.DOTALL,
 )
 WORDS = {"True": "true", "False": "false", "None": "null"}
 NEAR_CHARS = 30

@@ -1,6 +1,7 @@
 """What models write becomes typed values; slips with one meaning are mended, everything else is explained."""
 
 import json
+import time
 from typing import Any, Literal
 
 import pytest
@@ -163,3 +164,12 @@ def test_an_explanation_stays_short_whatever_was_written() -> None:
         parse_arguments(text, Steps)
     assert len(str(refusal.value)) <= MAX_CHARS
     assert "more problems" in str(refusal.value) or str(refusal.value).endswith("…")
+
+
+@pytest.mark.attack(65)
+@pytest.mark.parametrize("text", ['{"a": ' + '"\\' * 200_000, '{"a": ' + '"x\n' * 200_001], ids=["escaped", "plain"])
+def test_strings_without_an_end_take_no_time(text: str) -> None:
+    begun = time.monotonic()
+    with pytest.raises(MalformedReply, match="not valid JSON"):
+        parse_object(text)
+    assert time.monotonic() - begun < 20, "hours, where each quote is followed to the end of the text"
