@@ -58,7 +58,7 @@ def open_ipc_objects(space: int) -> IpcObjects:
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(
                 words,
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env={},

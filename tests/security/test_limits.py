@@ -8,13 +8,14 @@ import platform
 import resource
 import shutil
 import signal
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from orchestrator.hands import sandbox
+from orchestrator.hands import sandbox, view
 from orchestrator.hands.policy import Grant, Limits
 from orchestrator.hands.reading import read_ends
 from orchestrator.hands.run import run_command
@@ -156,7 +157,7 @@ time.sleep(float(sys.argv[2]))
 async def test_memory_that_belongs_to_no_process_counts_as_well(
     yard: Any, shell_in: Any, outside: Callable[..., str], way: str
 ) -> None:
-    """In a memfd that is open, mapped by one page or sent to nobody; System V; mapped to be shared; a file in memory."""
+    """In a memfd that is open, mapped by one page or sent to nobody; System V; shared mappings; a file in memory."""
     async with yard.hands(Grant(limits=Limits(memory_bytes=96 * MIB))) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, f"{HOLD_IN_MEMORY} {way} 20")
@@ -369,6 +370,68 @@ async def test_cpu_time_is_limited_for_a_command_with_all_its_processes(yard: An
         assert (ran.result.ending, ran.result.detail) == (Ending.LIMIT, "It used more than 1 s of CPU time.")
         assert ran.result.seconds >= 1 / len(os.sched_getaffinity(0))
         assert (await shell_in(workspace, "sleep 1.2; echo fine")).output == "fine\n"
+
+
+BURN = script("""
+import mmap, os, signal, struct, sys, time
+each, most = map(float, sys.argv[1:])
+with open("burnt", "w+b") as file:
+    file.write(bytes(8))
+    file.flush()
+    burnt = mmap.mmap(file.fileno(), 8)
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+before = sum(os.times()[2:4])
+while struct.unpack("d", burnt[:])[0] < most:
+    if os.fork() == 0:
+        while time.process_time() < each:
+            pass
+        burnt[:] = struct.pack("d", struct.unpack("d", burnt[:])[0] + each)
+        os._exit(0)
+    try:
+        os.wait()
+    except ChildProcessError:
+        pass  # the last one has ended, and nobody was told what it used
+print("burnt all, of which are known", sum(os.times()[2:4]) - before, flush=True)
+""")
+
+
+@pytest.fixture(params=["as the host lets us", "counters of the kernel", "samples alone"])
+def _clocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The three ways in which CPU time can be counted."""
+    if request.param != "as the host lets us":
+        monkeypatch.setattr(sandbox, "usable_groups", lambda limits: None)
+    if request.param == "samples alone":
+        monkeypatch.setattr(view, "open_counters", lambda first: ())
+
+
+@pytest.mark.attack(63)
+@pytest.mark.usefixtures("_clocks")
+@pytest.mark.parametrize("each", [0.02, 0.3])
+async def test_cpu_time_of_children_that_nobody_waits_for_counts(
+    yard: Any, shell_in: Any, outside: Callable[..., str], each: float
+) -> None:
+    async with yard.hands(Grant(limits=Limits(cpu_s=1))) as hands:
+        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        ran = await shell_in(workspace, f"{BURN} {each} 8")
+        burnt = read_double(workspace.root / "burnt")
+        assert (ran.result.ending, ran.result.detail) == (Ending.LIMIT, "It used more than 1 s of CPU time."), burnt
+        assert burnt <= 2
+    assert outside(f"{BURN} {each} 0.5") == "burnt all, of which are known 0.0\n"
+
+
+def read_double(file: Path) -> float:
+    """The number that a program keeps in a file."""
+    return float(struct.unpack("d", file.read_bytes())[0])
+
+
+@pytest.mark.usefixtures("_clocks")
+async def test_many_short_programs_below_the_limit_of_cpu_time_run_to_their_end(yard: Any, shell_in: Any) -> None:
+    """As a build has them: two at a time, each with children of its own that are waited for."""
+    work = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do (python3 -c 'import json' | cat); done"
+    async with yard.hands(Grant(limits=Limits(cpu_s=6))) as hands:
+        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        ran = await shell_in(workspace, f"({work}) & ({work}) & wait; times")
+        assert ran.result.ending == Ending.EXITED, ran.result.detail
 
 
 FLOODS = {
