@@ -14,6 +14,7 @@ from orchestrator.domain.verdict import Finding, VerdictKind
 from orchestrator.engine.approvals import landing_question
 from orchestrator.engine.changes import Changes, read_changes
 from orchestrator.engine.context import RunContext
+from orchestrator.engine.gate_files import find_gate_files
 from orchestrator.engine.leaks import leaks
 from orchestrator.engine.points import after_verdict, standing
 from orchestrator.engine.reviewing import reviewed
@@ -92,6 +93,7 @@ async def _findings(
         flagged=candidate.flagged,
         uncounted=uncounted,
     )
-    looked = await to_thread.run_sync(examine, changes.files, changes.lines, state.spec.grants, changes.hunks)
+    named = await find_gate_files(context, state.attempts[-1].base, changes.files)
+    looked = await to_thread.run_sync(examine, changes.files, changes.lines, state.spec.grants, changes.hunks, named)
     found = (*plain, *scope_findings(state.spec, changes.files, others), *looked)
     return tuple(finding.model_copy(update={"text": printable(finding.text)}) for finding in found)

@@ -1,6 +1,6 @@
 """All rules that look into a change: what it may not touch, what it may not do, and what is only told of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from orchestrator.domain.verdict import Finding
 from orchestrator.judge.addressed import AddedLine, flagged
@@ -18,7 +18,11 @@ from orchestrator.judge.weakened import weakened_tests
 
 
 def examine(
-    files: Sequence[ChangedFile], lines: Iterable[AddedLine], grants: Sequence[str], hunks: Sequence[DiffHunk] = ()
+    files: Sequence[ChangedFile],
+    lines: Iterable[AddedLine],
+    grants: Sequence[str],
+    hunks: Sequence[DiffHunk] = (),
+    gate_files: Collection[str] = (),
 ) -> tuple[Finding, ...]:
     """The findings on a change, those that may block first. Blocks while sources are parsed.
 
@@ -27,10 +31,11 @@ def examine(
         lines: the lines that were added.
         grants: globs of what the plan lets this task change although it is protected.
         hunks: lines that were taken out and put in together.
+        gate_files: the folded paths of what the gate's commands name.
     """
     is_granted, lines = granter(grants), tuple(lines)
     found = (
-        *protected_findings(files, is_granted),
+        *protected_findings(files, is_granted, gate_files),
         *forgery_findings(files, is_granted),
         *unreadable_findings(files, is_granted),
         *suppression_findings(files, is_granted),

@@ -6,6 +6,8 @@ from pathlib import PurePosixPath
 
 from pathspec import GitIgnoreSpec
 
+from orchestrator.config.layers import PROJECT_FILE
+
 
 class Place(StrEnum):
     """Why a path is protected; the value is how a reason names it."""
@@ -14,6 +16,7 @@ class Place(StrEnum):
     CONFIGURATION = "what configures tests, builds or CI"
     STARTER = "what Python runs whenever it starts"
     SHADOW = "a module that would stand in place of one that the test run imports"
+    GATE = "run or read by the gate, the contract or a hook, which name it,"
 
 
 _TESTS = GitIgnoreSpec.from_lines(
@@ -37,6 +40,7 @@ _CONFIGURATION = GitIgnoreSpec.from_lines(
         *("jest.config.*", "vitest.config.*", "playwright.config.*", ".taprc", "phpunit.xml*"),
         *("/.github/**", "/.gitlab-ci.yml", "/.gitlab/**", "/.circleci/**", "/.ci/**", "/.travis.yml", "/Jenkinsfile"),
         *("/azure-pipelines.yml", "/.pre-commit-config.yaml", ".gitattributes", ".gitmodules"),
+        f"/{PROJECT_FILE}",
         *("*.lock", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "go.sum", ".npmrc", "pip.conf"),
     )
 )
@@ -57,6 +61,7 @@ def place_of(path: str) -> Place | None:
 
     A path that is configuration wherever it lies stays that among tests.
     """
+    path = PROJECT_FILE if path.casefold() == PROJECT_FILE else path
     if _STARTERS.match_file(path):
         return Place.STARTER
     if _CONFIGURATION.match_file(path):

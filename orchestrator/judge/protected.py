@@ -1,11 +1,12 @@
 """The ratchet of files: what tests rest on changes only where the plan grants it, visibly."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from orchestrator.domain.globs import matches
 from orchestrator.domain.verdict import Finding
 from orchestrator.judge.additive import lost_or_altered
 from orchestrator.judge.changed import ChangedFile
+from orchestrator.judge.gate_files import fold_path
 from orchestrator.judge.places import Place, place_of
 from orchestrator.judge.sections import altered_sections, has_sections
 from orchestrator.judge.silencers import kinds_for
@@ -15,6 +16,7 @@ _ADVICE = {
     Place.CONFIGURATION: "leave everything of that kind as it is on the base",
     Place.STARTER: "do without it",
     Place.SHADOW: "name it otherwise",
+    Place.GATE: "leave it as it is on the base",
 }
 
 
@@ -28,16 +30,21 @@ def is_looked_into(path: str) -> bool:
     return path.endswith((".py", ".pyi")) or has_sections(path) or bool(kinds_for(path))
 
 
-def protected_findings(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> Iterator[Finding]:
-    """A blocking finding for each protected file that was changed without a grant; it names the file and the mend."""
+def protected_findings(
+    files: Sequence[ChangedFile], is_granted: Callable[[str], bool], gate_files: Collection[str] = ()
+) -> Iterator[Finding]:
+    """A blocking finding for each protected file that was changed without a grant; it names the file and the mend.
+
+    `gate_files` are the folded paths of what the gate's commands name.
+    """
     for file in files:
         if is_granted(file.path):
             continue
-        if problem := _problem(file):
+        if problem := _problem(file, gate_files):
             yield Finding(rule="protected", text=problem, is_blocking=True)
 
 
-def _problem(file: ChangedFile) -> str:
+def _problem(file: ChangedFile, gate_files: Collection[str]) -> str:
     if is_looked_into(file.path) and file.is_unread:
         return f"{file.path} is one of too many changed files to look into: do less at once"
     sections = altered_sections(file.path, file.before, file.after)
@@ -45,6 +52,9 @@ def _problem(file: ChangedFile) -> str:
         named = ", ".join(sections)
         return f"{file.path}: {named} may change only where the plan grants it: leave it as it was" if sections else ""
     place = place_of(file.path)
+    is_free = place is None or (place == Place.SHADOW and not file.is_new)
+    if is_free and fold_path(file.path) in gate_files:
+        place = Place.GATE
     if place is None or (place == Place.TESTS and (file.is_new or _has_only_gained(file))):
         return ""
     if place == Place.SHADOW and not file.is_new:

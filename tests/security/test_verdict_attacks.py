@@ -26,6 +26,7 @@ pytestmark = [
     pytest.mark.attack(36),
     pytest.mark.attack(37),
     pytest.mark.attack(38),
+    pytest.mark.attack(59),
 ]
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios" / "verdicts"

@@ -1,0 +1,107 @@
+"""Which command lines a file runs that a command names: rules of make and just, scripts of npm, tox, plain scripts."""
+
+import configparser
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+_MAKE = frozenset({"makefile", "gnumakefile", "justfile", ".justfile"})
+_RULE = re.compile(r"^(?P<names>[^\s#:=][^:=]*?)\s*:{1,2}(?!=)(?P<needs>[^;]*);?(?P<inline>.*)$")
+_AGAIN = re.compile(r"\$[({]MAKE[)}]|\b(?:make|just)\b")
+_SHELL = frozenset({".sh", ".bash", ".zsh", ".ksh"})
+_SHELL_LINE = re.compile(r"^#!.*\b(?:ba|da|z|k)?sh\b")
+_QUOTED = re.compile(r"""(["'`])((?:(?!\1)[^\\\n]){3,400})\1""")
+_HOOKED = ("pre", "", "post")
+
+
+def command_lines(path: str, text: str, words: Collection[str]) -> Iterator[str]:
+    """Yield the command lines of a file that a command with these words may run, and in other code its quoted texts."""
+    name = PurePosixPath(path).name.casefold()
+    suffix = PurePosixPath(name).suffix
+    if name in _MAKE or suffix in {".mk", ".just"}:
+        yield from _make_lines(text, words)
+    elif name == "package.json":
+        yield from _npm_lines(text, words)
+    elif name == "tox.ini":
+        yield from _tox_lines(text)
+    elif suffix in _SHELL or _SHELL_LINE.match(text):
+        yield text
+    else:
+        yield from (found[2] for found in _QUOTED.finditer(text))
+
+
+@dataclass
+class _Rules:
+    """What a makefile holds: lines that always count, and of each target what it needs and runs."""
+
+    always: list[str] = field(default_factory=list)
+    needs: dict[str, list[str]] = field(default_factory=dict)
+    lines: dict[str, list[str]] = field(default_factory=dict)
+
+
+def _make_lines(text: str, words: Collection[str]) -> Iterator[str]:
+    rules = _read_rules(text)
+    yield from rules.always
+    plain = [name for name in rules.needs if not name.startswith(".") and "%" not in name]
+    asked = [name for name in plain if name in words] or plain[:1]
+    waiting, seen = [*asked, *(name for name in rules.needs if "%" in name)], set[str]()
+    while waiting:
+        target = waiting.pop()
+        if target in seen or target not in rules.needs:
+            continue
+        seen.add(target)
+        waiting += rules.needs[target]
+        for line in rules.lines[target]:
+            yield line.lstrip("@-+ ")
+            waiting += re.split(r"[\s;&|]+", line) if _AGAIN.search(line) else []
+
+
+def _read_rules(text: str) -> _Rules:
+    rules, current = _Rules(), list[str]()
+    for line in text.replace("\\\n", " ").splitlines():
+        if line[:1] in {"\t", " "}:
+            for name in current:
+                rules.lines[name].append(line.strip())
+            if not current:
+                rules.always.append(line.strip())
+        elif found := _RULE.match(line):
+            current = found["names"].split()
+            for name in current:
+                rules.needs.setdefault(name, []).extend(found["needs"].split())
+                rules.lines.setdefault(name, []).append(found["inline"])
+        elif line.strip():
+            current = []
+            rules.always.append(line)
+    return rules
+
+
+def _npm_lines(text: str, words: Collection[str]) -> Iterator[str]:
+    scripts = _npm_scripts(text)
+    waiting, seen = [f"{when}{name}" for name in words for when in _HOOKED], set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in seen and isinstance(line := scripts.get(name), str):
+            yield line
+            waiting += [f"{when}{word}" for word in re.split(r"[\s;&|:\"']+", line) for when in _HOOKED]
+            waiting += line.split()
+        seen.add(name)
+
+
+def _npm_scripts(text: str) -> Mapping[str, object]:
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    scripts = values.get("scripts") if isinstance(values, dict) else None
+    return scripts if isinstance(scripts, dict) else {}
+
+
+def _tox_lines(text: str) -> Iterable[str]:
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(text)
+    except configparser.Error:
+        return ()
+    return [value for name in parser.sections() for key, value in parser.items(name) if key.startswith("commands")]
