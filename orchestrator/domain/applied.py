@@ -1,5 +1,6 @@
 """What each kind of event changes in the state of its run; `migrated` has those of migrations."""
 
+from datetime import timedelta
 from functools import singledispatch
 
 from orchestrator.domain.approval import Answered
@@ -7,6 +8,7 @@ from orchestrator.domain.base import changed
 from orchestrator.domain.booking import book_failure, book_reply
 from orchestrator.domain.commanded import answered, granted_criteria, obey
 from orchestrator.domain.contract import frozen
+from orchestrator.domain.deadlines import shift_deadlines
 from orchestrator.domain.event import forge, landing, migration, outside, people, run, work
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.lifecycle import TASK_MOVES, move
@@ -106,6 +108,7 @@ def _(event: run.RunPaused, state: RunState) -> None:
 @apply.register
 def _(event: run.ClockJumped, state: RunState) -> None:
     state.earlier_s -= event.by_s
+    shift_deadlines(state, timedelta(seconds=event.by_s))
 
 
 @apply.register

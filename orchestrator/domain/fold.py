@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 from orchestrator.domain.applied import apply
 from orchestrator.domain.booking import TIMED, book_checks, book_question, book_time
 from orchestrator.domain.burndown import book_tick
+from orchestrator.domain.deadlines import shift_deadlines
 from orchestrator.domain.event import forge, migration, people, run
 from orchestrator.domain.event.base import Done, Event, Intent, Recorded, effect_name
 from orchestrator.domain.state import RunState
@@ -69,8 +70,10 @@ def _begin_effect(state: RunState, event: Intent, _at: datetime) -> None:
 
 
 def _begin_epoch(state: RunState, _event: run.EngineStarted, at: datetime) -> None:
-    state.earlier_s = state.wall_s
+    state.earlier_s = state.settled_s = state.wall_s
     state.epoch_at = at
+    if state.last_at is not None and at < state.last_at:  # the clock was set back between two engines
+        shift_deadlines(state, at - state.last_at)
 
 
 def _end_effect(state: RunState, event: Done, _at: datetime) -> None:

@@ -121,6 +121,8 @@ class RunState:
     epoch_at: datetime | None = None
     last_at: datetime | None = None
     earlier_s: float = 0.0
+    settled_s: float = 0.0
+    """`wall_s` when the last engine started: no clock that is set makes it less again."""
     started: RunStarted | None = None
     paused: RunPaused | None = None
     ended: RunEnded | None = None
@@ -285,7 +287,7 @@ class RunState:
         """Seconds that processes have worked on the run, from each one's start to its last event."""
         if self.epoch_at is None or self.last_at is None:
             return self.earlier_s
-        return self.earlier_s + (self.last_at - self.epoch_at).total_seconds()
+        return max(self.settled_s, self.earlier_s + (self.last_at - self.epoch_at).total_seconds())
 
     @property
     def wave_under_way(self) -> int:

@@ -75,6 +75,7 @@ class Desk:
         return refusal(state, sent.command) or _invalid(state, sent.command)
 
     async def _expire(self) -> bool:
+        await self._journal.note_clock()
         now = self._journal.now()
         due = [one for one in self._journal.state.waiting if one.is_due(now)]
         await self._journal.append(

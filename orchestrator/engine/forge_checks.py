@@ -47,6 +47,7 @@ async def _ended(context: RunContext, pr: PrOpened) -> Sequence[ForgeCheck]:
     while True:
         seen = bounded(await context.forge.checks(pr.ref, CommitId(pr.head)))
         await _book(context, pr, seen)
+        await context.journal.note_clock()
         told, is_waited_for = _told(context, seen, is_steady=seen == before), context.config.pr.checks_wait_s > 0
         if told == "late" and is_waited_for:
             raise _late(context, pr, seen)

@@ -11,14 +11,12 @@ import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
 from orchestrator.domain.command import Command
-from orchestrator.domain.event.run import ClockJumped, RunDraining
+from orchestrator.domain.event.run import RunDraining
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.desk import Desk, Withdraw
 from orchestrator.errors import Interrupted, LimitReached, PersonNeeded, Terminated, sole_error
 
 _TICK_S = 1.0
-_JUMP_S = 5.0
-"""A wall clock that differs by more from the time that passed was set, or the machine slept."""
 
 
 def _nothing_to_withdraw(_command: Command) -> AbstractAsyncContextManager[None]:
@@ -89,14 +87,10 @@ async def _watch_clock(context: RunContext) -> None:
     is not counted.
     """
     begun, spent_s = anyio.current_time(), context.state.wall_s
-    wall = context.journal.now().timestamp() - begun
     while True:
         context.lock.beat()
         now = anyio.current_time()
-        jump_s = context.journal.now().timestamp() - now - wall
-        if abs(jump_s) > _JUMP_S:
-            wall += jump_s
-            await context.journal.append(ClockJumped(by_s=round(jump_s, 3)))
+        await context.journal.note_clock()
         limit_s = context.config.run.time_limit_s
         left_s = limit_s - spent_s - (now - begun)
         if limit_s > 0 and left_s <= 0:

@@ -14,7 +14,7 @@ from orchestrator.domain.encoding import make_encodable
 from orchestrator.domain.event import Event, Recorded
 from orchestrator.domain.event.base import effect_key
 from orchestrator.domain.event.people import CommandTaken
-from orchestrator.domain.event.run import RunEnded, RunPaused
+from orchestrator.domain.event.run import ClockJumped, RunEnded, RunPaused
 from orchestrator.domain.fold import advance
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.state import RunState
@@ -36,6 +36,8 @@ Projector = Callable[[RunState], str]
 _PROJECT_EVERY_S = 1.0
 _REST = 30.0
 """So many times as long as they took are projections not made again: of very many files they take long."""
+_JUMP_S = 5.0
+"""A wall clock that differs by more from the time that passed was set, or the machine slept."""
 _LONG_CHARS = 100_000
 """A text that is redacted beside the event loop: some milliseconds' worth."""
 
@@ -70,6 +72,7 @@ class Journal:
         self.directory = directory
         self.redactor = redactor
         self._clock = clock
+        self._ahead_s = self._clock_ahead_s()
         derived = derive_whole(self._store)
         self._state = derived.state
         self.unread = derived.unread
@@ -115,7 +118,7 @@ class Journal:
         """
         if self._failure:
             raise self._failure
-        for event in events:
+        for event in (*self._clock_jump(), *events):
             self._place(event)
         last = self._state.seq
         with anyio.CancelScope(shield=True):
@@ -124,6 +127,25 @@ class Journal:
                     await self._commit()
         if self._failure:
             raise self._failure
+
+    async def note_clock(self) -> None:
+        """Record it if the wall clock was set, or the machine slept, since the last event.
+
+        Every event that is appended is preceded by that, so that no duration ever holds a jump.
+        """
+        if jumped := self._clock_jump():
+            await self.append(*jumped)
+
+    def _clock_jump(self) -> Sequence[ClockJumped]:
+        jump_s = self._clock_ahead_s() - self._ahead_s
+        if abs(jump_s) <= _JUMP_S or self._state.epoch_at is None:
+            return ()
+        self._ahead_s += jump_s
+        return (ClockJumped(by_s=round(jump_s, 3)),)
+
+    def _clock_ahead_s(self) -> float:
+        """Return the seconds between the wall clock and the steady one, which differ for ever by the same."""
+        return self._clock.now().timestamp() - self._clock.monotonic()
 
     def _place(self, event: Event) -> None:
         recorded = Recorded(self._state.seq + 1, self._clock.now(), redacted(storable(event), self.redactor))

@@ -75,7 +75,7 @@ def taken_s(state: RunState, now: datetime | None) -> float:
     """Seconds that processes have worked on the run, up to `now` if one is at work."""
     if now is None or state.epoch_at is None:
         return state.wall_s
-    return state.earlier_s + max((now - state.epoch_at).total_seconds(), 0.0)
+    return max(state.wall_s, state.earlier_s + (now - state.epoch_at).total_seconds())
 
 
 def short_count(number: int) -> str:

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from tests.unit.worktrees.conftest import Project
-from worktrees.errors import GitError, RefMoved
+from worktrees.errors import GitError, LockedRepository, RefMoved
 from worktrees.git import Git
 from worktrees.merge import EPOCH, commit_tree, is_ancestor
 from worktrees.refs import delete_refs, list_refs, move_ref, read_ref, set_ref, sweep_ref_locks
@@ -62,10 +62,11 @@ async def test_other_failures_are_not_taken_for_a_lost_race(project: Project, gi
     with pytest.raises(GitError) as below:
         await move_ref(git, f"{REF}/below", commits[1], None, "x")
     (project.root / ".git" / f"{REF}.lock").touch()
-    with pytest.raises(GitError, match=r"\.lock': File exists") as locked:
+    with pytest.raises(LockedRepository, match=rf"{REF}\.lock is in the way.* \(rm -- .*{REF}\.lock\)") as locked:
         await move_ref(replace(git, overrides=(("core.filesRefLockTimeout", "10"),)), REF, commits[2], commits[1], "x")
 
-    assert [type(error.value) for error in (missing, below, locked)] == [GitError] * 3
+    assert [type(error.value) for error in (missing, below, locked)] == [GitError, GitError, LockedRepository]
+    assert locked.value.lock == str(project.root / ".git" / f"{REF}.lock")
 
 
 async def test_of_many_racers_exactly_one_wins(git: Git, commits: list[str]) -> None:
