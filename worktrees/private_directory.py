@@ -15,7 +15,6 @@ from worktrees.errors import DirectoryNotPrivate
 from worktrees.names import printable
 
 _PRIVATE = 0o700
-_PARENT = 0o755
 _OTHERS = 0o077
 _MOST_LINKS = 40
 _WHOLE_RANGE = ["0", "0", "4294967295"]
@@ -29,33 +28,18 @@ def make_private_directory(path: Path) -> Path:
     """
     if not path.is_dir():
         make_private_directory(path.parent)
-        _make(path, _PRIVATE)
+        _make(path)
     return path
 
 
-def make_private_root(path: Path) -> Path:
-    """Create a directory for its owner alone in a place of the user's; return it. One that exists stays.
-
-    Missing directories above it are made as the user's others are, but never writable for anybody else.
-
-    Raises:
-        OSError: it cannot be made, or something else lies there.
-    """
-    missing = [place for place in path.parents if not place.is_dir()]
-    for place in reversed(missing):
-        _make(place, _PARENT)
-    return make_private_directory(path)
-
-
-def _make(path: Path, mode: int) -> None:
+def _make(path: Path) -> None:
     try:
-        path.mkdir(mode=mode)
+        path.mkdir(mode=_PRIVATE)
     except FileExistsError as error:
         if not path.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from error
         return
-    if mode == _PRIVATE:
-        path.chmod(mode)  # below a directory that hands its group on it would hand it on as well
+    path.chmod(_PRIVATE)  # below a directory that hands its group on it would hand it on as well
 
 
 def secure_directory(path: Path) -> bool:

@@ -74,7 +74,7 @@ async def test_nobody_else_reads_what_a_run_keeps(tmp_path: Path) -> None:
     if IS_ROOT:
         wanted = ("find", str(ended.directory.journal), str(root / "worktrees"))
         assert run_as_another(*wanted).count("Permission denied") == 2
-        for entry in (root, *(root / room for room in ("runs", "worktrees")), ended.directory.path):
+        for entry in (root.parent, root, *(root / room for room in ("runs", "worktrees")), ended.directory.path):
             entry.chmod(0o755)
         assert "Permission denied" not in run_as_another(*wanted)
 
