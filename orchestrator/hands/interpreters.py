@@ -34,11 +34,6 @@ def is_environment(directory: Path) -> bool:
     return (directory / "pyvenv.cfg").is_file()
 
 
-def is_installation(prefix: Path) -> bool:
-    """Return True if a standard library of Python lies in the directory, as `lib/python3.12` does."""
-    return any(prefix.glob("lib*/py*/os.py"))
-
-
 def _needed_by(directory: Path) -> Iterator[Path]:
     if not is_environment(directory):
         return

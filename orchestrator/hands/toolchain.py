@@ -9,7 +9,7 @@ from pathlib import Path
 
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.installed_pythons import InstalledPythons, find_installed_pythons
-from orchestrator.hands.interpreters import find_needed_prefixes, is_environment, is_installation
+from orchestrator.hands.interpreters import find_needed_prefixes, is_environment
 from orchestrator.hands.places import STORES, Surroundings, is_provided
 from orchestrator.hands.policy import GivenDir
 
@@ -100,23 +100,16 @@ class _Chosen:
             if name in shared and (shared[name] / name / programs).is_dir():
                 self.path[str(self.around.repository / name / programs)] = None
 
-    def need(self, prefix: Path, *, is_named_by_stranger: bool = False) -> None:
-        """Bind an interpreter's installation, or the parts of it that may be bound.
-
-        What the repository's environments name may be a directory with other things beside Python, as `~/.local` is:
-        then its parts are bound, and where no standard library is in it, its programs alone.
-        """
-        for part in self._list_bindable(prefix, is_named_by_stranger=is_named_by_stranger):
+    def need(self, prefix: Path) -> None:
+        """Bind an interpreter's installation, or the parts of it that may be bound."""
+        for part in self._list_bindable(prefix):
             self._bind(part)
 
-    def _list_bindable(self, prefix: Path, *, is_named_by_stranger: bool = False) -> list[Path]:
+    def _list_bindable(self, prefix: Path) -> list[Path]:
         """Return what of an installation may be bound and is not there anyway."""
-        is_shared = is_named_by_stranger and not is_installation(prefix)
-        names = ("bin",) if is_shared else _INTERPRETER_PARTS
-        holds_credentials = any(place.is_relative_to(prefix) for place in self.around.credentials())
         parts = [prefix]
-        if is_shared or self.around.objection(prefix) is not None or (is_named_by_stranger and holds_credentials):
-            parts = [part for name in names if (part := prefix / name).is_dir()]
+        if self.around.objection(prefix) is not None:
+            parts = [part for name in _INTERPRETER_PARTS if (part := prefix / name).is_dir()]
         return [part for part in parts if self.around.objection(part) is None and not is_provided(part)]
 
     def _is_ours(self, directory: Path) -> bool:
@@ -127,7 +120,7 @@ class _Chosen:
         for prefix in find_needed_prefixes(source or directory):
             if prefix.is_dir() and not self._is_ours(prefix) and self._list_bindable(prefix):
                 self._require_installed(prefix, directory)
-                self.need(prefix, is_named_by_stranger=self._is_ours(directory))
+                self.need(prefix)
         if is_environment(source or directory) and self.virtual_env is None:
             self.virtual_env = str(directory)
 
