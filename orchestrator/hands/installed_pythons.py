@@ -3,7 +3,6 @@
 The repository and what was installed for it have no say, so a `pyvenv.cfg` of theirs can name nothing else.
 """
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +42,7 @@ def find_installed_pythons(around: Surroundings, environ: Mapping[str, str]) -> 
     found = {Path("/opt/conda"), own_python().parent.parent, *(around.home / name for name in _CONDA)}
     found.update(_find_managed(around.home, environ))
     found.update(_find_on_path(around, environ))
-    existing = {prefix for prefix in found if os.access(prefix, os.X_OK) and not _is_untrusted(prefix, around)}
+    existing = {prefix for prefix in found if prefix.is_dir() and not _is_untrusted(prefix, around)}
     return InstalledPythons(frozenset(existing | {prefix.resolve() for prefix in existing}))
 
 
@@ -52,31 +51,20 @@ def _find_managed(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
     folders += [Path(environ[name]).joinpath(*rest) for name, rest in _VARIABLES.items() if environ.get(name)]
     folders += map(Path, _SYSTEM_WIDE)
     for folder in folders:
-        for member in _list_members(folder):
-            yield member
-            if folder.name == "Python":  # its members are VERSION/ARCHITECTURE
-                yield from _list_members(member)
+        if folder.is_absolute() and folder.is_dir():
+            for member in folder.iterdir():
+                yield member
+                yield from member.iterdir() if folder.name == "Python" else ()  # VERSION/ARCHITECTURE
 
 
 def _find_on_path(around: Surroundings, environ: Mapping[str, str]) -> Iterator[Path]:
     for name in environ.get("PATH", "").split(":"):
         folder = Path(name)
-        if _is_untrusted(folder, around):
+        if not folder.is_absolute() or not folder.is_dir() or _is_untrusted(folder, around):
             continue
-        programs = [member for member in _list_members(folder) if member.name.startswith("python")]
-        for program in programs:
+        yield from find_needed_prefixes(folder.parent)
+        for program in folder.glob("python*"):
             yield from list_prefixes_of_program(program)
-            yield folder.parent if folder.name == "bin" else folder
-        if programs:
-            yield from find_needed_prefixes(folder.parent)
-
-
-def _list_members(folder: Path) -> list[Path]:
-    """Return what an absolute directory holds; nothing where it may not be read."""
-    try:
-        return sorted(folder.iterdir()) if folder.is_absolute() else []
-    except OSError:
-        return []
 
 
 def _is_untrusted(place: Path, around: Surroundings) -> bool:

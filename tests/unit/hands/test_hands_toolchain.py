@@ -1,4 +1,3 @@
-import os
 import sys
 from pathlib import Path
 
@@ -180,17 +179,6 @@ def test_an_environment_of_the_repository_names_no_other_place(
     with pytest.raises(UsageProblem, match=rf"needs the Python in {private}, .*--read-only {private}"):
         chain(around, shared=(".venv",), PATH=inside, VIRTUAL_ENV=str(made))
     assert chain(around, private, shared=(".venv",)).read_only == own(private)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every directory")
-def test_places_that_may_not_be_read_are_passed_over(around: Surroundings, tmp_path: Path) -> None:
-    closed = tmp_path / "closed"
-    installation(closed / "versions" / "3.12.1")
-    closed.chmod(0)
-    try:
-        assert chain(around, PYENV_ROOT=str(closed), PATH=f"{closed}/versions/3.12.1/bin") == chain(around)
-    finally:
-        closed.chmod(0o700)
 
 
 def test_what_the_system_has_anyway_needs_no_word(around: Surroundings) -> None:
