@@ -13,8 +13,8 @@ def own_python() -> Path:
     return Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def find_needed_prefixes(directory: Path) -> tuple[Path, ...]:
-    """Return the installations that a virtual environment needs to start, nearest first; () if it is none.
+def prefixes(directory: Path) -> tuple[Path, ...]:
+    """The installations that the virtual environment `directory` needs to start, nearest first; () if it is none.
 
     Follows `home =` of `pyvenv.cfg` and every hop of the symbolic links of `bin/python`, through environments that
     were made from other environments.
@@ -41,12 +41,7 @@ def _needed_by(directory: Path) -> Iterator[Path]:
     if home is not None:
         yield _prefix(home / "python")
         yield _prefix((home / "python").resolve())
-    yield from list_prefixes_of_program(directory / "bin" / "python")
-
-
-def list_prefixes_of_program(program: Path) -> Iterator[Path]:
-    """Yield the installations that a link to an interpreter passes through, the one it ends in last."""
-    for hop in _hops(program):
+    for hop in _hops(directory / "bin" / "python"):
         yield _prefix(hop)
 
 

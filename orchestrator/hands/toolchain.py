@@ -8,8 +8,7 @@ from os.path import normpath
 from pathlib import Path
 
 from orchestrator.errors import UsageProblem
-from orchestrator.hands.installed_pythons import InstalledPythons, find_installed_pythons
-from orchestrator.hands.interpreters import find_needed_prefixes, is_environment
+from orchestrator.hands.interpreters import is_environment, prefixes
 from orchestrator.hands.places import STORES, Surroundings, is_provided
 from orchestrator.hands.policy import GivenDir
 
@@ -36,10 +35,9 @@ def resolve(
     `VIRTUAL_ENV` counts as given last.
 
     Raises:
-        UsageProblem: a given directory is missing or may not be bound, or an environment of the repository needs an
-            interpreter that was not found from the user's side.
+        UsageProblem: a given directory is missing or may not be bound.
     """
-    chosen = _Chosen(around, find_installed_pythons(around, environ))
+    chosen = _Chosen(around)
     for one in given:
         chosen.give(_locate(one, around))
     active = environ.get("VIRTUAL_ENV")
@@ -74,7 +72,6 @@ def _locate(one: GivenDir, around: Surroundings) -> Path:
 @dataclass
 class _Chosen:
     around: Surroundings
-    installed: InstalledPythons
     read_only: dict[Path, None] = field(default_factory=dict)
     path: dict[str, None] = field(default_factory=dict)
     virtual_env: str | None = None
@@ -102,39 +99,23 @@ class _Chosen:
 
     def need(self, prefix: Path) -> None:
         """Bind an interpreter's installation, or the parts of it that may be bound."""
-        for part in self._list_bindable(prefix):
-            self._bind(part)
-
-    def _list_bindable(self, prefix: Path) -> list[Path]:
-        """Return what of an installation may be bound and is not there anyway."""
-        parts = [prefix]
-        if self.around.objection(prefix) is not None:
-            parts = [part for name in _INTERPRETER_PARTS if (part := prefix / name).is_dir()]
-        return [part for part in parts if self.around.objection(part) is None and not is_provided(part)]
+        if self.around.objection(prefix) is None:
+            self._bind(prefix)
+            return
+        for part in (prefix / name for name in _INTERPRETER_PARTS):
+            if part.is_dir() and self.around.objection(part) is None:
+                self._bind(part)
 
     def _is_ours(self, directory: Path) -> bool:
         return directory.is_relative_to(self.around.repository)
 
     def _lean_on(self, directory: Path, source: Path | None = None) -> None:
         """`source` is where the directory lies on the host, if elsewhere."""
-        for prefix in find_needed_prefixes(source or directory):
-            if prefix.is_dir() and not self._is_ours(prefix) and self._list_bindable(prefix):
-                self._require_installed(prefix, directory)
+        for prefix in prefixes(source or directory):
+            if prefix.is_dir() and not self._is_ours(prefix):
                 self.need(prefix)
         if is_environment(source or directory) and self.virtual_env is None:
             self.virtual_env = str(directory)
-
-    def _require_installed(self, prefix: Path, environment: Path) -> None:
-        """Refuse what an environment inside the repository names by itself: anybody may have written that."""
-        was_given = any(prefix.is_relative_to(given) for given in self.read_only)
-        if not self._is_ours(environment) or was_given or self.installed.contains(prefix):
-            return
-        raise UsageProblem(
-            f"{environment} needs the Python in {prefix}, which is not on your PATH and in no place where version "
-            f"managers keep them. If it is yours, add --read-only {prefix} (or read_only under [env] in your own "
-            f"configuration); if not, remove {environment / 'pyvenv.cfg'}.",
-            ("env", "read_only"),
-        )
 
     def _bind(self, directory: Path) -> None:
         for place in dict.fromkeys((directory, directory.resolve())):

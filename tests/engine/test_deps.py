@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
-from pathlib import Path
 
 import anyio
 import pytest
@@ -118,20 +117,6 @@ async def test_wheels_are_installed_once_and_lent_to_workspaces_without_network(
 
 
 @pytest.mark.slow
-@pytest.mark.attack(50)
-async def test_a_wheel_opens_no_directory_of_the_host(project: Project, tmp_path: Path) -> None:
-    private = tmp_path / "private"
-    (private / "bin").mkdir(parents=True)
-    (private / "notes").write_text("of the user")
-    project.registry.add_wheel("evil", data={"pyvenv.cfg": f"home = {private}/bin\n"})
-    project.yard.commit({"requirements.txt": "evil==1.0\n"})
-    with pytest.raises(UsageProblem, match=f"needs the Python in {private}"):
-        async with project.opened("requirements.txt") as hands:
-            await project.ran(hands, f"cat {private}/notes")
-    installed = next((project.yard.state / "deps").rglob("pyvenv.cfg"))
-    assert str(private) in installed.read_text()
-
-
 async def test_a_package_without_a_wheel_is_named_and_nothing_is_kept(project: Project) -> None:
     project.registry.add_source("hooked", b"not even looked into")
     project.yard.commit({"requirements.txt": "hooked==1.0\n"})

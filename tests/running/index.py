@@ -6,7 +6,7 @@ import io
 import json
 import threading
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -27,12 +27,10 @@ class Loopback:
     def index(self) -> str:
         return f"http://{self.place}/simple"
 
-    def add_wheel(
-        self, name: str, version: str = "1.0", source: str = "ANSWER = 42\n", data: Mapping[str, str] | None = None
-    ) -> None:
-        """A wheel of one module, with `data` files that go to the top of the environment."""
+    def add_wheel(self, name: str, version: str = "1.0", source: str = "ANSWER = 42\n") -> None:
+        """A wheel of one module."""
         file = f"{name}-{version}-py3-none-any.whl"
-        self._add(name, file, wheel(name, version, source, data or {}))
+        self._add(name, file, wheel(name, version, source))
 
     def add_source(self, name: str, archive: bytes, version: str = "1.0") -> None:
         """A source archive."""
@@ -46,14 +44,13 @@ class Loopback:
         self.pages[f"/simple/{name}/"] = listed + link.encode()
 
 
-def wheel(name: str, version: str, source: str, data: Mapping[str, str]) -> bytes:
-    """A wheel with one module of its name, and data files."""
+def wheel(name: str, version: str, source: str) -> bytes:
+    """A wheel with one module of its name."""
     info = f"{name}-{version}.dist-info"
     files = {
         f"{name}.py": source,
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        **{f"{name}-{version}.data/data/{path}": text for path, text in data.items()},
     }
     record = "".join(f"{path},,\n" for path in (*files, f"{info}/RECORD"))
     packed = io.BytesIO()

@@ -56,7 +56,7 @@ async def test_alternates_lead_to_no_socket_of_the_host(yard: Yard, shell_in: An
         handle = os.open(folder, os.O_RDONLY)
         listener.bind(f"/proc/self/fd/{handle}/s")
         os.close(handle)
-        (folder / "s").chmod(0o777)
+        (folder / "s").chmod(0o777)  # noqa: ASYNC240
         listener.listen()
         assert outside(connect) == "CONNECTED\n"
         async with yard.hands() as hands:

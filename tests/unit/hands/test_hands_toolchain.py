@@ -119,15 +119,14 @@ def test_an_active_environment_in_the_repository_is_taken_only_if_it_is_shared(a
     base = installation(around.home / "python")
     inside = environment(around.repository / ".env3", base / "bin" / "python3")
     assert chain(around, VIRTUAL_ENV=str(inside)).virtual_env is None
-    tools = chain(around, shared=(".env3",), VIRTUAL_ENV=str(inside), PATH=str(base / "bin"))
-    assert tools.virtual_env == str(inside)
+    assert chain(around, shared=(".env3",), VIRTUAL_ENV=str(inside)).virtual_env == str(inside)
 
 
 def test_shared_environments_are_on_the_path_with_their_interpreter(around: Surroundings) -> None:
     base = installation(around.home / "python")
     environment(around.repository / ".venv", base / "bin" / "python3")
     (around.repository / "node_modules" / ".bin").mkdir(parents=True)
-    tools = chain(around, shared=(".venv", "node_modules"), PATH=f"/usr/bin:{base / 'bin'}")
+    tools = chain(around, shared=(".venv", "node_modules"))
     front = (f"{around.repository}/.venv/bin", f"{around.repository}/node_modules/.bin")
     assert tools == ToolChain(own(base), (), front + LAST, f"{around.repository}/.venv")
     assert chain(around).path == LAST
@@ -137,54 +136,7 @@ def test_of_an_installation_in_a_private_place_only_the_needed_parts_are_bound(a
     local = installation(around.home)  # as of `configure --prefix=$HOME`
     (local / "lib").mkdir()
     environment(around.repository / ".venv", local / "bin" / "python3")
-    tools = chain(around, shared=(".venv",), PATH=str(local / "bin"))
-    assert tools.read_only == own(local / "bin", local / "lib")
-
-
-@pytest.mark.parametrize(
-    ("prefix", "variables"),
-    [
-        (".pyenv/versions/3.12.1", {}),
-        ("there/versions/3.12.1", {"PYENV_ROOT": "{home}/there"}),
-        (".local/share/uv/python/cpython-3.12.1-linux-x86_64-gnu", {}),
-        ("pythons/cpython-3.12.1", {"UV_PYTHON_INSTALL_DIR": "{home}/pythons"}),
-        ("miniconda3", {}),
-        ("miniconda3/envs/work", {}),
-        ("apps/python", {"PATH": "relative:/usr/bin:{home}/apps/python/bin"}),
-        ("apps/python", {"PATH": "{home}/links"}),
-    ],
-)
-def test_an_interpreter_of_the_users_own_is_found(around: Surroundings, prefix: str, variables: dict[str, str]) -> None:
-    base = installation(around.home / prefix)
-    (around.home / "links").mkdir()
-    (around.home / "links" / "python3.11").symlink_to(base / "bin" / "python3")
-    environment(around.repository / ".venv", base / "bin" / "python3")
-    environ = {name: value.format(home=around.home) for name, value in variables.items()}
-    assert chain(around, shared=(".venv",), **environ).read_only == own(base)
-
-
-@pytest.mark.attack(50)
-@pytest.mark.parametrize("where", ["home of pyvenv.cfg", "link", "link to a link"])
-def test_an_environment_of_the_repository_names_no_other_place(
-    around: Surroundings, tmp_path: Path, where: str
-) -> None:
-    private = installation(tmp_path / "private")
-    made = environment(around.repository / ".venv", private / "bin" / "python3")
-    if where != "home of pyvenv.cfg":
-        (made / "pyvenv.cfg").write_text("home = /usr/bin\n")
-    if where == "link to a link":
-        (made / "bin" / "python").rename(made / "bin" / "python3")
-        (made / "bin" / "python").symlink_to("python3")
-    inside = f"{made}/bin:{around.state}"
-    with pytest.raises(UsageProblem, match=rf"needs the Python in {private}, .*--read-only {private}"):
-        chain(around, shared=(".venv",), PATH=inside, VIRTUAL_ENV=str(made))
-    assert chain(around, private, shared=(".venv",)).read_only == own(private)
-
-
-def test_what_the_system_has_anyway_needs_no_word(around: Surroundings) -> None:
-    for name, home in ((".venv", "/usr/bin"), ("venv", "/bin")):
-        environment(around.repository / name, Path(home) / "python3")
-    assert chain(around, shared=(".venv", "venv")).read_only == own()
+    assert chain(around, shared=(".venv",)).read_only == own(local / "bin", local / "lib")
 
 
 def test_a_directory_inside_another_one_is_not_bound_twice(around: Surroundings, tmp_path: Path) -> None:
