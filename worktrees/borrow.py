@@ -4,7 +4,6 @@ from pathlib import Path
 
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.packs import quoted
 from worktrees.repository import Repository
 
 _UNFIT = ("core.worktree", "core.bare", "extensions.refstorage", "extensions.worktreeconfig")
@@ -30,21 +29,23 @@ def borrow(repository: Repository, place: Path) -> Repository:
     for key in _UNFIT:
         git.run_sync("config", "--file", str(place / "config"), "--unset-all", key, ok=(0, 5))
     git.run_sync("config", "--file", str(place / "config"), "core.bare", "false")
-    return Repository(repository.root, repository.git_dir, place, git, lender=repository)
+    return Repository(repository.root, repository.git_dir, place, git)
 
 
 def _lay_out(repository: Repository, place: Path) -> None:
     origin = repository.common_dir
     for folder in ("refs/heads", "objects/info", "objects/pack", "info"):
         (place / folder).mkdir(parents=True)
+    # by another name, because a sandbox puts something else at the place of the checkout's own .git
+    (place / "borrowed").symlink_to(origin / "objects")
     tags = repository.git.run_sync("for-each-ref", f"--format={_TAGS}", "refs/tags").text
     texts = {
         "HEAD": b"ref: refs/nothing\n",
         "config": (origin / "config").read_bytes(),
-        "objects/info/alternates": quoted(origin / "objects") + b"\n",
+        "objects/info/alternates": f"{place / 'borrowed'}\n".encode("utf-8", "surrogateescape"),
         "packed-refs": f"# pack-refs with: peeled fully-peeled sorted\n{tags}\n".encode("utf-8", "surrogateescape"),
     }
-    copied = {name: repository.read_file(name) for name in _COPIED}
+    copied = {name: (origin / name).read_bytes() for name in _COPIED if (origin / name).is_file()}
     for name, content in (texts | copied).items():
         if content and (name != "packed-refs" or tags):
             (place / name).write_bytes(content)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worktrees.errors import NotARepository
-from worktrees.ownership import require_trusted_owner
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,6 @@ def _checkout(root: Path) -> Checkout:
             f"{entry} does not lead to a git repository (looked in {git_dir}): "
             f"if the checkout was moved, run `git worktree repair` in the repository it belongs to"
         )
-    require_trusted_owner(root, (root, entry, git_dir, common_dir))
     return Checkout(root, git_dir, common_dir)
 
 

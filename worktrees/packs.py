@@ -55,22 +55,6 @@ async def write_pack(git: Git, wanted: Sequence[str], without: Sequence[str], st
     return stem.with_name(f"{stem.name}-{checksum}.pack")
 
 
-async def copy_reachable_objects(repository: Repository, directory: Path) -> None:
-    """Make `directory` an object directory that holds all that the refs and HEAD of a repository and its lenders reach.
-
-    Raises:
-        GitError: an object is missing.
-        OSError: there is no room for it.
-    """
-    await to_thread.run_sync(lambda: (directory / "pack").mkdir(parents=True))
-    tips = [await to_thread.run_sync(repository.head)]
-    source: Repository | None = repository
-    while source is not None:
-        tips += (await source.git.text("for-each-ref", "--format=%(objectname)")).splitlines()
-        source = source.lender
-    await write_pack(repository.git, tips, (), directory / "pack" / "pack")
-
-
 @dataclass(frozen=True)
 class Quarantine:
     """A pack that came from elsewhere, beside a repository that does not see it. `git` sees both."""

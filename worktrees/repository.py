@@ -1,6 +1,5 @@
 """The user's own repository: where it is, what it has checked out, what differs. Nothing in it is ever changed here."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,25 +11,21 @@ from worktrees.errors import GitError, NoCommit, NotARepository
 from worktrees.git import Git
 from worktrees.merge import AUTHOR
 from worktrees.names import printable
-from worktrees.regular_files import read_regular_file
 
 _BRANCH = "refs/heads/"
-_MAX_FILE_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Repository:
     """A repository with files: its checkout at `root`, the git directory of that checkout, and the shared one.
 
-    `git` works on objects and refs only; `root` is reached through `checkout_git`. `lender` is the repository whose
-    objects it reads beside its own, where we made it so (see `worktrees.borrow`).
+    `git` works on objects and refs only; `root` is reached through `checkout_git`.
     """
 
     root: Path
     git_dir: Path
     common_dir: Path
     git: Git
-    lender: "Repository | None" = None
 
     @classmethod
     def open(cls, path: Path) -> "Repository":
@@ -102,37 +97,6 @@ class Repository:
         with Repo(self.common_dir) as repo, repo.config_reader("repository") as config:
             names = [section[8:-1] for section in config.sections() if section.startswith('remote "')]
             return {name: str(config.get_value(f'remote "{name}"', "url", "")) for name in names}
-
-    def object_directories(self) -> tuple[Path, ...]:
-        """Return where its objects lie: its own directory, and those of its lenders.
-
-        Raises:
-            GitError: the directory is a link to another place, which may hold anything.
-        """
-        own = self.common_dir / "objects"
-        if own.resolve() != own:
-            raise GitError(
-                f"{own} is a link that leads out of the git directory, to {own.resolve()}: "
-                f"work on a clone instead (git clone {self.root} DIR)"
-            )
-        return (own, *(self.lender.object_directories() if self.lender else ()))
-
-    def borrows_objects(self) -> bool:
-        """Return True if its git directory names other object directories, as `git clone --shared` leaves it."""
-        if self.lender is not None:
-            return self.lender.borrows_objects()
-        return os.path.lexists(self.common_dir / "objects" / "info" / "alternates")
-
-    def read_file(self, name: str) -> bytes | None:
-        """Return the content of a file of its git directory, such as `info/exclude`.
-
-        None if there is none, if it is no regular file of at most 1 MiB, or if a link stands anywhere on the way: a
-        link may lead to anything that its owner can read.
-        """
-        try:
-            return read_regular_file(self.common_dir, name, _MAX_FILE_BYTES)
-        except OSError:
-            return None
 
     def drivers(self) -> tuple[Setting, ...]:
         """What switches off the drivers that the configuration names now; the user may change it during a run."""

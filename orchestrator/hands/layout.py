@@ -57,15 +57,9 @@ class Layout:
         yield from (read_only(base / name, here / name) for name, base in place.shared.items())
         yield read_only(self.fixtures / "gitfile", here / ".git")
         yield writable(place.git, shadow.INSIDE)
-        yield from self._objects(place)
-
-    def _objects(self, place: Place) -> Iterable[Mount]:
-        """What a repository says of other object directories is hidden: those paths mean nothing inside."""
-        for directory, inside in zip(place.objects, shadow.objects_inside(len(place.objects)), strict=True):
-            yield read_only(directory, inside)
-            alternates = directory / "info" / "alternates"
-            if alternates.is_file() and not alternates.is_symlink():
-                yield read_only(self.fixtures / "blank", f"{inside}/info/alternates")
+        if place.objects:
+            yield read_only(place.objects[0], shadow.OBJECTS)
+            yield from (read_only(other) for other in place.objects[1:] if not other.is_relative_to(here))
 
     def shell(self, command: Command) -> Sequence[str]:
         """The words that carry out a command, in the directory that it asks for."""

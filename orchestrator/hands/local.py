@@ -121,7 +121,7 @@ async def local_hands(
     with ExitStack() as stack:
         session = await _session(state, stack)
         around = Surroundings(repository.root, home or Path.home(), state)
-        policy, origin = await _understood(repository, grant, around, environ, session)
+        policy, origin = await _understood(repository, grant, around, environ)
         tried = await try_backends(policy, around, environ, session, grant.backend)
         policy = policy.model_copy(update={"backend": tried.backend.name if tried.backend else ""})
         host = Host(
@@ -143,11 +143,10 @@ async def local_hands(
 
 
 async def _understood(
-    repository: Repository, grant: Grant, around: Surroundings, environ: Mapping[str, str], session: Path
+    repository: Repository, grant: Grant, around: Surroundings, environ: Mapping[str, str]
 ) -> tuple[Policy, Origin]:
     with _trouble(f"The repository {repository.root} cannot be read"):
-        policy = await resolve_policy(repository, grant, around, environ)
-        return policy, await read_origin(repository, session)
+        return await resolve_policy(repository, grant, around, environ), await read_origin(repository)
 
 
 async def _session(state: Path, stack: ExitStack) -> Path:

@@ -2,22 +2,17 @@
 
 It stands at `INSIDE` in the sandbox. Of the user's repository only the objects can be read there (and the names of
 tags are copied, which many builds derive their version from). Nobody outside ever runs git on it.
-
-No file of a git directory decides what of the host is mounted. Objects that a repository borrows from other places
-(`objects/info/alternates`) are copied for a sandbox, since those places may hold anything.
 """
 
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.hands.trees import give_tree
-from worktrees.packs import copy_reachable_objects
 from worktrees.repository import Repository
 
 INSIDE = "/run/git"
-_OBJECTS = "/run/objects"
+OBJECTS = "/run/objects"
 
 _CONFIG = """\
 [core]
@@ -43,62 +38,49 @@ _CONFIG = """\
 
 @dataclass(frozen=True)
 class Origin:
-    """What the shadows of one repository have in common: where objects are, and texts of files in a git directory.
+    """What the shadows of one repository have in common: where objects are, and texts of files in a git directory."""
 
-    `objects` are directories of the host that a sandbox may see: the repository's own first.
-    """
-
-    objects: tuple[Path, ...]
+    objects: Path
+    alternates: tuple[Path, ...]
     config: str
     tags: str
     exclude: str
-    shallow: str
+    shallow: str | None
 
 
-async def read_origin(repository: Repository, session: Path) -> Origin:
-    """Read from the user's repository what a shadow takes from it; copies of objects go into the directory `session`.
+async def read_origin(repository: Repository) -> Origin:
+    """Read from the user's repository what a shadow takes from it.
 
     Raises:
-        GitError: git could not read it, or its objects lie outside of it.
-        OSError: there is no room for the copies.
+        GitError: git could not read it.
     """
     git = repository.git
     hash_name = await git.text("config", "--get", "extensions.objectFormat", ok=(0, 1))
     form = "%(objectname) %(refname)%(if)%(*objectname)%(then)%0a^%(*objectname)%(end)"
     tags = await git.text("for-each-ref", f"--format={form}", "refs/tags")
-    objects = repository.object_directories()
-    if repository.borrows_objects():
-        copied = session / "objects"
-        await copy_reachable_objects(repository, copied)
-        objects = (*objects, copied)
+    common = repository.common_dir
+    shallow = common / "shallow"
     return Origin(
-        objects=objects,
+        objects=common / "objects",
+        alternates=_alternates(common / "objects"),
         config=_CONFIG.format(hash=hash_name or "sha1"),
         tags=f"# pack-refs with: peeled fully-peeled sorted\n{tags}\n" if tags else "",
-        exclude=_decode(repository.read_file("info/exclude")),
-        shallow=_decode(repository.read_file("shallow")),
+        exclude=_text(common / "info" / "exclude") or "",
+        shallow=_text(shallow),
     )
 
 
-def objects_inside(count: int) -> tuple[str, ...]:
-    """Return where the first `count` object directories of an origin stand in a sandbox."""
-    return tuple(_OBJECTS if number == 0 else f"{_OBJECTS}-{number}" for number in range(count))
-
-
-def make(
-    directory: Path, origin: Origin, commit: str, index: Path, owner: int | None, objects: Sequence[str] | None = None
-) -> None:
+def make(directory: Path, origin: Origin, commit: str, index: Path, owner: int | None, objects: str = OBJECTS) -> None:
     """Create the git directory: HEAD detached at `commit`, a copy of the checkout's `index` with its file times.
 
-    `objects` is where the repository's objects stand for a command, if not at the usual places of a sandbox.
+    `objects` is where the repository's objects stand for a command.
     """
-    places = objects_inside(len(origin.objects)) if objects is None else objects
     for folder in ("refs/heads", "refs/tags", "objects/info", "objects/pack", "info"):
         (directory / folder).mkdir(parents=True)
     texts = {
         "HEAD": f"{commit}\n",
         "config": origin.config,
-        "objects/info/alternates": "".join(f"{place}\n" for place in places),
+        "objects/info/alternates": f"{objects}\n",
         "packed-refs": origin.tags,
         "info/exclude": origin.exclude,
         "shallow": origin.shallow,
@@ -112,5 +94,21 @@ def make(
     give_tree(directory, owner)
 
 
-def _decode(content: bytes | None) -> str:
-    return (content or b"").decode("utf-8", "surrogateescape")
+def _alternates(objects: Path) -> tuple[Path, ...]:
+    """Other object directories that this one borrows from, by absolute path: git follows them from inside as well."""
+    found: list[Path] = []
+    todo = [objects]
+    while todo and len(found) < 5:
+        for line in (_text(todo.pop() / "info" / "alternates") or "").splitlines():
+            place = Path(line)
+            if place.is_absolute() and place.is_dir() and place not in found:
+                found.append(place)
+                todo.append(place)
+    return tuple(found)
+
+
+def _text(file: Path) -> str | None:
+    try:
+        return file.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return None

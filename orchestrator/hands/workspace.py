@@ -273,14 +273,15 @@ class LocalWorkspace:
         os.close(open_top(self.root))  # a command may have closed it to its own user
         if not self._git.exists():
             index = self._worktree.admin / "index"
-            objects = None if host.policy.is_confined else [str(place) for place in host.origin.objects]
+            objects = shadow.OBJECTS if host.policy.is_confined else str(host.origin.objects)
             shadow.make(self._git, host.origin, self._worktree.commit, index, host.owner, objects)
         if call.command.files:
             new_folder(call.exchange, host.owner)
         return self._place(mountpoints.prepare(self.root, host.shared, host.owner))
 
     def _place(self, shared: Mapping[str, Path] | None = None) -> Place:
-        return Place(self.root, self._git, self._host.origin.objects, shared or {})
+        origin = self._host.origin
+        return Place(self.root, self._git, (origin.objects, *origin.alternates), shared or {})
 
     def _collect(self, call: Call) -> dict[str, bytes]:
         found = collect(call.exchange, call.command.files)

@@ -92,7 +92,7 @@ MUTATIONS = {
         "'origin'",
     ),
     "read-only objects": Mutation(
-        (without("yield read_only(directory, inside)", LAYOUT, "yield writable(directory, inside)"),),
+        (without("read_only(place.objects[0], shadow.OBJECTS)", LAYOUT, "writable(place.objects[0], shadow.OBJECTS)"),),
         f"{ESCAPE}only_the_workspace_and_empty",
         "/run/objects",
     ),
