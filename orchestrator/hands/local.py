@@ -87,6 +87,7 @@ class LocalHands:
             EnvironmentProblem: it could not be prepared.
         """
         with _trouble(f"No workspace could be prepared at {commit[:12]}"):
+            await self._host.include_objects(commit)
             worktree = await self._host.pool.lease(commit)
         workspace = LocalWorkspace(self._host, worktree, purpose)
         self._opened = [*(one for one in self._opened if one.is_open), workspace]
@@ -146,7 +147,10 @@ async def _understood(
     repository: Repository, grant: Grant, around: Surroundings, environ: Mapping[str, str]
 ) -> tuple[Policy, Origin]:
     with _trouble(f"The repository {repository.root} cannot be read"):
-        return await resolve_policy(repository, grant, around, environ), await read_origin(repository)
+        policy = await resolve_policy(repository, grant, around, environ)
+        is_mounted = policy.is_confined and policy.tier > Tier.FILES
+        copies = around.state / "borrowed" if is_mounted else None
+        return policy, await read_origin(repository, copies)
 
 
 async def _session(state: Path, stack: ExitStack) -> Path:
