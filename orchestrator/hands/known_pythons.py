@@ -45,7 +45,7 @@ class KnownPythons:
             return True
         if any(root in place.parents for root in self.roots):
             return True
-        return _SYSTEM in place.parents and has_library(place)
+        return _SYSTEM in place.parents and _has_standard_library(place)
 
 
 def find_known_pythons(around: Surroundings, environ: Mapping[str, str]) -> KnownPythons:
@@ -64,8 +64,10 @@ def find_known_pythons(around: Surroundings, environ: Mapping[str, str]) -> Know
 
 def has_library(prefix: Path) -> bool:
     """Return True if the directory holds a whole Python with its standard library, or an environment made from one."""
-    if (prefix / "pyvenv.cfg").is_file():
-        return True
+    return (prefix / "pyvenv.cfg").is_file() or _has_standard_library(prefix)
+
+
+def _has_standard_library(prefix: Path) -> bool:
     return any((folder / "os.py").is_file() for folder in (*prefix.glob("lib/python3*"), *prefix.glob("lib/pypy3*")))
 
 

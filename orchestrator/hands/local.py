@@ -131,9 +131,8 @@ async def local_hands(
         session = await _session(state, stack)
         around = Surroundings(repository.root, home or Path.home(), state)
         resolved, origin = await _understood(repository, grant, around, environ)
-        policy = resolved.policy
-        tried = await try_backends(policy, around, environ, session, grant.backend)
-        policy = policy.model_copy(update={"backend": tried.backend.name if tried.backend else ""})
+        tried = await try_backends(resolved.policy, around, environ, session, grant.backend)
+        policy = resolved.policy.model_copy(update={"backend": tried.backend.name if tried.backend else ""})
         host = Host(
             pool=worktree_pool(repository, state, policy.uid),
             policy=policy,
