@@ -6,6 +6,8 @@ from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.repository import Repository
 
+LENT = "borrowed"
+"""Where a repository made by `borrow` has the objects of the other."""
 _UNFIT = ("core.worktree", "core.bare", "extensions.refstorage", "extensions.worktreeconfig")
 """Settings that would say something wrong of the copy."""
 _COPIED = ("info/exclude", "info/attributes", "shallow")
@@ -29,7 +31,7 @@ def borrow(repository: Repository, place: Path) -> Repository:
     for key in _UNFIT:
         git.run_sync("config", "--file", str(place / "config"), "--unset-all", key, ok=(0, 5))
     git.run_sync("config", "--file", str(place / "config"), "core.bare", "false")
-    return Repository(repository.root, repository.git_dir, place, git)
+    return Repository(repository.root, repository.git_dir, place, git, repository.is_borrowing, repository)
 
 
 def _lay_out(repository: Repository, place: Path) -> None:
@@ -37,12 +39,12 @@ def _lay_out(repository: Repository, place: Path) -> None:
     for folder in ("refs/heads", "objects/info", "objects/pack", "info"):
         (place / folder).mkdir(parents=True)
     # by another name, because a sandbox puts something else at the place of the checkout's own .git
-    (place / "borrowed").symlink_to(origin / "objects")
+    (place / LENT).symlink_to(origin / "objects")
     tags = repository.git.run_sync("for-each-ref", f"--format={_TAGS}", "refs/tags").text
     texts = {
         "HEAD": b"ref: refs/nothing\n",
         "config": (origin / "config").read_bytes(),
-        "objects/info/alternates": f"{place / 'borrowed'}\n".encode("utf-8", "surrogateescape"),
+        "objects/info/alternates": f"{place / LENT}\n".encode("utf-8", "surrogateescape"),
         "packed-refs": f"# pack-refs with: peeled fully-peeled sorted\n{tags}\n".encode("utf-8", "surrogateescape"),
     }
     copied = {name: (origin / name).read_bytes() for name in _COPIED if (origin / name).is_file()}

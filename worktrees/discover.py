@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worktrees.errors import NotARepository
+from worktrees.git import Git
+from worktrees.ownership import require_owner
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,41 @@ def _checkout(root: Path) -> Checkout:
             f"{entry} does not lead to a git repository (looked in {git_dir}): "
             f"if the checkout was moved, run `git worktree repair` in the repository it belongs to"
         )
-    return Checkout(root, git_dir, common_dir)
+    require_owner(root, (entry, root, git_dir))
+    found = Checkout(root, git_dir, common_dir)
+    if not _is_its_own(found):
+        raise NotARepository(
+            f"{entry} leads to {common_dir}, a repository that does not say it belongs to {root}: a checkout does not "
+            "decide which other repository of yours is read. If it was moved, run `git worktree repair` in that "
+            "repository; else name a checkout of that repository, or clone it"
+        )
+    return found
+
+
+def _is_its_own(found: Checkout) -> bool:
+    """Return True if the git directory belongs to the checkout: it lies in it, or names it in its turn.
+
+    A linked worktree is named by `gitdir` beside its HEAD, a submodule by `core.worktree`. What was made by `git init
+    --separate-git-dir` names nothing, but is no bare repository and not the `.git` of another checkout either.
+    """
+    if found.git_dir.parent == found.common_dir / "worktrees":
+        back = found.git_dir / "gitdir"
+        return back.is_file() and (found.git_dir / _first_line(back)).resolve() == found.root / ".git"
+    if found.git_dir != found.common_dir:
+        return False
+    if found.git_dir.is_relative_to(found.root):
+        return True
+    named = _configured(found.git_dir, "core.worktree")
+    if named:
+        return (found.git_dir / named).resolve() == found.root
+    return found.git_dir.name != ".git" and _configured(found.git_dir, "core.bare", "--type=bool") != "true"
+
+
+def _configured(git_dir: Path, key: str, *options: str) -> str:
+    """A setting of the git directory's own files; empty where there is none."""
+    files = [str(git_dir / name) for name in ("config.worktree", "config") if (git_dir / name).is_file()]
+    asked = (Git(git_dir).run_sync("config", *options, "--file", file, "--get", key, ok=(0, 1)).text for file in files)
+    return next((value for value in asked if value), "")
 
 
 def _pointed_to(entry: Path) -> Path:

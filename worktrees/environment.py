@@ -16,6 +16,7 @@ SAFE: tuple[Setting, ...] = (
     ("core.pager", "cat"),
     ("core.editor", "false"),
     ("core.askPass", ""),
+    ("core.alternateRefsCommand", "true"),
     ("credential.helper", ""),
     ("protocol.allow", "never"),
     ("safe.bareRepository", "explicit"),
@@ -139,14 +140,14 @@ _UNATTENDED: Mapping[str, str] = MappingProxyType(
 
 
 def user_environment(
-    environ: Mapping[str, str], git_dir: Path, overrides: Iterable[Setting], global_config: Path | None = None
+    environ: Mapping[str, str], git_dir: Path | None, overrides: Iterable[Setting], global_config: Path | None = None
 ) -> dict[str, str]:
     """All variables of a git process that speaks with a remote as the user would: with the user's own configuration,
     credential helpers and agents, but asking nobody, and with hooks, filters and the like off as everywhere.
 
     Args:
         environ: the user's environment; of git's own variables only those count that say how to reach a remote.
-        git_dir: the repository.
+        git_dir: the repository; None lets git look for one where it is started.
         overrides: settings that switch off the drivers the repository's own configuration names.
         global_config: a file that stands for the user's own and the system's configuration.
     """
@@ -156,7 +157,8 @@ def user_environment(
     places = kept.get("PATH", os.defpath).split(os.pathsep)
     kept["PATH"] = os.pathsep.join(place for place in places if Path(place).is_absolute())
     settings = (*(setting for setting in SAFE if setting[0] not in _REACHING), *_FOR_REMOTES, *overrides)
-    return {**kept, **_UNATTENDED, "GIT_DIR": str(git_dir), **_counted(settings)}
+    place = {} if git_dir is None else {"GIT_DIR": str(git_dir)}
+    return {**kept, **_UNATTENDED, **place, **_counted(settings)}
 
 
 def _counted(settings: Iterable[Setting]) -> dict[str, str]:

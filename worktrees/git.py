@@ -245,6 +245,26 @@ def version() -> tuple[int, ...]:
     return tuple(int(part) for part in said[2].split(".")[:3] if part.isdecimal())
 
 
+def accepts_owner(root: Path) -> bool:
+    """Ask git, with the user's own configuration, to find the repository of `root`, which it only does for its owner.
+
+    Raises:
+        GitError: git could not be started there.
+    """
+    try:
+        done = subprocess.run(
+            [program(), "rev-parse", "--git-dir"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            cwd=root,
+            env=user_environment(os.environ, None, ()),
+            check=False,
+        )
+    except OSError as error:
+        raise GitError(f"git could not be started in {root}: {error}") from error
+    return done.returncode == 0
+
+
 @cache
 def _tied_to_us() -> tuple[str, ...]:
     """A prefix that has the kernel kill the command when we die; empty where there is no such tool."""

@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,15 +43,19 @@ async def prerequisites(git: Git, base: str) -> tuple[str, ...]:
     return tuple(line[1:] for line in listing if line.startswith("-")) if listing else (base,)
 
 
-async def write_pack(git: Git, wanted: Sequence[str], without: Sequence[str], stem: Path) -> Path:
+async def write_pack(
+    git: Git, wanted: Sequence[str], without: Sequence[str], stem: Path, env: Mapping[str, str] | None = None
+) -> Path:
     """Write what `wanted` (objects of any type) reach and `without` (commits) do not; gives `<stem>-<checksum>.pack`.
+
+    `env` are variables for git, which say for example where its objects are.
 
     Raises:
         GitError: an object is missing, as history is in a shallow clone.
     """
     revisions = "".join(f"{oid}\n" for oid in (*wanted, *(f"^{oid}" for oid in without)))
     options = ("-c", "pack.packSizeLimit=0", "pack-objects", "--revs", "--quiet", str(stem))
-    checksum = await git.text(*options, stdin=revisions.encode())
+    checksum = await git.text(*options, stdin=revisions.encode(), env=env)
     return stem.with_name(f"{stem.name}-{checksum}.pack")
 
 

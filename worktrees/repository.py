@@ -9,6 +9,7 @@ from worktrees.drivers import LISTING, switched_off
 from worktrees.environment import Setting
 from worktrees.errors import GitError, NoCommit, NotARepository
 from worktrees.git import Git
+from worktrees.git_directory import borrows_objects
 from worktrees.merge import AUTHOR
 from worktrees.names import printable
 
@@ -19,29 +20,33 @@ _BRANCH = "refs/heads/"
 class Repository:
     """A repository with files: its checkout at `root`, the git directory of that checkout, and the shared one.
 
-    `git` works on objects and refs only; `root` is reached through `checkout_git`.
+    `git` works on objects and refs only; `root` is reached through `checkout_git`. `is_borrowing` where its objects,
+    or those of its `lender`, lie elsewhere on this machine. `lender` is the repository that we made this one from.
     """
 
     root: Path
     git_dir: Path
     common_dir: Path
     git: Git
+    is_borrowing: bool = False
+    lender: "Repository | None" = None
 
     @classmethod
     def open(cls, path: Path) -> "Repository":
         """The repository that `path` lies in, be it a checkout, a linked worktree, or anything inside one.
 
         Raises:
-            NotARepository: there is none, it is bare, or git cannot read it.
+            NotARepository: there is none, it is bare or another user's, or git cannot or may not read it.
             NoCommit: it has no commit yet.
         """
         try:
             place = find_checkout(path)
+            is_borrowing = borrows_objects(place)
         except OSError as error:
             raise NotARepository(f"{path} cannot be looked into: {error}") from error
         try:
             git = Git(place.common_dir, overrides=_drivers(place))
-            opened = cls(place.root, place.git_dir, place.common_dir, git)
+            opened = cls(place.root, place.git_dir, place.common_dir, git, is_borrowing)
             opened.head()
         except NoCommit:
             raise

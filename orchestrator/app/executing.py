@@ -80,6 +80,8 @@ async def trial(
         deps = around.config.env.deps
         granted = await with_deps(granted, deps, around.repository, state, state / DEPS, head, tell, lent)
         hands = await stack.enter_async_context(local_hands(around.repository, state, granted, redactor=redactor))
+        for notice in hands.notices:
+            await tell(notice)
         workspace = await hands.open(head, "hands exec")
         yield Trial(workspace, command, await _explained(hands, workspace, command, around.repository.root))
 

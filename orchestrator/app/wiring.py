@@ -252,6 +252,8 @@ async def _hands(
     hands = await stack.enter_async_context(_opened(place, config, allowed, journal))
     if hands.refusal:
         raise EnvironmentProblem(hands.refusal)
+    for notice in hands.notices:
+        await journal.append(Noticed(level="warning", text=notice))
     return allowed, hands
 
 

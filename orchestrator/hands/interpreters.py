@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _MAX_HOPS = 16
+_MAX_CONFIG_BYTES = 64 * 1024
 
 
 def own_python() -> Path:
@@ -39,22 +40,24 @@ def _needed_by(directory: Path) -> Iterator[Path]:
         return
     home = _home(directory / "pyvenv.cfg")
     if home is not None:
-        yield _prefix(home / "python")
-        yield _prefix((home / "python").resolve())
-    for hop in _hops(directory / "bin" / "python"):
-        yield _prefix(hop)
+        yield installation_of(home / "python")
+        yield installation_of(Path(os.path.realpath(home / "python")))
+    for hop in follow_links(directory / "bin" / "python"):
+        yield installation_of(hop)
 
 
 def _home(config: Path) -> Path | None:
-    for line in config.read_text(encoding="utf-8", errors="replace").splitlines():
+    with config.open("rb") as file:
+        text = file.read(_MAX_CONFIG_BYTES).decode("utf-8", "replace")
+    for line in text.splitlines():
         key, _, value = line.partition("=")
         if key.strip() == "home" and Path(value.strip()).is_absolute():
-            return Path(value.strip())
+            return Path(os.path.normpath(value.strip()))
     return None
 
 
-def _hops(link: Path) -> Iterator[Path]:
-    """Every file on the way from a symbolic link to what it finally names."""
+def follow_links(link: Path) -> Iterator[Path]:
+    """Yield every file on the way from a symbolic link to what it finally names."""
     hop = link
     for _ in range(_MAX_HOPS):
         if not hop.is_symlink():
@@ -65,6 +68,7 @@ def _hops(link: Path) -> Iterator[Path]:
         yield link.resolve()
 
 
-def _prefix(executable: Path) -> Path:
+def installation_of(executable: Path) -> Path:
+    """Return the directory that an interpreter is installed in, which mostly is that above `bin`."""
     folder = executable.parent
     return folder.parent if folder.name == "bin" else folder

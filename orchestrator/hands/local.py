@@ -18,7 +18,7 @@ from orchestrator.hands.fingerprint import fingerprint
 from orchestrator.hands.guardian import guarded
 from orchestrator.hands.places import WORKTREES, Surroundings
 from orchestrator.hands.policy import Grant, Policy
-from orchestrator.hands.prepare import Tried, resolve_policy, try_backends
+from orchestrator.hands.prepare import Resolved, Tried, resolve_policy, try_backends
 from orchestrator.hands.registries import RegistrySource
 from orchestrator.hands.session import drop_old_logs, open_session
 from orchestrator.hands.shadow import Origin, read_origin
@@ -36,8 +36,9 @@ _DESIGN = "3"
 class LocalHands:
     """This host's workspaces; implements `orchestrator.ports.hands.Hands`. Made by `local_hands`."""
 
-    def __init__(self, host: Host, policy: Policy, tried: Tried) -> None:
+    def __init__(self, host: Host, policy: Policy, tried: Tried, notices: tuple[str, ...] = ()) -> None:
         self._host = host
+        self._notices = notices
         self._policy = policy
         self._tried = tried
         self._opened: list[LocalWorkspace] = []
@@ -50,6 +51,11 @@ class LocalHands:
     def refusal(self) -> str | None:
         """Why commands are refused here and how to mend it; None when they run."""
         return self._tried.refusal
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What people should know of the policy, and how to mend it."""
+        return self._notices
 
     @property
     def environment(self) -> str:
@@ -70,7 +76,9 @@ class LocalHands:
         """A policy of this host's in words: that of another tier, for example."""
         commands = self.refusal or f"run, {self._host.slots.total_tokens} at a time"
         backend = self._tried.backend
-        return {**describe(policy, backend.described if backend else "", commands), **self._tried.facts}
+        unbound = {"not bound": "; ".join(self._notices)} if self._notices else {}
+        words = describe(policy, backend.described if backend else "", commands)
+        return {**words, **unbound, **self._tried.facts}
 
     def variables(self, command: Command, policy: Policy) -> Mapping[str, str]:
         """Every variable that a command sees when it starts; none where commands are refused."""
@@ -87,6 +95,7 @@ class LocalHands:
             EnvironmentProblem: it could not be prepared.
         """
         with _trouble(f"No workspace could be prepared at {commit[:12]}"):
+            await self._host.include_objects(commit)
             worktree = await self._host.pool.lease(commit)
         workspace = LocalWorkspace(self._host, worktree, purpose)
         self._opened = [*(one for one in self._opened if one.is_open), workspace]
@@ -121,9 +130,9 @@ async def local_hands(
     with ExitStack() as stack:
         session = await _session(state, stack)
         around = Surroundings(repository.root, home or Path.home(), state)
-        policy, origin = await _understood(repository, grant, around, environ)
-        tried = await try_backends(policy, around, environ, session, grant.backend)
-        policy = policy.model_copy(update={"backend": tried.backend.name if tried.backend else ""})
+        resolved, origin = await _understood(repository, grant, around, environ)
+        tried = await try_backends(resolved.policy, around, environ, session, grant.backend)
+        policy = resolved.policy.model_copy(update={"backend": tried.backend.name if tried.backend else ""})
         host = Host(
             pool=worktree_pool(repository, state, policy.uid),
             policy=policy,
@@ -138,15 +147,18 @@ async def local_hands(
             logs=state / "logs" / session.name,
             redactor=redactor,
         )
-        async with _alive(LocalHands(host, policy, tried), host.tasks) as hands:
+        async with _alive(LocalHands(host, policy, tried, resolved.notices), host.tasks) as hands:
             yield hands
 
 
 async def _understood(
     repository: Repository, grant: Grant, around: Surroundings, environ: Mapping[str, str]
-) -> tuple[Policy, Origin]:
+) -> tuple[Resolved, Origin]:
     with _trouble(f"The repository {repository.root} cannot be read"):
-        return await resolve_policy(repository, grant, around, environ), await read_origin(repository)
+        resolved = await resolve_policy(repository, grant, around, environ)
+        is_mounted = resolved.policy.is_confined and resolved.policy.tier > Tier.FILES
+        copies = around.state / "borrowed" if is_mounted else None
+        return resolved, await read_origin(repository, copies)
 
 
 async def _session(state: Path, stack: ExitStack) -> Path:

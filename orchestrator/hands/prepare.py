@@ -1,7 +1,7 @@
 """From what the user grants to a policy for this host and repository, and to a sandbox that was tried."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os.path import normpath
 from pathlib import Path
@@ -32,10 +32,18 @@ class Tried:
     facts: Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class Resolved:
+    """A policy, and what people should know of it: interpreters that environments name and commands do not get."""
+
+    policy: Policy
+    notices: tuple[str, ...]
+
+
 async def resolve_policy(
     repository: Repository, grant: Grant, around: Surroundings, environ: Mapping[str, str]
-) -> Policy:
-    """The policy for commands in this repository, as granted.
+) -> Resolved:
+    """Make the policy for commands in this repository, as granted.
 
     Raises:
         UsageProblem: a granted directory is missing or may not be bound.
@@ -46,7 +54,7 @@ async def resolve_policy(
     tools = await to_thread.run_sync(toolchain.resolve, grant.read_only, around, shared, environ)
     own_outputs = await to_thread.run_sync(installed_outputs, around.repository, shared, grant.share)
     active = {"VIRTUAL_ENV": tools.virtual_env} if tools.virtual_env else {}
-    return Policy(
+    policy = Policy(
         tier=grant.tier,
         read_only=tuple(map(str, tools.read_only)),
         programs=tuple(program for program in grant.programs if _is_missing(around.repository, Path(program))),
@@ -58,6 +66,16 @@ async def resolve_policy(
         uid=grant.uid if os.geteuid() == 0 else None,
         is_confined=not grant.without_sandbox,
     )
+    return Resolved(policy, () if grant.without_sandbox else tuple(_unbound(tools)))
+
+
+def _unbound(tools: toolchain.ToolChain) -> Iterator[str]:
+    for prefix, environment in tools.unbound.items():
+        yield (
+            f"{environment} needs the Python in {prefix}, which is neither on your PATH nor where a version manager "
+            "keeps them; an environment in the checkout does not decide what of this machine commands see. If it is "
+            f"yours: --read-only {prefix}"
+        )
 
 
 async def withheld_outputs(repository: Repository, policy: Policy) -> tuple[str, ...]:

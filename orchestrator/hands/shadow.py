@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.hands.trees import give_tree
+from worktrees.borrow import LENT
+from worktrees.object_copy import ObjectCopy
+from worktrees.packs import existing
 from worktrees.repository import Repository
 
 INSIDE = "/run/git"
@@ -38,35 +41,47 @@ _CONFIG = """\
 
 @dataclass(frozen=True)
 class Origin:
-    """What the shadows of one repository have in common: where objects are, and texts of files in a git directory."""
+    """What the shadows of one repository have in common: where objects are, and texts of files in a git directory.
+
+    `lent` are object directories that we ourselves let the repository borrow from. `copy` stands in for the objects of
+    a repository that borrows by itself: nothing that it names is ever mounted.
+    """
 
     objects: Path
-    alternates: tuple[Path, ...]
+    lent: tuple[Path, ...]
+    copy: ObjectCopy | None
     config: str
     tags: str
     exclude: str
     shallow: str | None
 
 
-async def read_origin(repository: Repository) -> Origin:
+async def read_origin(repository: Repository, copies: Path | None) -> Origin:
     """Read from the user's repository what a shadow takes from it.
+
+    `copies` is where objects are copied to that the repository borrows; None where nothing has to be mounted.
 
     Raises:
         GitError: git could not read it.
+        OSError: the copy cannot be written.
     """
     git = repository.git
     hash_name = await git.text("config", "--get", "extensions.objectFormat", ok=(0, 1))
     form = "%(objectname) %(refname)%(if)%(*objectname)%(then)%0a^%(*objectname)%(end)"
     tags = await git.text("for-each-ref", f"--format={form}", "refs/tags")
     common = repository.common_dir
-    shallow = common / "shallow"
+    copy = ObjectCopy(repository, copies) if copies and repository.is_borrowing else None
+    if copy:
+        oids = dict.fromkeys(line.partition(" ")[0] for line in tags.splitlines() if not line.startswith("^"))
+        await copy.include(await existing(git, oids))
     return Origin(
-        objects=common / "objects",
-        alternates=_alternates(common / "objects"),
+        objects=copy.objects if copy else common / "objects",
+        lent=(common / LENT,) if repository.lender and not copy else (),
+        copy=copy,
         config=_CONFIG.format(hash=hash_name or "sha1"),
         tags=f"# pack-refs with: peeled fully-peeled sorted\n{tags}\n" if tags else "",
         exclude=_text(common / "info" / "exclude") or "",
-        shallow=_text(shallow),
+        shallow=_text(common / "shallow"),
     )
 
 
@@ -92,19 +107,6 @@ def make(directory: Path, origin: Origin, commit: str, index: Path, owner: int |
         if file.is_file():
             shutil.copy2(file, directory / file.name)  # with its times: git compares them with those of the files
     give_tree(directory, owner)
-
-
-def _alternates(objects: Path) -> tuple[Path, ...]:
-    """Other object directories that this one borrows from, by absolute path: git follows them from inside as well."""
-    found: list[Path] = []
-    todo = [objects]
-    while todo and len(found) < 5:
-        for line in (_text(todo.pop() / "info" / "alternates") or "").splitlines():
-            place = Path(line)
-            if place.is_absolute() and place.is_dir() and place not in found:
-                found.append(place)
-                todo.append(place)
-    return tuple(found)
 
 
 def _text(file: Path) -> str | None:

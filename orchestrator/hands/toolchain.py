@@ -9,6 +9,7 @@ from pathlib import Path
 
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.interpreters import is_environment, prefixes
+from orchestrator.hands.known_pythons import KnownPythons, find_known_pythons, has_library
 from orchestrator.hands.places import STORES, Surroundings, is_provided
 from orchestrator.hands.policy import GivenDir
 
@@ -18,12 +19,16 @@ _INTERPRETER_PARTS = ("bin", "lib", "lib64", "include", "libexec")
 
 @dataclass(frozen=True)
 class ToolChain:
-    """Directories to bind read-only at their own path, places below them to hide, and PATH in order."""
+    """Directories to bind read-only at their own path, places below them to hide, and PATH in order.
+
+    `unbound` are installations that environments in the checkout name, and the user has not: each by the environment.
+    """
 
     read_only: tuple[Path, ...]
     masked: tuple[Path, ...]
     path: tuple[str, ...]
     virtual_env: str | None
+    unbound: Mapping[Path, Path] = field(default_factory=dict)
 
 
 def resolve(
@@ -37,7 +42,7 @@ def resolve(
     Raises:
         UsageProblem: a given directory is missing or may not be bound.
     """
-    chosen = _Chosen(around)
+    chosen = _Chosen(around, find_known_pythons(around, environ))
     for one in given:
         chosen.give(_locate(one, around))
     active = environ.get("VIRTUAL_ENV")
@@ -72,9 +77,11 @@ def _locate(one: GivenDir, around: Surroundings) -> Path:
 @dataclass
 class _Chosen:
     around: Surroundings
+    known: KnownPythons
     read_only: dict[Path, None] = field(default_factory=dict)
     path: dict[str, None] = field(default_factory=dict)
     virtual_env: str | None = None
+    unbound: dict[Path, Path] = field(default_factory=dict)
 
     def is_offered(self, directory: Path, shared: Iterable[str]) -> bool:
         """Whether an environment that was not asked for can be taken along."""
@@ -90,7 +97,10 @@ class _Chosen:
         self._search(_programs(directory))
 
     def share(self, shared: Mapping[str, Path]) -> None:
-        """Serve what the repository borrows: interpreters that its environments need, programs at the usual places."""
+        """Serve what the repository borrows: interpreters that its environments need, programs at the usual places.
+
+        Whoever wrote the environments, they name interpreters that the user has, and nothing else of the host.
+        """
         for name, base in sorted(shared.items()):
             self._lean_on(self.around.repository / name, base / name)
         for name, programs in ((".venv", "bin"), ("venv", "bin"), ("node_modules", ".bin")):
@@ -101,19 +111,48 @@ class _Chosen:
         """Bind an interpreter's installation, or the parts of it that may be bound."""
         if self.around.objection(prefix) is None:
             self._bind(prefix)
+        else:
+            self._bind_parts(prefix, _INTERPRETER_PARTS)
+
+    def _need_known(self, prefix: Path, environment: Path) -> None:
+        """Bind an installation that an environment of unknown origin names, if the user has it.
+
+        Where it shares its directory with other things, as in `~/.local`, only its parts are bound; where it is but a
+        link to another one, the directory of the link.
+        """
+        if is_provided(prefix) or any(prefix.is_relative_to(bound) for bound in self.read_only):
             return
-        for part in (prefix / name for name in _INTERPRETER_PARTS):
+        if not self.known.has(prefix):
+            self.unbound[prefix] = environment
+        elif not has_library(prefix):
+            self._bind_parts(prefix, ("bin",))
+        elif any(place.is_relative_to(prefix) for place in self.around.credentials()):
+            self._bind_parts(prefix, _INTERPRETER_PARTS)
+        else:
+            self.need(prefix)
+
+    def _bind_parts(self, prefix: Path, names: Iterable[str]) -> None:
+        for part in (prefix / name for name in names):
             if part.is_dir() and self.around.objection(part) is None:
                 self._bind(part)
 
     def _is_ours(self, directory: Path) -> bool:
         return directory.is_relative_to(self.around.repository)
 
+    def _is_users(self, environment: Path) -> bool:
+        """Return True for an environment that lies outside the checkout, where only the user can have put it."""
+        here = self.around.repository.resolve()
+        return not self._is_ours(environment) and not environment.resolve().is_relative_to(here)
+
     def _lean_on(self, directory: Path, source: Path | None = None) -> None:
         """`source` is where the directory lies on the host, if elsewhere."""
-        for prefix in prefixes(source or directory):
-            if prefix.is_dir() and not self._is_ours(prefix):
+        needed = [prefix for prefix in prefixes(source or directory) if prefix.is_dir() and not self._is_ours(prefix)]
+        is_trusted = source is None and self._is_users(directory)
+        for prefix in needed:
+            if is_trusted:
                 self.need(prefix)
+            else:
+                self._need_known(prefix, directory)
         if is_environment(source or directory) and self.virtual_env is None:
             self.virtual_env = str(directory)
 
@@ -131,7 +170,7 @@ class _Chosen:
         outer = tuple(d for d in sorted(self.read_only) if not any(p in self.read_only for p in d.parents))
         masked = dict.fromkeys(m for d in outer for m in self.around.masked_in(d))
         path = tuple(p for p in self.path if p not in _LAST) + _LAST
-        return ToolChain(outer, tuple(masked), path, self.virtual_env)
+        return ToolChain(outer, tuple(masked), path, self.virtual_env, dict(sorted(self.unbound.items())))
 
 
 def _programs(directory: Path) -> list[Path]:

@@ -57,6 +57,11 @@ class Host:
         """What workspaces borrow, by name, each with the directory in which it lies under the same name."""
         return {name: Path(base) for name, base in self.policy.shared.items()}
 
+    async def include_objects(self, oid: str) -> None:
+        """Let git in workspaces see what a commit or tree reaches, where the repository's objects are only copied."""
+        if self.origin.copy:
+            await self.origin.copy.include([oid])
+
     async def policy_at(self, tier: Tier) -> Policy:
         """What commands at a tier run under; the registries are found out when tier 2 is first asked for."""
         found = await self.registries.find() if tier == Tier.REGISTRIES <= self.ceiling else None
@@ -201,6 +206,7 @@ class LocalWorkspace:
     async def restore(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
         """Make the content equal to `tree`; files that git ignores stay or go, git's state inside starts afresh."""
         with _trouble("restore"):
+            await self._host.include_objects(tree)
             await self._worktree.become(tree, keeps_ignored=keeps_ignored)
             await to_thread.run_sync(remove_tree, self._git)
 
@@ -281,7 +287,7 @@ class LocalWorkspace:
 
     def _place(self, shared: Mapping[str, Path] | None = None) -> Place:
         origin = self._host.origin
-        return Place(self.root, self._git, (origin.objects, *origin.alternates), shared or {})
+        return Place(self.root, self._git, (origin.objects, *origin.lent), shared or {})
 
     def _collect(self, call: Call) -> dict[str, bytes]:
         found = collect(call.exchange, call.command.files)

@@ -6,9 +6,10 @@ import io
 import json
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 
 @dataclass
@@ -27,10 +28,16 @@ class Loopback:
     def index(self) -> str:
         return f"http://{self.place}/simple"
 
-    def add_wheel(self, name: str, version: str = "1.0", source: str = "ANSWER = 42\n") -> None:
-        """A wheel of one module."""
+    def add_wheel(
+        self,
+        name: str,
+        version: str = "1.0",
+        source: str = "ANSWER = 42\n",
+        more: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """A wheel of one module, and `more` files."""
         file = f"{name}-{version}-py3-none-any.whl"
-        self._add(name, file, wheel(name, version, source))
+        self._add(name, file, wheel(name, version, source, more))
 
     def add_source(self, name: str, archive: bytes, version: str = "1.0") -> None:
         """A source archive."""
@@ -44,13 +51,14 @@ class Loopback:
         self.pages[f"/simple/{name}/"] = listed + link.encode()
 
 
-def wheel(name: str, version: str, source: str) -> bytes:
-    """A wheel with one module of its name."""
+def wheel(name: str, version: str, source: str, more: Mapping[str, str] = MappingProxyType({})) -> bytes:
+    """A wheel with one module of its name, and `more` files."""
     info = f"{name}-{version}.dist-info"
     files = {
         f"{name}.py": source,
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        **more,
     }
     record = "".join(f"{path},,\n" for path in (*files, f"{info}/RECORD"))
     packed = io.BytesIO()

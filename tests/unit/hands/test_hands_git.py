@@ -70,12 +70,77 @@ async def test_restoring_the_workspace_resets_git_inside(shell: Any, workspace: 
     assert (await shell("git log --format=%s; git status --short; ls")).output == "Start\nREADME.md\npkg\n"
 
 
-async def test_a_repository_that_borrows_objects_works_inside(yard: Any, tmp_path: Path, shell_in: Any) -> None:
-    clone = tmp_path / "src" / "clone"
-    yard.git("clone", "--quiet", "--shared", str(yard.repo), str(clone))
-    borrowing = type(yard)(clone, yard.home, yard.state)
-    borrowing.commit({"more": "x"})
-    async with borrowing.hands() as hands:
-        workspace = await hands.open(borrowing.git("rev-parse", "HEAD"), "test")
-        ran = await shell_in(workspace, "git log --format=%s && git show HEAD~1:README.md")
-    assert ran.output == "More\nStart\nhello\n"
+def borrowing(yard: Any, *options: str) -> Any:
+    """A clone that has its objects in the yard's repository, with a commit and a tag of its own."""
+    clone = yard.repo.parent / "clone"
+    yard.git("tag", "--annotate", "--message", "First", "v1.0")
+    yard.git("clone", "--quiet", *options, str(yard.repo), str(clone))
+    made = type(yard)(clone, yard.home, yard.state, yard.backend)
+    made.commit({"more": "x"})
+    return made
+
+
+EVERYDAY = """
+    git log --format=%s && git show HEAD~1:README.md && git describe && git status --short
+    echo two >> README.md && git diff --stat | tail -1 && git blame --porcelain README.md | grep -c '^summary'
+    git commit --quiet --all --message Work && git fsck --connectivity-only && git log --all --oneline | wc -l
+"""
+
+
+@pytest.mark.conformance
+@pytest.mark.parametrize("options", [("--shared",), ("--no-local", "--reference", "{repo}")])
+async def test_a_repository_that_borrows_objects_works_inside(yard: Any, shell_in: Any, options: Any) -> None:
+    clone = borrowing(yard, *(option.format(repo=yard.repo) for option in options))
+    assert (clone.repo / ".git" / "objects" / "info" / "alternates").exists()
+    async with clone.hands() as hands:
+        workspace = await hands.open(clone.git("rev-parse", "HEAD"), "test")
+        ran = await shell_in(workspace, EVERYDAY)
+        sources = [mount.source for mount in workspace.mounts]
+    described, *rest = ran.output.splitlines()[3:]
+    assert ran.output.splitlines()[:3] == ["More", "Start", "hello"], ran.output
+    assert described.startswith("v1.0-1-g")
+    assert rest == [" 1 file changed, 1 insertion(+)", "2", "3"]
+    assert not [source for source in sources if Path(source).is_relative_to(yard.repo)]
+
+
+async def test_what_a_borrowing_repository_gets_later_is_seen_as_well(yard: Any, shell_in: Any) -> None:
+    clone = borrowing(yard, "--shared")
+    packs = yard.state / "borrowed" / "objects" / "pack"
+    async with clone.hands() as hands:
+        await (await hands.open(clone.git("rev-parse", "HEAD"), "test")).close()
+        first = set(packs.iterdir())
+        await (await hands.open(clone.git("rev-parse", "HEAD"), "test")).close()
+        assert set(packs.iterdir()) == first
+        yard.commit({"later.txt": "later\n"}, "Later")
+        clone.git("pull", "--quiet", "--no-rebase", "--no-edit")
+        workspace = await hands.open(clone.git("rev-parse", "HEAD"), "test")
+        assert (
+            await shell_in(workspace, "git show HEAD:later.txt; git log --format=%s | wc -l")
+        ).output == "later\n4\n"
+        yard.commit({"README.md": "unseen\n"}, "Unseen")
+        await workspace.restore(yard.git("rev-parse", "HEAD^{tree}"))
+        assert "+unseen\n" in (await shell_in(workspace, "git diff --cached")).output
+    async with clone.hands() as hands:
+        known = set(packs.iterdir())
+        workspace = await hands.open(clone.git("rev-parse", "HEAD"), "test")
+        assert (await shell_in(workspace, "git show HEAD:later.txt")).output == "later\n"
+        assert set(packs.iterdir()) == known
+
+
+async def test_of_a_repository_with_objects_of_its_own_nothing_is_copied(shell: Any, yard: Any) -> None:
+    assert (await shell("git log --format=%s")).output == "Start\n"
+    assert not (yard.state / "borrowed").exists()
+
+
+async def test_the_packs_of_a_copy_are_put_together_when_they_are_many(
+    yard: Any, shell_in: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("worktrees.object_copy._MOST_PACKS", 2)
+    clone = borrowing(yard, "--shared")
+    packs = yard.state / "borrowed" / "objects" / "pack"
+    async with clone.hands() as hands:
+        for number in range(3):
+            workspace = await hands.open(clone.commit({"more": str(number)}), "test")
+            ran = await shell_in(workspace, "git fsck --connectivity-only && git log --format=%s | wc -l")
+            assert ran.output == f"{number + 3}\n"
+            assert len(list(packs.glob("*.pack"))) <= 2

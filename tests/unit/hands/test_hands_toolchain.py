@@ -32,6 +32,8 @@ def installation(prefix: Path) -> Path:
     """A Python installation as far as its directories go."""
     program(prefix / "bin" / "python3.11")
     (prefix / "bin" / "python3").symlink_to("python3.11")
+    (prefix / "lib" / "python3.11").mkdir(parents=True)
+    (prefix / "lib" / "python3.11" / "os.py").touch()
     return prefix
 
 
@@ -122,8 +124,57 @@ def test_an_active_environment_in_the_repository_is_taken_only_if_it_is_shared(a
     assert chain(around, shared=(".env3",), VIRTUAL_ENV=str(inside)).virtual_env == str(inside)
 
 
-def test_shared_environments_are_on_the_path_with_their_interpreter(around: Surroundings) -> None:
+VERSION = "cpython-3.11.7-linux"
+"""What version managers call an installation."""
+
+
+@pytest.mark.parametrize(
+    ("place", "variables"),
+    [
+        (f".pyenv/versions/{VERSION}", {}),
+        (f"pyenv/versions/{VERSION}", {"PYENV_ROOT": "{home}/pyenv"}),
+        (f".local/share/uv/python/{VERSION}", {}),
+        (f"data/uv/python/{VERSION}", {"XDG_DATA_HOME": "{home}/data"}),
+        (f"pythons/{VERSION}", {"UV_PYTHON_INSTALL_DIR": "{home}/pythons"}),
+        (f".asdf/installs/python/{VERSION}", {}),
+        ("miniconda3", {}),
+        ("miniconda3/envs/work", {}),
+        ("conda/envs/work", {"CONDA_EXE": "{home}/conda/bin/conda"}),
+        ("built", {"PATH": "/usr/bin:{home}/built/bin"}),
+    ],
+)
+def test_environments_of_the_checkout_get_the_interpreters_that_the_user_has(
+    around: Surroundings, place: str, variables: dict[str, str]
+) -> None:
+    base = installation(around.home / place)
+    environment(around.repository / ".venv", base / "bin" / "python3")
+    environ = {name: value.format(home=around.home) for name, value in variables.items()}
+    tools = chain(around, shared=(".venv",), **environ)
+    assert (tools.read_only, dict(tools.unbound)) == (own(base), {})
+
+
+def test_a_link_on_path_to_an_interpreter_is_followed(around: Surroundings) -> None:
+    base = installation(around.home / ".local/share/uv/python" / VERSION)
+    (around.home / ".local" / "bin").mkdir(parents=True)
+    (around.home / ".local/bin/python3.11").symlink_to(base / "bin" / "python3.11")
+    environment(around.repository / ".venv", around.home / ".local/bin/python3.11")
+    tools = chain(around, shared=(".venv",), PATH=f"{around.home}/.local/bin")
+    assert (tools.read_only, dict(tools.unbound)) == (own(base, around.home / ".local" / "bin"), {})
+
+
+def test_an_interpreter_that_only_the_environment_names_is_told_and_bound_once_it_is_given(
+    around: Surroundings,
+) -> None:
     base = installation(around.home / "python")
+    environment(around.repository / ".venv", base / "bin" / "python3")
+    tools = chain(around, shared=(".venv",))
+    assert (tools.read_only, dict(tools.unbound)) == (own(), {base: around.repository / ".venv"})
+    tools = chain(around, base, shared=(".venv",))
+    assert (tools.read_only, dict(tools.unbound)) == (own(base), {})
+
+
+def test_shared_environments_are_on_the_path_with_their_interpreter(around: Surroundings) -> None:
+    base = installation(around.home / ".pyenv" / "versions" / "3.11.7")
     environment(around.repository / ".venv", base / "bin" / "python3")
     (around.repository / "node_modules" / ".bin").mkdir(parents=True)
     tools = chain(around, shared=(".venv", "node_modules"))
@@ -134,9 +185,9 @@ def test_shared_environments_are_on_the_path_with_their_interpreter(around: Surr
 
 def test_of_an_installation_in_a_private_place_only_the_needed_parts_are_bound(around: Surroundings) -> None:
     local = installation(around.home)  # as of `configure --prefix=$HOME`
-    (local / "lib").mkdir()
     environment(around.repository / ".venv", local / "bin" / "python3")
-    assert chain(around, shared=(".venv",)).read_only == own(local / "bin", local / "lib")
+    tools = chain(around, shared=(".venv",), PATH=f"{local}/bin")
+    assert tools.read_only == own(local / "bin", local / "lib")
 
 
 def test_a_directory_inside_another_one_is_not_bound_twice(around: Surroundings, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The user's repository: finding it from anywhere, refusing what cannot be worked on, reading without running."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -143,15 +144,75 @@ def test_a_repository_of_a_format_git_does_not_know_is_refused(project: Project)
         Repository.open(project.root)
 
 
-@needs_root
-def test_a_repository_of_another_user_can_be_worked_on(project: Project) -> None:
+@pytest.fixture
+def strange(project: Project) -> Project:
+    """The project as another user's."""
     for place in [project.root, *project.root.rglob("*")]:
         os.lchown(place, 12345, 12345)
     assert "dubious ownership" in project.complaint("status")
+    return project
 
-    opened = Repository.open(project.root / "src")
+
+@needs_root
+def test_a_repository_of_another_user_is_refused_as_git_refuses_it(strange: Project) -> None:
+    with pytest.raises(NotARepository, match=r"dubious ownership.*git config --global --add safe\.directory"):
+        Repository.open(strange.root / "src")
+
+
+@needs_root
+@pytest.mark.parametrize("place", ["", ".git"])
+def test_one_directory_of_another_users_is_enough_to_be_refused(project: Project, place: str) -> None:
+    os.chown(project.root / place, 12345, 12345)
+    assert "dubious ownership" in project.complaint("status")
+    with pytest.raises(NotARepository, match="dubious ownership"):
+        Repository.open(project.root)
+
+
+@needs_root
+@pytest.mark.parametrize("line", ["{root}", "*"])
+def test_a_repository_of_another_user_that_the_user_trusts_can_be_worked_on(
+    strange: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    settings = tmp_path / "gitconfig"
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
+    settings.write_text(f"[safe]\n\tdirectory = {tmp_path}/elsewhere\n")
+    with pytest.raises(NotARepository, match="dubious ownership"):
+        Repository.open(strange.root)
+    settings.write_text(f"[safe]\n\tdirectory = {line.format(root=strange.root)}\n")
+
+    opened = Repository.open(strange.root / "src")
 
     assert (opened.branch(), opened.dirty()) == ("main", ())
+
+
+@needs_root
+def test_a_repository_cannot_trust_itself(strange: Project) -> None:
+    subprocess.run(["git", "config", "--file", str(strange.root / ".git/config"), "safe.directory", "*"], check=True)
+    with pytest.raises(NotARepository, match="dubious ownership"):
+        Repository.open(strange.root)
+
+
+@needs_root
+def test_under_sudo_repositories_of_the_caller_are_ones_own(strange: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_UID", "12345")
+    assert "dubious ownership" not in strange.complaint("status")
+    assert Repository.open(strange.root).branch() == "main"
+
+
+def test_a_submodule_is_a_checkout_like_any_other(project: Project, tmp_path: Path) -> None:
+    outer = Project(tmp_path / "outer")
+    outer.root.mkdir()
+    outer.git("init", "-q", "-b", "main")
+    outer.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(project.root), "lib/inner")
+
+    assert Repository.open(outer.root / "lib" / "inner").common_dir == outer.root / ".git" / "modules" / "lib" / "inner"
+
+
+def test_a_git_directory_apart_from_its_checkout_is_found(project: Project, tmp_path: Path) -> None:
+    apart = tmp_path / "apart"
+    project.git("init", "-q", "--separate-git-dir", str(apart))
+
+    assert Repository.open(project.root).common_dir == apart
 
 
 def test_a_directory_is_made_a_repository_that_plain_git_can_work_on(tmp_path: Path) -> None:
