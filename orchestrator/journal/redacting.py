@@ -30,6 +30,7 @@ IDENTIFIERS = frozenset(
             "name",
             "lens",
             "rule",
+            "code",
             "variant",
         ),
         *("base", "base_tree", "start", "commit", "tree", "blob", "mode", "tried", "old", "new", "object", "ref"),

@@ -59,7 +59,7 @@ async def test_shared_things_below_the_top_are_there_also_in_a_read_only_workspa
     yard.commit({"web/index.js": ""})
     (yard.repo / "web" / "node_modules" / "left-pad").mkdir(parents=True)
     (yard.repo / "pkg" / "fast.so").write_text("machine code")
-    async with yard.hands() as hands:
+    async with yard.hands(Grant(share=("node_modules", "*.so"))) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         line = "ls web/node_modules; cat pkg/fast.so; echo; touch pkg/fast.so web/node_modules/x"
         for writable in (True, False):
