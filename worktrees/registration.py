@@ -83,10 +83,15 @@ class Registrar:
                 (self.pool / name).rename(self.pool / f"{_UNUSABLE}{name}-{os.urandom(4).hex()}")
 
     def _remove_half_made(self) -> None:
-        """Remove our registrations that a killed git left without their last file: git trips over them."""
+        """Remove our registrations that a killed git left without their last file, as git trips over them.
+
+        Those of a pool that is gone go, too: the repository was moved since, or the state directory removed.
+        """
         for admin in self._worktrees.glob("*"):
-            pointer = _content(admin / "gitdir") or ""
-            if Path(pointer).parent.parent == self.pool and not _content(admin / "commondir"):
+            pool = Path(_content(admin / "gitdir") or "").parent.parent
+            is_half_made = pool == self.pool and not _content(admin / "commondir")
+            is_orphaned = (_content(admin / "locked") or "").startswith(_REASON) and not pool.exists()
+            if is_half_made or is_orphaned:
                 _remove_at(admin.parent, admin.name)
 
     def _admin_named_by(self, root: Path) -> Path:

@@ -10,7 +10,7 @@ from orchestrator.app.contract import notice_another_contract
 from orchestrator.app.options import Options
 from orchestrator.app.place import Place, is_due, to_be_resumed
 from orchestrator.app.wiring import Watcher, open_run
-from orchestrator.domain.event.run import RunPaused
+from orchestrator.domain.event.run import RepositoryMoved, RunPaused
 from orchestrator.domain.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.desk import Desk
@@ -73,6 +73,7 @@ async def work(place: Place, watcher: Watcher | None = None) -> Ended:
     """
     async with open_run(place, watcher) as context:
         try:
+            await _note_repository(context)
             await recover(context)
             context.recovered()
             await notice_another_contract(context)
@@ -85,6 +86,12 @@ async def work(place: Place, watcher: Watcher | None = None) -> Ended:
                 await context.journal.append(RunPaused(reason=str(problem), exit=problem.exit_code))
             return Ended(place.directory, context.state, problem)
         return Ended(place.directory, context.state)
+
+
+async def _note_repository(context: RunContext) -> None:
+    root = str(context.repository.root)
+    if context.state.run.repository != root:
+        await context.journal.append(RepositoryMoved(repository=root))
 
 
 async def _execute(context: RunContext) -> None:

@@ -49,6 +49,11 @@ def _(event: run.RunStarted, state: RunState) -> None:
 
 
 @apply.register
+def _(event: run.RepositoryMoved, state: RunState) -> None:
+    state.started = changed(state.run, repository=event.repository)
+
+
+@apply.register
 def _(event: run.EngineStarted, state: RunState) -> None:
     state.epoch = event.epoch
     state.paused = None

@@ -75,9 +75,10 @@ class RunDirectory:
 
 @dataclass(frozen=True)
 class StateDirectory:
-    """All that is kept for one repository."""
+    """All that is kept for one repository, which is known where the directory was looked for by it."""
 
     path: Path
+    repository: Path | None = None
 
     @classmethod
     def locate(
@@ -86,7 +87,7 @@ class StateDirectory:
         """`<state>/<repository name>-<hash of its path>`; `configured` overrides `$XDG_STATE_HOME/orchestrate`."""
         base = _base(configured, environ)
         digest = hashlib.sha256(os.fsencode(repository.resolve())).hexdigest()[:8]
-        return cls(base.resolve() / f"{slug(repository.name)}-{digest}")
+        return cls(base.resolve() / f"{slug(repository.name)}-{digest}", repository)
 
     @classmethod
     def open(cls, repository: Path, configured: str = "", environ: Mapping[str, str] = os.environ) -> "StateDirectory":
@@ -134,6 +135,7 @@ class StateDirectory:
             raise UsageProblem(
                 f"no run of this repository is known (looked in {self.path / 'runs'}); "
                 "begin one with orchestrate run or migrate run, or say where runs lie with --repo or --state"
+                f"{self._moved()}"
             )
         if wanted in (None, "latest"):
             return runs[-1]
@@ -143,8 +145,15 @@ class StateDirectory:
         if len(found) != 1:
             known = ", ".join(run.run for run in (found or runs)[-8:])
             problem = "fits more than one run" if found else "is no run of this repository"
-            raise UsageProblem(f"{wanted!r} {problem}: {known}")
+            raise UsageProblem(f"{wanted!r} {problem}: {known}{'' if found else self._moved()}")
         return found[0]
+
+    def _moved(self) -> str:
+        """Return the way on where the repository was elsewhere when its runs were begun."""
+        from orchestrator.journal.moved import describe_moved_runs, find_moved_runs
+
+        moved = find_moved_runs(self.path, self.repository) if self.repository else None
+        return f"; {describe_moved_runs(self.path, moved)}" if moved else ""
 
 
 def _base(configured: str, environ: Mapping[str, str]) -> Path:

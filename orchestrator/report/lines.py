@@ -347,6 +347,11 @@ def _(event: people.ApprovalDecided) -> str:
 
 
 @say.register
+def _(event: run.RepositoryMoved) -> str:
+    return f"the run goes on in {event.repository}"
+
+
+@say.register
 def _(event: run.ClockJumped) -> str:
     return f"the clock was set, or the machine slept: {event.by_s:+.0f} s"
 

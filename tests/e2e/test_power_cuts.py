@@ -6,10 +6,12 @@ The counts come from the environment: POWER_KILLS, POWER_CUTS at random moments,
 import json
 import os
 import random
+import sqlite3
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +33,8 @@ KILLS, CUTS, AIMED = (int(os.environ.get(f"POWER_{name}", "15")) for name in ("K
 TASKS = 12
 _LONGEST_S = 120.0
 _MOST_LOCKS = 30
+_AT_WORK = 8
+"""So many events after the last one an engine has done more than to begin."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.sandbox, pytest.mark.timeout(14400)]
 
@@ -80,6 +84,14 @@ def test_a_run_whose_power_is_cut_while_its_fence_is_written_goes_on(tmp_path: P
     assert any(f"{ref} was locked by a process that died" in one for one in result["notices"])
 
 
+def last_event(start: Start) -> int:
+    """The number of the last event of the run, 0 as long as there is none."""
+    for journal in start.cwd.glob("state/*/runs/*/journal.db"):
+        with suppress(sqlite3.Error), closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as connection:
+            return int(connection.execute("SELECT max(seq) FROM event").fetchone()[0] or 0)
+    return 0
+
+
 @dataclass
 class Blows:
     """What was done to runs, and what was seen."""
@@ -103,9 +115,7 @@ class Blows:
         with said.open("wb") as log:
             words = [*COMMAND, *going_on(start)]
             process = subprocess.Popen(words, cwd=start.cwd, env=dict(start.env), stdout=log, stderr=log)
-        until = time.monotonic() + self.draw.random() * 2.5
-        while process.poll() is None and time.monotonic() < until:
-            time.sleep(0.01)
+        self._let_go_on(start, lambda: process.poll() is None)
         killed = kill_engines(start.cwd)
         code = process.wait(_LONGEST_S) if killed or process.poll() is not None else self._kill_starter(process, start)
         assert killed or code in (0, -9), said.read_text()[-3000:]
@@ -118,6 +128,16 @@ class Blows:
         kill_engines(start.cwd)
         return code
 
+    def _let_go_on(self, start: Start, is_on: Callable[[], bool]) -> None:
+        """Wait for a random moment, counted from the start or from when the engine is at its work."""
+        wanted = self.draw.choice((0, last_event(start) + _AT_WORK))
+        until = time.monotonic() + _LONGEST_S
+        while is_on() and last_event(start) < wanted and time.monotonic() < until:
+            time.sleep(0.02)
+        until = time.monotonic() + self.draw.random() * (1.2 if wanted else 2.5)
+        while is_on() and time.monotonic() < until:
+            time.sleep(0.01)
+
     def _cut(self, start: Start, *, is_aimed: bool) -> bool:
         git_dir = start.cwd / "repo" / ".git"
         with watching_locks(git_dir) as watch:
@@ -127,9 +147,7 @@ class Blows:
                 for _ in range(wanted):
                     watch.await_lock(machine, _LONGEST_S)
             else:
-                until = time.monotonic() + self.draw.random() * 2.5
-                while machine.is_on and time.monotonic() < until:
-                    time.sleep(0.01)
+                self._let_go_on(start, lambda: machine.is_on)
             was_on = machine.cut_power()
         assert was_on or machine.outer.returncode == 0, machine.said.read_text()[-3000:]
         left = locks_left(git_dir)

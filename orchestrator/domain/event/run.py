@@ -32,6 +32,14 @@ class RunStarted(Event):
     recipe: dict[str, Any] | None = None
 
 
+class RepositoryMoved(Event):
+    """The run goes on in a repository at another path than before: it was moved, or the run came from elsewhere."""
+
+    kind: Literal["run.moved"] = "run.moved"
+    v: Literal[1] = 1
+    repository: str
+
+
 class EngineStarted(Event):
     """A process took the run's lock. `epoch` counts the processes that have had it."""
 
