@@ -94,8 +94,8 @@ def _groups(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 async def test_memory_is_limited_for_a_command_with_all_its_processes(
     yard: Any, shell_in: Any, outside: Callable[..., str]
 ) -> None:
-    """Four processes of 480 MB and a wait: each alone would stay below many a limit of one process."""
-    attack = f"for i in 1 2 3 4; do {HUNGRY % 60} & done; wait; sleep 5"
+    """Four processes of 960 MB and a wait: each alone would stay below many a limit of one process."""
+    attack = f"for i in 1 2 3 4; do {HUNGRY % 120} & done; wait; sleep 5"
     async with yard.hands(Grant(limits=Limits(memory_bytes=96 * MIB)), slots=2) as hands:
         head = yard.git("rev-parse", "HEAD")
         one, other = await hands.open(head, "one"), await hands.open(head, "other")
