@@ -87,7 +87,8 @@ def kill_engines(place: Path) -> int:
     engines = [int(entry.name) for entry in Path("/proc").glob("[0-9]*") if _is_engine(entry, place)]
     count = sum(_parent(engine) not in engines for engine in engines)
     for engine in engines:
-        os.kill(engine, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it came to its end by itself
+            os.kill(engine, signal.SIGKILL)
     while any(_is_engine(Path("/proc", str(engine)), place) for engine in engines):
         time.sleep(0.01)
     return count
