@@ -56,17 +56,19 @@ async def remove_dead_locks(git_dir: Path, places: Sequence[Path]) -> tuple[Path
     """Remove the locks at or below `places` that no living process holds, and return them.
 
     `places` are paths without `.lock`, of our own name spaces only. Takes a second if there is any lock, and no time
-    if there is none. Living holders are waited for.
+    if there is none. Living holders are waited for; locks that come meanwhile are others' and are left alone.
 
     Raises:
         LockedRepository: a process still holds one of them after ten seconds, or one cannot be removed.
     """
     watch, removed = _Watch(git_dir, places), list[Path]()
+    first = await to_thread.run_sync(watch.look)
     until = monotonic() + _PATIENCE_S
-    while locks := await to_thread.run_sync(watch.look):
-        removed += [lock.path for lock in watch.dead(locks) if remove_lock(lock)]
-        if monotonic() > until and (left := await to_thread.run_sync(watch.look)):
-            raise LockedRepository.held(left[0].path, watch.holders(left[0]))
+    while left := [lock for lock in await to_thread.run_sync(watch.look) if lock in first]:
+        removed += [lock.path for lock in watch.dead(left) if remove_lock(lock)]
+        stuck = [lock for lock in left if lock.path not in removed]
+        if stuck and monotonic() > until:
+            raise LockedRepository.held(stuck[0].path, watch.holders(stuck[0]))
         await sleep(_POLL_S)
     return tuple(removed)
 
@@ -79,8 +81,8 @@ async def find_locks(git_dir: Path, places: Sequence[Path]) -> LocksFound:
         if monotonic() > until:
             break
         await sleep(_POLL_S)
-    dead = tuple(watch.dead(locks))
-    return LocksFound(dead, {lock: tuple(watch.holders(lock)) for lock in locks if lock not in dead})
+    held = {lock: tuple(watch.holders(lock)) for lock in locks if watch.lasts(lock)}
+    return LocksFound(tuple(watch.dead(locks)), {lock: holders for lock, holders in held.items() if holders})
 
 
 async def find_repository_locks(git_dir: Path) -> LocksFound:
@@ -119,11 +121,12 @@ class _Watch:
         return sorted(self._seen[lock].suspects & self._alive)
 
     def dead(self, locks: Iterable[LockFile]) -> Iterator[LockFile]:
-        """Yield the locks that were watched long enough and that no living process may hold."""
-        now = monotonic()
-        for lock in locks:
-            if now - self._seen[lock].since_s >= _GRACE_S and not self.holders(lock):
-                yield lock
+        """Return the locks that were watched long enough and that no living process may hold."""
+        return (lock for lock in locks if self.lasts(lock) and not self.holders(lock))
+
+    def lasts(self, lock: LockFile) -> bool:
+        """Return True if a lock has been watched for long enough."""
+        return monotonic() - self._seen[lock].since_s >= _GRACE_S
 
 
 def list_lock_files(places: Iterable[Path]) -> Iterator[LockFile]:

@@ -20,7 +20,12 @@ _LOG_BYTES = 65536
 
 async def find_broken_refs(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
     """Return the loose refs at or below the prefixes whose files are empty or hold what git never writes."""
-    return await to_thread.run_sync(lambda: tuple(sorted(set(_broken(git.git_dir, prefixes)))))
+    return await to_thread.run_sync(list_broken_refs, git, prefixes)
+
+
+def list_broken_refs(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
+    """Return the same as `find_broken_refs`. Blocks."""
+    return tuple(sorted(set(_broken(git.git_dir, prefixes))))
 
 
 def _broken(git_dir: Path, prefixes: Sequence[str]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from orchestrator.config.layers import load
 from orchestrator.domain.command import Configure, Continue
 from orchestrator.domain.commanded import FROZEN, obey, refusal
 from orchestrator.domain.state import RunState
+from orchestrator.engine.ref_repair import need_repair
 from orchestrator.errors import RunLocked, UsageProblem
 from orchestrator.hands.unwatched import refuse_in_ci
 from orchestrator.journal.lock import holder
@@ -105,7 +106,10 @@ def _sound(state: RunState, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_due(place: Place, state: RunState) -> bool:
-    """Whether there is anything for an engine to do; a run that has ended may still owe somebody a word."""
-    if state.ended is None or any(place.directory.inbox.waiting()):
+    """Return True if there is anything for an engine to do.
+
+    A run that has ended may still owe somebody a word, and have refs that a power cut has left broken. Blocks.
+    """
+    if state.ended is None or any(place.directory.inbox.waiting()) or need_repair(place.repository.git, state):
         return True
     return owes(effective(state), state, place.directory.journal)

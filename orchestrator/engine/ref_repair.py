@@ -13,8 +13,15 @@ from orchestrator.domain.state import RunState
 from orchestrator.journal.journal import Journal
 from orchestrator.journal.store import read_all
 from worktrees.git import Git
+from worktrees.lock_files import list_lock_files
 from worktrees.packs import existing
-from worktrees.power_loss import find_broken_refs, read_last_move, remove_empty_objects, replace_broken_ref
+from worktrees.power_loss import (
+    find_broken_refs,
+    list_broken_refs,
+    read_last_move,
+    remove_empty_objects,
+    replace_broken_ref,
+)
 from worktrees.refs import list_refs, set_ref, sweep_ref_locks
 
 
@@ -39,6 +46,13 @@ async def repair_refs(git: Git, journal: Journal) -> None:
     told += await _restore_missing(git, state)
     if told:
         await journal.append(*(Noticed(level="warning", text=text) for text in told))
+
+
+def need_repair(git: Git, state: RunState) -> bool:
+    """Return True if a ref of the run is locked or has lost its content, perhaps since the run ended. Blocks."""
+    prefixes = _own_refs(state)
+    locks = list_lock_files(git.git_dir / prefix for prefix in prefixes)
+    return next(locks, None) is not None or bool(list_broken_refs(git, prefixes))
 
 
 def _own_refs(state: RunState) -> tuple[str, ...]:

@@ -133,6 +133,15 @@ async def test_refs_of_the_run_that_lost_their_content_are_put_back(bench: Bench
     assert sum("it was put back at" in notice.text for notice in ended.state.notices) == 3
 
 
+async def test_a_branch_that_lost_its_content_after_the_run_had_ended_is_put_back(bench: Bench, stopped: Ended) -> None:
+    await finish(bench)
+    before, branch = refs(bench.repository), own_refs(stopped)[2]
+    (bench.repository / ".git" / branch).write_bytes(b"")
+    ended = await finish(bench)
+    assert refs(bench.repository)[branch] == before[branch]
+    assert ended.state.ended and ended.state.ended.outcome == "done"
+
+
 async def test_the_ref_of_a_candidate_that_is_gone_is_put_back(bench: Bench, stopped: Ended) -> None:
     before, (_, candidate, _) = refs(bench.repository), own_refs(stopped)
     git(bench.repository, "update-ref", "-d", candidate)
