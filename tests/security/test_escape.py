@@ -239,7 +239,9 @@ async def test_a_child_that_keeps_the_output_open_delays_nothing(shell: Any, out
 async def test_the_git_file_of_a_workspace_cannot_be_replaced(
     shell: Any, workspace: LocalWorkspace, tmp_path: Path, outside: Callable[..., str]
 ) -> None:
-    attack = "rm -rf .git; mv .git x; echo gitdir: /tmp > .git; mkdir .git; ln -sf /tmp .git; chmod 777 .git"
+    target = tmp_path / "target"
+    target.mkdir()  # the control changes the mode of what its link names
+    attack = f"rm -rf .git; mv .git x; echo gitdir: {target} > .git; ln -sfn {target} .git; chmod 777 .git"
     before = (workspace.root / ".git").read_bytes()
     await shell(attack)
     assert (workspace.root / ".git").read_bytes() == before
@@ -247,7 +249,7 @@ async def test_the_git_file_of_a_workspace_cannot_be_replaced(
     control.mkdir()
     (control / ".git").write_text("gitdir: there\n")
     outside(attack, cwd=control)
-    assert not (control / ".git").is_file()
+    assert (control / ".git").readlink() == target
 
 
 @pytest.mark.conformance
