@@ -15,6 +15,7 @@ from worktrees.errors import DirectoryNotPrivate
 from worktrees.names import printable
 
 _PRIVATE = 0o700
+_PASSAGE = 0o711
 _OTHERS = 0o077
 _MOST_LINKS = 40
 _WHOLE_RANGE = ["0", "0", "4294967295"]
@@ -28,18 +29,33 @@ def make_private_directory(path: Path) -> Path:
     """
     if not path.is_dir():
         make_private_directory(path.parent)
-        _make(path)
+        _make(path, _PRIVATE)
     return path
 
 
-def _make(path: Path) -> None:
+def make_private_root(path: Path) -> Path:
+    """Create a directory for its owner alone in a place of the user's; return it. One that exists stays.
+
+    Others can pass through the missing directories above it, which are made as well, but not see what lies in them:
+    the user that commands of root run as without a sandbox has to come through.
+
+    Raises:
+        OSError: it cannot be made, or something else lies there.
+    """
+    missing = [place for place in path.parents if not place.is_dir()]
+    for place in reversed(missing):
+        _make(place, _PASSAGE)
+    return make_private_directory(path)
+
+
+def _make(path: Path, mode: int) -> None:
     try:
-        path.mkdir(mode=_PRIVATE)
+        path.mkdir(mode=mode)
     except FileExistsError as error:
         if not path.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from error
         return
-    path.chmod(_PRIVATE)  # below a directory that hands its group on it would hand it on as well
+    path.chmod(mode)  # below a directory that hands its group on it would hand it on as well
 
 
 def secure_directory(path: Path) -> bool:

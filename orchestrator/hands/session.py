@@ -8,7 +8,7 @@ from pathlib import Path
 
 from orchestrator.hands.living import living_folder
 from orchestrator.hands.trees import claim_tree, remove_tree
-from worktrees.private_directory import make_private_directory
+from worktrees.private_directory import make_private_root
 
 _KEEP_LOGS_S = 14 * 24 * 3600.0
 
@@ -38,6 +38,6 @@ def drop_old_logs(logs: Path) -> None:
 @contextmanager
 def open_session(state: Path) -> Iterator[Path]:
     """A new directory below `state`, removed at the end; first removes what dead processes have left there. Blocks."""
-    make_private_directory(state)
+    make_private_root(state)
     with living_folder(state / "sessions", secrets.token_hex(8)) as folder:
         yield folder

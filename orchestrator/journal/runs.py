@@ -98,14 +98,14 @@ class StateDirectory:
         Raises:
             EnvironmentProblem: it is another user's, or others can write to it or change the way to it.
         """
-        state, base = cls.locate(repository, configured, environ), _base(configured, environ).absolute()
-        ours = [base / state.path.name] if configured else [base, base / state.path.name]
+        state = cls.locate(repository, configured, environ)
         try:
-            were_open = [place for place in ours if secure_directory(place)]
+            was_open = secure_directory(_base(configured, environ).absolute() / state.path.name)
         except DirectoryNotPrivate as error:
             raise EnvironmentProblem(f"the state directory cannot be used: {error}") from error
-        for place in were_open:
-            _LOG.warning("other users could read %s until now; it is closed to them (mode 0700)", printable(str(place)))
+        if was_open:
+            place = printable(str(state.path))
+            _LOG.warning("other users could read %s until now; it is closed to them (mode 0700)", place)
         return state
 
     def new_run(self, now: datetime) -> RunDirectory:
