@@ -20,12 +20,12 @@ from pathlib import Path
 
 import anyio
 
-from orchestrator.hands.local import local_hands
-from orchestrator.hands.policy import Grant, Limits
+from orchestrator.hands.local import open_local_hands
+from orchestrator.hands.policy import SandboxGrant, CommandLimits
 from orchestrator.hands.run import run_command
 from orchestrator.hands.workspace import LocalWorkspace
-from orchestrator.ports.hands import Command
-from worktrees.repository import Repository
+from orchestrator.ports.hands import ShellCommand
+from worktrees.repository import GitRepository
 
 SOURCE = Path(__file__).parents[1]
 BOUNDS_MS = {True: 25.0, False: 15.0}
@@ -153,16 +153,16 @@ def prepared(place: Path) -> Path:
 async def measure(place: Path, rounds: int) -> Samples:
     """Milliseconds of everything, in random order."""
     root, home = prepared(place), place / "home"
-    repository = Repository.open(root)
-    limited = Grant(limits=Limits(memory_bytes=1024**3, cpu_s=60))
+    repository = GitRepository.open(root)
+    limited = SandboxGrant(limits=CommandLimits(memory_bytes=1024**3, cpu_s=60))
     async with (
-        local_hands(repository, place / "state", home=home) as hands,
-        local_hands(repository, place / "limited", limited, home=home) as others,
+        open_local_hands(repository, place / "state", home=home) as hands,
+        open_local_hands(repository, place / "limited", limited, home=home) as others,
     ):
-        if hands.refusal:
-            sys.exit(hands.refusal)
-        print(others.described["program"], file=sys.stderr)
-        ours, theirs = [await one.open(repository.head(), "bench") for one in (hands, others)]
+        if hands.refusal_reason:
+            sys.exit(hands.refusal_reason)
+        print(others.policy_summary["program"], file=sys.stderr)
+        ours, theirs = [await one.open_workspace(repository.read_head_commit(), "bench") for one in (hands, others)]
         return await sample(kinds(ours, theirs, root), rounds)
 
 
@@ -178,8 +178,8 @@ def kinds(ours: LocalWorkspace, limited: LocalWorkspace, root: Path) -> dict[str
     found: dict[str, Callable[[], Awaitable[object]]] = {
         "plain read": read,
         "plain write": write,
-        "hands read": lambda: ours.read("data"),
-        "hands write": lambda: ours.write("data", b"y" * FILE_BYTES),
+        "hands read": lambda: ours.read_file("data"),
+        "hands write": lambda: ours.write_file("data", b"y" * FILE_BYTES),
         "hands limited": lambda: sandboxed(limited, "true"),
     }
     for name, line in LINES.items():
@@ -197,7 +197,7 @@ async def plain(line: str, root: Path) -> None:
 
 async def sandboxed(workspace: LocalWorkspace, line: str) -> None:
     """The command as a worker's."""
-    result = await run_command(workspace, Command(line=line))
+    result = await run_command(workspace, ShellCommand(line=line))
     if not result.is_success:
         sys.exit(f"{line}: {result.ending} {result.exit_code} {result.detail}")
 

@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 
 from orchestrator.domain.attempt import Attempt
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.run import EngineStarted, RunStarted
 from orchestrator.domain.event.work import (
     AttemptStarted,
@@ -32,18 +32,18 @@ from orchestrator.domain.event.work import (
     ToolReturned,
     TurnEnded,
 )
-from orchestrator.domain.fold import advance
+from orchestrator.domain.fold import apply_recorded_event
 from orchestrator.domain.ids import CommitId, RunId, SessionId, TaskId, TreeId
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import Task
 from orchestrator.domain.text import Text
 from orchestrator.domain.usage import Usage
 from orchestrator.journal import snapshot
-from orchestrator.journal.caretaker import MOST_EVENTS
-from orchestrator.journal.index import NAME as INDEX
+from orchestrator.journal.caretaker import MAX_SNAPSHOT_INTERVAL
+from orchestrator.journal.index import INDEX_FILE as INDEX
 from orchestrator.journal.runs import StateDirectory
-from orchestrator.journal.search import search
-from orchestrator.journal.store import Store
+from orchestrator.journal.search import search_events
+from orchestrator.journal.store import EventStore
 
 BOUNDS = {"open and fold, s": 3.0, "search, ms": 100.0, "tail lag, ms": 250.0}
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -94,26 +94,26 @@ def _turn(task: TaskId, session: SessionId, turn: int, chance: random.Random, tr
 
 def said(chance: random.Random) -> Text:
     """Some words."""
-    return Text.inline(" ".join(chance.choices(WORDS, k=12)))
+    return Text.build_inline(" ".join(chance.choices(WORDS, k=12)))
 
 
 def fill(place: Path, count: int) -> float:
     """A journal of so many events, with a snapshot as old as an engine lets it become; events written per second."""
-    store, state = Store.open_writer(place / "journal.db"), RunState()
-    store.claim()
+    store, state = EventStore.open_writer(place / "journal.db"), RunState()
+    store.claim_writer()
     events = enumerate(story(), 1)
-    spent, kept_at = 0.0, max(count - MOST_EVENTS, 1)
+    spent, kept_at = 0.0, max(count - MAX_SNAPSHOT_INTERVAL, 1)
     for start in range(0, count, 1000):
         batch = [
-            Recorded(seq, START + timedelta(milliseconds=100 * seq), event)
+            RecordedEvent(seq, START + timedelta(milliseconds=100 * seq), event)
             for seq, event in islice(events, min(1000, count - start))
         ]
         for recorded in batch if state.seq < kept_at else ():
-            advance(state, recorded)
+            apply_recorded_event(state, recorded)
         begun = time.perf_counter()
-        store.insert(batch)
+        store.insert_events(batch)
         spent += time.perf_counter() - begun
-    snapshot.save(place, state, store.sum_at(state.seq, state.last_at))
+    snapshot.save_snapshot(place, state, store.find_sum(state.seq, state.last_at))
     store.close()
     return count / spent
 
@@ -140,14 +140,14 @@ def opened_s(place: Path, count: int) -> tuple[float, float]:
 def searched(place: Path) -> tuple[float, list[float], list[float]]:
     """Seconds to make the index; milliseconds of searches once it is made (words, phrases, beginnings), and of CPU."""
     begun = time.perf_counter()
-    search(place, WORDS[0], 20)
+    search_events(place, WORDS[0], 20)
     made = time.perf_counter() - begun
     chance, times, cpu = random.Random(3), [], []
     for _ in range(25):
         one, two, three = chance.sample(WORDS, 3)
         for query in (one, f"{one} {two} {three}", f'"{one} {two} {three}"', f"{one[:3]}* {two}", "nobodysaysthis"):
             begun, busy = time.perf_counter(), time.process_time()
-            search(place, query, 20)
+            search_events(place, query, 20)
             times.append((time.perf_counter() - begun) * 1000)
             cpu.append((time.process_time() - busy) * 1000)
     return made, times, cpu
@@ -187,7 +187,7 @@ def lags_ms(seconds: float) -> list[float]:
     with tempfile.TemporaryDirectory() as scratch:
         repository, state = Path(scratch, "repo"), Path(scratch, "state")
         subprocess.run(["git", "init", "-q", repository], check=True)
-        directory = StateDirectory.locate(repository, str(state)).run(RunId("bench"))
+        directory = StateDirectory.locate_for(repository, str(state)).get_run(RunId("bench"))
         writer = subprocess.Popen(
             [sys.executable, "-c", WRITER, directory.path, str(seconds)], stdout=subprocess.PIPE, text=True
         )

@@ -21,7 +21,7 @@ from typing import Any
 
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import CheckFinished
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 
 BOUND = 1.25
 CODEMOD = "sleep {seconds}; sed -i s/old_name/new_name/"
@@ -99,7 +99,7 @@ def carried_out(root: Path, state: Path, recipe: Path) -> tuple[float, dict[str,
 
 def spent(journal: Path) -> tuple[float, int, int]:
     """Seconds in which checks ran, files that a step was run on, and files whose results were known."""
-    events = [recorded.event for recorded in read_all(journal)]
+    events = [recorded.event for recorded in read_all_events(journal)]
     gate = sum(event.receipt.seconds for event in events if isinstance(event, CheckFinished))
     moved = [event for event in events if isinstance(event, FileMoved) and event.cache_key]
     return gate, sum(not event.is_cached for event in moved), sum(event.is_cached for event in moved)

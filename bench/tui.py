@@ -31,11 +31,11 @@ from typing import NamedTuple
 import anyio
 
 from orchestrator.domain.event import Event
-from orchestrator.journal.reader import Reader
+from orchestrator.journal.reader import EventReader
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.doors import Doors
-from orchestrator.tui.feed import Feed, spare_collector
+from orchestrator.tui.doors import DashboardActions
+from orchestrator.tui.feed import RunFeed, relax_garbage_collector
 from orchestrator.tui.view import Subject
 from orchestrator.tui.views.worker_transcript import TranscriptPane
 from tests.running.journals import LONGEST, Fleet, fleet_journal, write_batches
@@ -66,7 +66,7 @@ def write(place: Path, workers: int, rate: int, seconds: float) -> None:
     """The process that appends: it holds the run's lock, and tells how fast it was."""
     events = Fleet(place, workers, first_turn=TURN).works()
     begun, total = time.monotonic(), int(rate * seconds)
-    with RunDirectory(place).lock():
+    with RunDirectory(place).hold_lock():
         write_batches(place, due(events, rate, total))
     print(total / (time.monotonic() - begun))
 
@@ -117,8 +117,8 @@ class Watcher(Dashboard):
     """The dashboard with a probe of its event loop."""
 
     def __init__(self, directory: RunDirectory, last: int, found: Path) -> None:
-        self._feed, self._directory, self._last, self._found = Feed(directory), directory, last, found
-        super().__init__(self._feed, Doors(_nothing, _nothing, _nothing, _nothing))
+        self._feed, self._directory, self._last, self._found = RunFeed(directory), directory, last, found
+        super().__init__(self._feed, DashboardActions(_nothing, _nothing, _nothing, _nothing))
         self._late: list[Took] = []
 
     def on_mount(self) -> None:
@@ -126,7 +126,7 @@ class Watcher(Dashboard):
         self.run_worker(self._measure())
 
     async def _measure(self) -> None:
-        await self._until(lambda: self._feed.is_over and self.moment is not None and self.moment.seq == self._seq)
+        await self._until(lambda: self._feed.is_caught_up and self.view_model is not None and self.view_model.seq == self._seq)
         opened = await self._opened()
         await anyio.sleep(SETTLE_S)
         memory = rss_mb()
@@ -143,7 +143,7 @@ class Watcher(Dashboard):
             "lag p99, ms": own[len(own) * 99 // 100] * 1000,
             "CPU, % of a core": busy / seconds * 100,
             "RSS growth, MB": rss_mb() - memory,
-            "events lost": self._last - (self.moment.seq if self.moment else 0),
+            "events lost": self._last - (self.view_model.seq if self.view_model else 0),
             "open, s": opened.opened.own,
             "find, s": opened.searched.own,
             "to the end, ms": opened.to_end.own * 1000,
@@ -170,13 +170,13 @@ class Watcher(Dashboard):
 
     @property
     def _seq(self) -> int:
-        moment = self._feed.look()
+        moment = self._feed.get_view_model()
         return moment.seq if moment else 0
 
     @property
     def _is_left_alone(self) -> bool:
         """Whether nobody writes any more."""
-        return self._feed.is_over and self._feed.problem == "" and self._found.with_suffix(".written").exists()
+        return self._feed.is_caught_up and self._feed.problem == "" and self._found.with_suffix(".written").exists()
 
     async def _until(self, holds: Callable[[], bool]) -> None:
         while not holds():
@@ -187,33 +187,33 @@ class Watcher(Dashboard):
     async def _opened(self) -> "Opened":
         """Open the longest conversation from outside, have all of it be scrolled over, find words in its last line."""
         watch = Watch()
-        await self.front.open(Subject("session", LONGEST))
-        self.look_again()
-        view = self.front.view
+        await self.view_stack.open_subject(Subject("session", LONGEST))
+        self.update_from_source()
+        view = self.view_stack.current_view
         pane = view.query_one(TranscriptPane) if view else TranscriptPane()
-        await self._until(lambda: len(pane.lines.source) > 0)
+        await self._until(lambda: len(pane.pager.source) > 0)
         await self._painted()
         opened = watch.took()
-        await self._until(lambda: pane.everything() is not None)
+        await self._until(lambda: pane.get_all_lines() is not None)
         whole = watch.took()
-        everything = pane.everything()
+        everything = pane.get_all_lines()
         if everything is None or len(everything) < LINES:
             raise RuntimeError(f"not all of {LINES} lines were opened")
-        pane.lines.show(everything, at_end=False)
+        pane.pager.show_text(everything, at_end=False)
         searched = await self._searched(pane)
-        pane.lines.focus()
-        to_top = await self._pressed("g", lambda: pane.lines.cursor == 0)
-        to_end = await self._pressed("G", lambda: pane.lines.cursor == len(everything) - 1)
+        pane.pager.focus()
+        to_top = await self._pressed("g", lambda: pane.pager.cursor == 0)
+        to_end = await self._pressed("G", lambda: pane.pager.cursor == len(everything) - 1)
         memory = rss_mb()
         await self.action_back()
         return Opened(opened, whole, searched, to_top, to_end, memory)
 
     async def _searched(self, pane: TranscriptPane) -> Took:
         watch = Watch()
-        pane.lines.find(f"line {LINES - 1}: ")
-        await self._until(lambda: pane.lines.found is not None)
-        if pane.lines.found is None or pane.lines.found.total != 1:
-            raise RuntimeError(f"the last line was not found: {pane.lines.found}")
+        pane.pager.find_text(f"line {LINES - 1}: ")
+        await self._until(lambda: pane.pager.search_position is not None)
+        if pane.pager.search_position is None or pane.pager.search_position.total != 1:
+            raise RuntimeError(f"the last line was not found: {pane.pager.search_position}")
         return watch.took()
 
     async def _pressed(self, key: str, is_there: Callable[[], bool]) -> Took:
@@ -247,8 +247,8 @@ def measured(workers: int, rate: int, seconds: float) -> tuple[Figures, Figures,
     """What the watcher measured: what is judged, of times what passed by the clock, and what else is told."""
     with tempfile.TemporaryDirectory() as scratch:
         directory = fleet_journal(Path(scratch, "run"), workers, LINES)
-        with closing(Reader.open_reader(directory.journal)) as reader:
-            last = reader.last_seq() + int(rate * seconds)
+        with closing(EventReader.open_reader(directory.journal)) as reader:
+            last = reader.read_last_seq() + int(rate * seconds)
         found = Path(scratch, "found.json")
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *SIZE, 0, 0))
@@ -293,11 +293,11 @@ def main() -> None:
     if given.write:
         write(given.write, given.workers, given.rate, given.seconds)
     elif given.watch:
-        spare_collector()
+        relax_garbage_collector()
         watcher = Watcher(RunDirectory(given.watch), given.last, given.found)
         watcher.run()
-        if watcher.crashed is not None:
-            raise watcher.crashed
+        if watcher.crash_error is not None:
+            raise watcher.crash_error
     else:
         judge(*measured(given.workers, given.rate, given.seconds), given.rate)
 

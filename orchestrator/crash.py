@@ -7,7 +7,7 @@ third time. `orchestrator.domain.effects.CRASH_POINTS` has all names.
 import os
 import signal
 
-VARIABLE = "ORCHESTRATE_CRASH_AT"
+CRASH_POINT_VARIABLE = "ORCHESTRATE_CRASH_AT"
 
 
 class _Awaited:
@@ -18,7 +18,7 @@ class _Awaited:
         self.left = int(count) if count.isdigit() else 1
 
 
-_awaited = _Awaited(os.environ.get(VARIABLE, ""))
+_awaited = _Awaited(os.environ.get(CRASH_POINT_VARIABLE, ""))
 
 
 def crash_point(name: str) -> None:

@@ -48,7 +48,7 @@ class LimitReached(OrchestrateError):
 
     def __init__(self, told: str, place: tuple[str, ...] | None = None) -> None:
         super().__init__(told)
-        self.place = place
+        self.config_path = place
 
 
 class OutOfBudget(OrchestrateError):
@@ -63,7 +63,7 @@ class PersonNeeded(OrchestrateError):
     exit_code = 6
 
 
-class Paused(PersonNeeded):
+class PausedByPerson(PersonNeeded):
     """Somebody paused the run; what it stopped is due again as soon as somebody continues it."""
 
 
@@ -91,7 +91,7 @@ class SearchUnavailable(EnvironmentProblem):
     """What was said in a run cannot be searched; its journal is sound, and the run goes on without."""
 
 
-class Replaced(JournalProblem):
+class RunTakenOver(JournalProblem):
     """Another process took the run over while this one slept; this one may record nothing more."""
 
     exit_code = 8
@@ -135,14 +135,14 @@ class MalformedReply(OrchestrateError):
     """A model's reply could not be understood; the message goes back to the model."""
 
 
-def sole_error(group: BaseExceptionGroup[BaseException]) -> OrchestrateError | None:
+def find_sole_error(group: BaseExceptionGroup[BaseException]) -> OrchestrateError | None:
     """The error to show for a group from a task group: one of ours if all are ours or the environment's, else None."""
-    leaves = [as_ours(leaf) for leaf in _leaves(group)]
+    leaves = [convert_error(leaf) for leaf in _leaves(group)]
     ours = [leaf for leaf in leaves if leaf is not None]
     return ours[0] if ours and len(ours) == len(leaves) else None
 
 
-def as_ours(error: BaseException) -> OrchestrateError | None:
+def convert_error(error: BaseException) -> OrchestrateError | None:
     """Return an error of ours as it is; those of git, of locks and of a full disk as ours; None for any other."""
     if isinstance(error, OrchestrateError):
         return error

@@ -1,6 +1,6 @@
 """Prompts as Markdown files, loaded strictly: a value too few or too many is an error, never an empty place."""
 
-from prompts.loader import Prompt, PromptError, fence, load
-from prompts.source import SHIPPED, PromptSource
+from prompts.loader import Prompt, PromptError, fence_text, load_prompt
+from prompts.source import SHIPPED_PROMPTS, PromptSource
 
-__all__ = ["SHIPPED", "Prompt", "PromptError", "PromptSource", "fence", "load"]
+__all__ = ["SHIPPED_PROMPTS", "Prompt", "PromptError", "PromptSource", "fence_text", "load_prompt"]

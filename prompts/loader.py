@@ -28,7 +28,7 @@ class Prompt:
     text: str
     sha: str
 
-    def render(self, **values: str) -> str:
+    def render_text(self, **values: str) -> str:
         """The text with every input in its place.
 
         Raises:
@@ -41,7 +41,7 @@ class Prompt:
 
 
 @cache
-def load(name: str) -> Prompt:
+def load_prompt(name: str) -> Prompt:
     """The shipped prompt of this name.
 
     Raises:
@@ -49,11 +49,11 @@ def load(name: str) -> Prompt:
     """
     file = resources.files("prompts") / f"{name}.md"
     if not file.is_file():
-        raise PromptError(f"there is no prompt {name!r}; known: {', '.join(names())}")
-    return parse(name, file.read_text(encoding="utf-8"))
+        raise PromptError(f"there is no prompt {name!r}; known: {', '.join(list_prompt_names())}")
+    return parse_prompt(name, file.read_text(encoding="utf-8"))
 
 
-def parse(name: str, source: str) -> Prompt:
+def parse_prompt(name: str, source: str) -> Prompt:
     """A prompt from the content of its file.
 
     Raises:
@@ -80,14 +80,14 @@ def _pair(name: str, line: str) -> tuple[str, str]:
     return key, value.strip()
 
 
-def names() -> list[str]:
+def list_prompt_names() -> list[str]:
     """All shipped prompts."""
     return sorted(
         file.name.removesuffix(".md") for file in resources.files("prompts").iterdir() if file.name.endswith(".md")
     )
 
 
-def fence(label: str, text: str) -> str:
+def fence_text(label: str, text: str) -> str:
     """Untrusted text as data: between two marks that it cannot contain, because they hold a hash of it."""
     mark = f"{label}-{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}"
     return f"<{mark}>\n{text.rstrip()}\n</{mark}>"

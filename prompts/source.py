@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from prompts.loader import Prompt, PromptError, load, names, parse
+from prompts.loader import Prompt, PromptError, load_prompt, list_prompt_names, parse_prompt
 
 _SUFFIX = ".md"
 
@@ -15,13 +15,13 @@ class PromptSource:
 
     replaced: Mapping[str, Prompt] = field(default_factory=dict)
 
-    def load(self, name: str) -> Prompt:
+    def load_prompt(self, name: str) -> Prompt:
         """The prompt of this name.
 
         Raises:
             PromptError: there is none.
         """
-        return self.replaced.get(name) or load(name)
+        return self.replaced.get(name) or load_prompt(name)
 
     @classmethod
     def from_directory(cls, directory: Path, wanted: Callable[[str], bool] = lambda _name: True) -> "PromptSource":
@@ -34,12 +34,12 @@ class PromptSource:
         replaced = {file.stem: _replacement(file) for file in _files(directory)}
         chosen = {name: prompt for name, prompt in replaced.items() if wanted(name)}
         if not chosen:
-            known = ", ".join(f"{name}{_SUFFIX}" for name in names() if wanted(name))
+            known = ", ".join(f"{name}{_SUFFIX}" for name in list_prompt_names() if wanted(name))
             raise PromptError(f"{directory} replaces no prompt: it may hold {known}")
         return cls(chosen)
 
 
-SHIPPED = PromptSource()
+SHIPPED_PROMPTS = PromptSource()
 """The prompts as they ship."""
 
 
@@ -51,9 +51,9 @@ def _files(directory: Path) -> list[Path]:
 
 
 def _replacement(file: Path) -> Prompt:
-    shipped = load(file.stem)
+    shipped = load_prompt(file.stem)
     try:
-        prompt = parse(file.stem, file.read_text(encoding="utf-8"))
+        prompt = parse_prompt(file.stem, file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise PromptError(f"the prompt {file} cannot be read: {error}") from error
     if prompt.inputs != shipped.inputs:

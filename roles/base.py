@@ -4,38 +4,38 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from orchestrator.agent.ask import Asker
+from orchestrator.agent.ask import ModelCaller
 from orchestrator.agent.loop import run_session
 from orchestrator.agent.spec import SessionSpec
 from orchestrator.config.model import Config
 from orchestrator.domain.contract import Contract
-from orchestrator.domain.forge_check import ForgeCheck, told_lines
+from orchestrator.domain.forge_check import ForgeCheck, format_check_lines
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.task import Task
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
-from orchestrator.ports.ladder import AS_SHIPPED, Ladder
+from orchestrator.ports.ladder import DEFAULT_TIER_GRANTS, TierGrants
 from orchestrator.ports.ledger import Ledger
-from orchestrator.ports.roles import CheckSummary, SessionResult, TaskReport
-from prompts import SHIPPED, PromptSource, fence
+from orchestrator.ports.roles import CheckSummary, SessionFailure, TaskReport
+from prompts import SHIPPED_PROMPTS, PromptSource, fence_text
 
 V = TypeVar("V")
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class RoleContext:
     """What a role needs beside its brief."""
 
     config: Config
     ledger: Ledger
-    asker: Asker
+    asker: ModelCaller
     hooks: Hooks = NO_HOOKS
-    prompts: PromptSource = SHIPPED
-    ladder: Ladder = AS_SHIPPED
+    prompts: PromptSource = SHIPPED_PROMPTS
+    tier_grants: TierGrants = DEFAULT_TIER_GRANTS
 
-    async def hold(self, spec: SessionSpec, *kinds: type[V]) -> V | SessionResult:
+    async def hold_session(self, spec: SessionSpec, *kinds: type[V]) -> V | SessionFailure:
         """Hold a conversation that ends with a value of one of `kinds`, or with how it ended without one."""
         result = await run_session(spec, self.asker, self.ledger, self.hooks)
-        if isinstance(result, SessionResult):
+        if isinstance(result, SessionFailure):
             return result
         for kind in kinds:
             if isinstance(result, kind):
@@ -43,14 +43,14 @@ class Surroundings:
         raise TypeError(f"session {spec.id} gave a {type(result).__name__}: one of its final tools makes no {kinds}")
 
 
-def bullets(items: Iterable[str], empty: str = "- (nothing)") -> str:
+def format_bullets(items: Iterable[str], empty: str = "- (nothing)") -> str:
     """A Markdown list, or `empty`."""
     return "\n".join(f"- {item}" for item in items) or empty
 
 
-def contract_lines(contract: Contract, met: Collection[str] = ()) -> str:
+def format_contract(contract: Contract, met: Collection[str] = ()) -> str:
     """The criteria with their ids and commands, and which of them were `met` before anything changed."""
-    return bullets(
+    return format_bullets(
         f"{criterion.id}: {criterion.text}"
         + (f" (checked by `{criterion.command}`)" if criterion.command else "")
         + (" (met already, and to stay so)" if criterion.id in met else "")
@@ -58,18 +58,18 @@ def contract_lines(contract: Contract, met: Collection[str] = ()) -> str:
     )
 
 
-def check_lines(checks: Iterable[CheckSummary]) -> str:
+def format_check_summaries(checks: Iterable[CheckSummary]) -> str:
     """Receipts in words."""
-    return bullets((f"{check.check}: {check.result} (receipt {check.receipt})" for check in checks), "- (no check ran)")
+    return format_bullets((f"{check.check}: {check.result} (receipt {check.receipt})" for check in checks), "- (no check ran)")
 
 
-def forge_check_lines(checks: Iterable[ForgeCheck]) -> str:
+def format_forge_checks(checks: Iterable[ForgeCheck]) -> str:
     """What the forge's checks say, as data: what they print can come from the very code that they test."""
-    lines = told_lines(tuple(checks))
-    return f"The forge's checks on the pull request\n{fence('forge', bullets(lines))}" if lines else ""
+    lines = format_check_lines(tuple(checks))
+    return f"The forge's checks on the pull request\n{fence_text('forge', format_bullets(lines))}" if lines else ""
 
 
-def slice_text(task: Task) -> str:
+def format_slice(task: Task) -> str:
     """All that a planner wrote of the slice that it gave to a sub-planner; for the root it is the goal alone."""
     parts = [
         task.outcome,
@@ -81,27 +81,27 @@ def slice_text(task: Task) -> str:
     return "\n".join(parts)
 
 
-def report_text(report: TaskReport) -> str:
+def format_planner_report(report: TaskReport) -> str:
     """What became of a task, for its planner; reasons and the words of its worker are fenced as data."""
     lines = _heading(report)
     if report.kept:
         lines.append(f"its work is kept as {report.kept}, for people: no task can see it")
     if report.reason:
-        lines.append(fence("reason", report.reason))
+        lines.append(fence_text("reason", report.reason))
     if report.handoff:
-        lines.append(fence("report", handoff_text(report.handoff)))
+        lines.append(fence_text("report", format_handoff(report.handoff)))
     return "\n".join(lines)
 
 
-def result_text(report: TaskReport) -> str:
+def format_judge_report(report: TaskReport) -> str:
     """What became of a task, for a judge: what was asked for, and what its worker says only as claims."""
     lines = [*_heading(report), report.task.outcome, *_section("accepted when", report.task.acceptance)]
     if report.reason:
-        lines.append(fence("reason", report.reason))
+        lines.append(fence_text("reason", report.reason))
     if report.handoff:
-        lines.append(fence("claims", handoff_text(report.handoff)))
+        lines.append(fence_text("claims", format_handoff(report.handoff)))
     if report.verdicts:
-        lines.append(fence("verdicts", "\n".join(report.verdicts)))
+        lines.append(fence_text("verdicts", "\n".join(report.verdicts)))
     return "\n".join(lines)
 
 
@@ -111,11 +111,11 @@ def _heading(report: TaskReport) -> list[str]:
     cause = f" ({report.cause})" if report.cause else ""
     return [
         f"{report.task.id} ({report.task.title}): {report.status}{cause}",
-        *([fence("changed", files)] if changed else []),
+        *([fence_text("changed", files)] if changed else []),
     ]
 
 
-def handoff_text(handoff: Handoff) -> str:
+def format_handoff(handoff: Handoff) -> str:
     """A handoff as text."""
     parts = [
         handoff.summary,

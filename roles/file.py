@@ -2,12 +2,12 @@
 
 from orchestrator.domain.ids import TaskId
 from orchestrator.ports.roles import FileBrief
-from prompts import PromptSource, fence
+from prompts import PromptSource, fence_text
 
 
-def file_text(prompts: PromptSource, task: TaskId, brief: FileBrief) -> str:
+def format_file_brief(prompts: PromptSource, task: TaskId, brief: FileBrief) -> str:
     """The first words of a conversation about a file."""
-    return prompts.load("migrate-tail-brief").render(
+    return prompts.load_prompt("migrate-tail-brief").render_text(
         task=task,
         path=brief.path,
         recipe=brief.recipe,
@@ -16,6 +16,6 @@ def file_text(prompts: PromptSource, task: TaskId, brief: FileBrief) -> str:
         attempt=str(brief.attempt),
         attempts=str(brief.attempts),
         note=f"A person who follows the run says: {brief.note}" if brief.note else "",
-        shown="\n\n".join(f"{piece.title}\n{fence(piece.label, piece.text)}" for piece in brief.pieces),
+        shown="\n\n".join(f"{piece.title}\n{fence_text(piece.label, piece.text)}" for piece in brief.pieces),
         left_out=f"There was no room to show: {', '.join(brief.left_out)}." if brief.left_out else "",
     )

@@ -6,18 +6,18 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from orchestrator.agent.spec import SessionSpec, tool_box
-from orchestrator.agent.tools.submit import submit_tool
+from orchestrator.agent.spec import SessionSpec, index_tools
+from orchestrator.agent.tools.submit import build_submit_tool
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.contract import IterationVerdict
-from orchestrator.domain.ids import CRITERION_ID, ROOT, SessionId, TaskId
-from orchestrator.domain.review import review_session
+from orchestrator.domain.ids import CRITERION_ID_PATTERN, ROOT_TASK, SessionId, TaskId
+from orchestrator.domain.review import build_review_session_id
 from orchestrator.domain.verdict import LensVote
-from orchestrator.judge.contract import uncited
-from orchestrator.ports.roles import IterationBrief, ReviewBrief, SessionResult
-from prompts import fence
-from roles.base import Surroundings, bullets, check_lines, contract_lines, forge_check_lines, result_text
-from roles.review import PROMPT_OF, Review, review_problems, told, vote
+from orchestrator.judge.contract import list_uncited_criteria
+from orchestrator.ports.roles import IterationBrief, ReviewBrief, SessionFailure
+from prompts import fence_text
+from roles.base import RoleContext, format_bullets, format_check_summaries, format_contract, format_forge_checks, format_judge_report
+from roles.review import VIEW_PROMPTS, ReviewAnswer, find_review_problems, build_review_values, build_lens_vote
 
 _CITABLE = "task, check, receipt or changed file by its name"
 _ID = "at most 40 lower-case letters, digits and hyphens"
@@ -27,37 +27,37 @@ V = TypeVar("V", bound=BaseModel)
 class ModelJudge:
     """A `ports.Judge` that asks the models configured under [roles.judge]."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: RoleContext) -> None:
         self._around = around
 
-    async def review(self, brief: ReviewBrief) -> LensVote:
+    async def review_change(self, brief: ReviewBrief) -> LensVote:
         """A vote; `unreadable` when no answer could be understood."""
-        settings = self._around.config.roles.judge.lens(brief.lens)
-        session = review_session(brief.task.id, brief.number, brief.lens)
+        settings = self._around.config.roles.judge.get_lens_settings(brief.lens)
+        session = build_review_session_id(brief.task.id, brief.number, brief.lens)
 
-        def problems(review: Review) -> tuple[str, ...]:
-            return review_problems(brief, review)
+        def find_problems(review: ReviewAnswer) -> tuple[str, ...]:
+            return find_review_problems(brief, review)
 
-        answer = await self._ask(session, brief.task.id, PROMPT_OF[brief.view], told(brief), Review, problems, settings)
-        return vote(brief, settings.model, answer)
+        answer = await self._ask(session, brief.task.id, VIEW_PROMPTS[brief.view], build_review_values(brief), ReviewAnswer, find_problems, settings)
+        return build_lens_vote(brief, settings.model, answer)
 
-    async def judge_iteration(self, brief: IterationBrief) -> IterationVerdict | SessionResult:
+    async def judge_iteration(self, brief: IterationBrief) -> IterationVerdict | SessionFailure:
         """Whether the contract is met."""
         values = {
             "number": str(brief.number),
             "goal": brief.goal,
-            "contract": contract_lines(brief.contract),
-            "reports": "\n\n".join(map(result_text, brief.reports)) or "- (no task)",
-            "checks": "\n".join(filter(None, (check_lines(brief.checks), forge_check_lines(brief.forge)))),
-            "flaky": fence("flaky", bullets(brief.flaky)),
-            "diffstat": fence("diffstat", brief.diffstat),
+            "contract": format_contract(brief.contract),
+            "reports": "\n\n".join(map(format_judge_report, brief.reports)) or "- (no task)",
+            "checks": "\n".join(filter(None, (format_check_summaries(brief.checks), format_forge_checks(brief.forge)))),
+            "flaky": fence_text("flaky", format_bullets(brief.flaky)),
+            "diffstat": fence_text("diffstat", brief.diffstat),
         }
 
-        def problems(verdict: IterationVerdict) -> tuple[str, ...]:
+        def find_problems(verdict: IterationVerdict) -> tuple[str, ...]:
             return _iteration_problems(brief, verdict)
 
         session = SessionId(f"verdict:{brief.number}" + (f"+{brief.again}" if brief.again else ""))
-        return await self._ask(session, ROOT, "iteration", values, IterationVerdict, problems)
+        return await self._ask(session, ROOT_TASK, "iteration", values, IterationVerdict, find_problems)
 
     async def _ask(
         self,
@@ -68,22 +68,22 @@ class ModelJudge:
         value: type[V],
         problems: Callable[[V], tuple[str, ...]],
         settings: ModelSettings | None = None,
-    ) -> V | SessionResult:
-        async def check(answer: V) -> tuple[str, ...]:
+    ) -> V | SessionFailure:
+        async def check_answer(answer: V) -> tuple[str, ...]:
             return problems(answer)
 
-        prompt = self._around.prompts.load(prompt_name)
+        prompt = self._around.prompts.load_prompt(prompt_name)
         spec = SessionSpec(
             id=session,
             role="judge",
             task=task,
             settings=settings or self._around.config.roles.judge,
             prompt=prompt.sha,
-            system=prompt.render(),
-            brief=self._around.prompts.load(f"{prompt_name}-brief").render(**values),
-            tools=tool_box(submit_tool("submit_verdict", "Give your verdict and end.", value, check)),
+            system=prompt.render_text(),
+            brief=self._around.prompts.load_prompt(f"{prompt_name}-brief").render_text(**values),
+            tools=index_tools(build_submit_tool("submit_verdict", "Give your verdict and end.", value, check_answer)),
         )
-        return await self._around.hold(spec, value)
+        return await self._around.hold_session(spec, value)
 
 
 def _iteration_problems(brief: IterationBrief, verdict: IterationVerdict) -> tuple[str, ...]:
@@ -93,10 +93,10 @@ def _iteration_problems(brief: IterationBrief, verdict: IterationVerdict) -> tup
     missing = [criterion.id for criterion in brief.contract.criteria if criterion.id not in found]
     unmet = [finding.id for finding in verdict.findings if not finding.met]
     problems = [f"there is no finding for criterion {name}" for name in missing]
-    problems += [f"the evidence for {name} names no {_CITABLE}" for name in uncited(verdict, brief.citable)]
+    problems += [f"the evidence for {name} names no {_CITABLE}" for name in list_uncited_criteria(verdict, brief.citable)]
     twice = {name for name in names if names.count(name) > 1}
     problems += [f"the id {name} is taken" for name in sorted(set(names) & brief.contract.ids | twice)]
-    problems += [f"{name!r} is no id: {_ID}" for name in names if re.fullmatch(CRITERION_ID, name) is None]
+    problems += [f"{name!r} is no id: {_ID}" for name in names if re.fullmatch(CRITERION_ID_PATTERN, name) is None]
     if verdict.decision == "done" and unmet:
         problems.append(f"done contradicts the unmet criteria {', '.join(unmet)}")
     if verdict.decision != "done" and not verdict.reasons:

@@ -3,57 +3,57 @@
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from orchestrator.agent.spec import SessionSpec, tool_box
+from orchestrator.agent.spec import SessionSpec, index_tools
 from orchestrator.agent.tools.base import AnyTool
-from orchestrator.agent.tools.files import list_tool, read_tool, search_tool
-from orchestrator.agent.tools.recall import recall_tool
-from orchestrator.agent.tools.shell import shell_tool
-from orchestrator.agent.tools.submit import submit_tool
+from orchestrator.agent.tools.files import build_list_tool, build_read_tool, build_search_tool
+from orchestrator.agent.tools.recall import build_recall_tool
+from orchestrator.agent.tools.shell import build_shell_tool
+from orchestrator.agent.tools.submit import build_submit_tool
 from orchestrator.domain.accounts import Accounts
 from orchestrator.domain.event.work import PlanRefused
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.plan import Plan, PlanLimits, check_plan
-from orchestrator.domain.price import dollars
+from orchestrator.domain.price import format_exact_dollars
 from orchestrator.domain.tier import Tier
 from orchestrator.ports.hands import Workspace
-from orchestrator.ports.roles import PlanningBrief, SessionResult
-from prompts import fence
-from roles.base import Surroundings, bullets, contract_lines, report_text, slice_text
+from orchestrator.ports.roles import PlanningBrief, SessionFailure
+from prompts import fence_text
+from roles.base import RoleContext, format_bullets, format_contract, format_planner_report, format_slice
 
 
 class ModelPlanner:
     """A `ports.Planner` that asks the model configured under [roles.planner]."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: RoleContext) -> None:
         self._around = around
 
-    async def plan(self, brief: PlanningBrief, workspace: Workspace) -> Plan | Handoff | SessionResult:
+    async def plan_slice(self, brief: PlanningBrief, workspace: Workspace) -> Plan | Handoff | SessionFailure:
         """A checked plan, a handoff, or how the session ended without either."""
-        prompt = self._around.prompts.load("planner")
+        prompt = self._around.prompts.load_prompt("planner")
         limits = brief.limits
-        tier = partial(self._around.ladder.tier, "planner", brief.task.id)
+        tier = partial(self._around.tier_grants.get_tier, "planner", brief.task.id)
         spec = SessionSpec(
             id=SessionId(f"plan:{brief.task.id}@{brief.iteration}.{brief.round}"),
             role="planner",
             task=brief.task.id,
             settings=self._around.config.roles.planner,
             prompt=prompt.sha,
-            system=prompt.render(max_children=str(limits.max_children), max_depth=str(limits.max_depth)),
+            system=prompt.render_text(max_children=str(limits.max_children), max_depth=str(limits.max_depth)),
             brief=self._brief(brief),
-            tools=tool_box(
-                list_tool(workspace),
-                search_tool(workspace),
-                read_tool(workspace),
+            tools=index_tools(
+                build_list_tool(workspace),
+                build_search_tool(workspace),
+                build_read_tool(workspace),
                 *self._commands(workspace, tier),
-                recall_tool(self._around.ledger),
-                submit_tool("submit_plan", "Submit the tasks of your slice.", Plan, self._checker(brief)),
-                submit_tool("finish", "Your slice needs no more work: report to whoever asked.", Handoff),
+                build_recall_tool(self._around.ledger),
+                build_submit_tool("submit_plan", "Submit the tasks of your slice.", Plan, self._checker(brief)),
+                build_submit_tool("finish", "Your slice needs no more work: report to whoever asked.", Handoff),
             ),
             workspace=workspace,
             tier=tier,
         )
-        return await self._around.hold(spec, Plan, Handoff)
+        return await self._around.hold_session(spec, Plan, Handoff)
 
     def _commands(self, workspace: Workspace, tier: Callable[[], Tier]) -> list[AnyTool]:
         """A shell that can write nothing, where the user lets planners run commands."""
@@ -61,29 +61,29 @@ class ModelPlanner:
             return []
         hands = self._around.config.hands
         output_bytes = hands.output_mb * 1024 * 1024
-        return [shell_tool(workspace, hands.command_timeout_s, output_bytes, tier, is_writing=False)]
+        return [build_shell_tool(workspace, hands.command_timeout_s, output_bytes, tier, is_writing=False)]
 
     def _checker(self, brief: PlanningBrief) -> Callable[[Plan], Awaitable[tuple[str, ...]]]:
-        async def problems(plan: Plan) -> tuple[str, ...]:
+        async def find_plan_problems(plan: Plan) -> tuple[str, ...]:
             accounts = Accounts(self._around.ledger.state, self._around.config.budget)
-            left = dict(zip(("left_usd", "left_tokens"), accounts.left(brief.task.id), strict=True))
+            left = dict(zip(("left_usd", "left_tokens"), accounts.get_remaining_budget(brief.task.id), strict=True))
             found = check_plan(plan, brief.limits.model_copy(update=left), brief.taken)
             if found:
                 await self._around.ledger.append(PlanRefused(task=brief.task.id, round=brief.round, problems=found))
             return found
 
-        return problems
+        return find_plan_problems
 
     def _brief(self, brief: PlanningBrief) -> str:
         depth_left = brief.limits.max_depth - brief.limits.depth - 1
         variants = self._around.config.roles.worker.variants
-        return self._around.prompts.load("planner-brief").render(
+        return self._around.prompts.load_prompt("planner-brief").render_text(
             task=brief.task.id,
             goal=brief.goal,
-            slice=slice_text(brief.task),
-            contract=contract_lines(brief.contract, brief.met),
+            slice=format_slice(brief.task),
+            contract=format_contract(brief.contract, brief.met),
             limits=f"{brief.limits.max_children} tasks in a plan; {_depth(depth_left)}{_budget(brief.limits)}",
-            variants=bullets(
+            variants=format_bullets(
                 (f"{name}: {settings.description or settings.model}" for name, settings in sorted(variants.items())),
                 "- (only the usual worker)",
             ),
@@ -99,7 +99,7 @@ def _depth(left: int) -> str:
 
 def _budget(limits: PlanLimits) -> str:
     """What the slice has left to spend, if anything bounds it."""
-    usd = dollars(limits.left_usd) if limits.left_usd is not None and limits.has_prices else ""
+    usd = format_exact_dollars(limits.left_usd) if limits.left_usd is not None and limits.has_prices else ""
     tokens = f"{limits.left_tokens:,} tokens" if limits.left_tokens is not None else ""
     left = " and ".join(filter(None, (usd, tokens)))
     return f"; your slice may still use {left}, your own calls included" if left else ""
@@ -109,9 +109,9 @@ def _earlier(brief: PlanningBrief) -> str:
     """What happened before this round, oldest first."""
     parts = []
     if brief.reasons:
-        parts.append(f"The goal was not reached by what landed so far:\n{fence('reasons', bullets(brief.reasons))}")
+        parts.append(f"The goal was not reached by what landed so far:\n{fence_text('reasons', format_bullets(brief.reasons))}")
     if brief.reports:
-        reports = "\n\n".join(report_text(report) for report in brief.reports)
+        reports = "\n\n".join(format_planner_report(report) for report in brief.reports)
         parts.append(f"Your tasks have ended. What became of them:\n\n{reports}")
     if brief.taken:
         parts.append(f"Keys that are taken: {', '.join(brief.taken)}")

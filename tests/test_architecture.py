@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.event import EVENTS
+from orchestrator.domain.event import EVENT_CLASSES
 from tests.golden import check_golden
 
 ROOT = Path(__file__).parents[1]
@@ -94,7 +94,7 @@ def test_the_shape_of_every_event_is_the_one_its_version_promises() -> None:
     """An event that is stored must be readable for ever: change a shape only by a new version beside the old one."""
     shapes = {
         f"{kind} v{version}": hashlib.sha256(json.dumps(_shape(cls.model_json_schema()), sort_keys=True).encode())
-        for (kind, version), cls in sorted(EVENTS.items())
+        for (kind, version), cls in sorted(EVENT_CLASSES.items())
     }
     digests = {name: digest.hexdigest()[:16] for name, digest in shapes.items()}
     check_golden("events.json", json.dumps(digests, indent=1) + "\n")

@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from worktrees.errors import GitError
-from worktrees.packs import OID
+from worktrees.packs import OBJECT_ID
 
 _LINE_BYTES = 8192
 _LINES = 1_000_000
 
 
 @dataclass(frozen=True)
-class BundleHead:
+class BundleHeader:
     """Full ref names with the objects they point at, the commits that are presupposed, `sha1` or `sha256`."""
 
     refs: Mapping[str, str]
     prerequisites: tuple[str, ...]
     object_format: str
 
-    def dump(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """As it stands at the beginning of the file."""
         first = ["# v2 git bundle"] if self.object_format == "sha1" else ["# v3 git bundle", "@object-format=sha256"]
         needed = [f"-{oid} " for oid in self.prerequisites]
@@ -30,7 +30,7 @@ class BundleHead:
         return "\n".join(lines).encode("utf-8", "surrogateescape")
 
 
-def read_head(file: BinaryIO) -> BundleHead:
+def read_bundle_header(file: BinaryIO) -> BundleHeader:
     """Read the head of an open bundle, which stands at its pack afterwards.
 
     Raises:
@@ -45,9 +45,9 @@ def read_head(file: BinaryIO) -> BundleHead:
     for _ in range(_LINES):
         line = _line(file)
         if not line:
-            return BundleHead(refs, tuple(needed), object_format)
+            return BundleHeader(refs, tuple(needed), object_format)
         oid, _, name = line.removeprefix("-").partition(" ")
-        if not OID.fullmatch(oid):
+        if not OBJECT_ID.fullmatch(oid):
             raise GitError(f"the git bundle names {oid!r}, which is no object id")
         if line.startswith("-"):
             needed.append(oid)

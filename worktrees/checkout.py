@@ -8,8 +8,8 @@ from tempfile import mkstemp
 
 from anyio import fail_after
 
-from worktrees.delta import Change
-from worktrees.errors import GitError, TookTooLong, TooManyFiles
+from worktrees.delta import TreeChange
+from worktrees.errors import GitError, GitTimeout, SnapshotTooLarge
 from worktrees.git import Git, GitOutput
 
 _STATE = "orchestrate-tree"
@@ -19,7 +19,7 @@ _LIST_TIMEOUT_S = 120.0
 _READ_TIMEOUT_S = 1800.0
 
 
-async def check_out(git: Git, admin: Path, tree: str, delta: Sequence[Change] | None) -> bool:
+async def check_out_tree(git: Git, admin: Path, tree: str, delta: Sequence[TreeChange] | None) -> bool:
     """Make the index and all tracked files equal to `tree`; whether any file was written.
 
     With `delta`, what distinguishes the tree from the one that the index holds, the cost is a look at each file and
@@ -30,7 +30,7 @@ async def check_out(git: Git, admin: Path, tree: str, delta: Sequence[Change] | 
         GitError: git could not do it.
     """
     try:
-        changed = None if delta is None else {path for _, path in await changed_files(git)}
+        changed = None if delta is None else {path for _, path in await list_changed_files(git)}
     except GitError:
         (admin / "index").unlink()
         changed = None
@@ -43,7 +43,7 @@ async def check_out(git: Git, admin: Path, tree: str, delta: Sequence[Change] | 
     return bool(changed or delta)
 
 
-async def _rewrite(git: Git, changed: set[str], delta: Sequence[Change]) -> None:
+async def _rewrite(git: Git, changed: set[str], delta: Sequence[TreeChange]) -> None:
     """Bring the index from one tree to another, then write the files that differ or were changed."""
     if delta:
         lines = (f"{change.new_mode or 0} {change.oid}\t{change.path}\0" for change in delta)
@@ -70,7 +70,7 @@ async def _read_tree(git: Git, admin: Path, tree: str) -> None:
         await git.run(*command)
 
 
-async def changed_files(git: Git, limit_bytes: int | None = None) -> list[tuple[str, str]]:
+async def list_changed_files(git: Git, limit_bytes: int | None = None) -> list[tuple[str, str]]:
     """The tracked files that may differ from the index, each with git's raw record on it.
 
     Raises:
@@ -86,12 +86,12 @@ async def changed_files(git: Git, limit_bytes: int | None = None) -> list[tuple[
         where = f"looking for changes in {git.work_tree}"
         raise GitError(f"{where} took longer than {_LOOK_TIMEOUT_S:.0f} s: is there a huge file?", command) from error
     if raw.is_cut:
-        raise TooManyFiles(f"the names of the changed files in {git.work_tree} take more than {limit_bytes} bytes")
+        raise SnapshotTooLarge(f"the names of the changed files in {git.work_tree} take more than {limit_bytes} bytes")
     fields = raw.text.split("\0")
     return list(zip(fields[0::2], fields[1::2], strict=False))
 
 
-async def listed(
+async def list_index_files(
     git: Git, *options: str, env: Mapping[str, str] | None = None, limit_bytes: int | None = None
 ) -> GitOutput:
     """What `ls-files` lists, names ended by NUL characters.
@@ -107,15 +107,15 @@ async def listed(
     except TimeoutError as error:
         where = f"listing the files in {git.work_tree}"
         words = f"{where} took longer than {_LIST_TIMEOUT_S:.0f} s: are there ignore rules or a glob of many `**`?"
-        raise TookTooLong(words, command) from error
+        raise GitTimeout(words, command) from error
 
 
-async def refresh(git: Git) -> None:
+async def refresh_index(git: Git) -> None:
     """Bring the index up to date with files whose owner has changed."""
     await git.run("update-index", "-q", "--refresh", ok=(0, 1))
 
 
-def index_tree(admin: Path, owner: int | None) -> str | None:
+def read_index_tree(admin: Path, owner: int | None) -> str | None:
     """The tree that index and worktree were last made equal to for this owner of the files.
 
     None if that was not finished, or anyone but us may have written the index since.
@@ -126,7 +126,7 @@ def index_tree(admin: Path, owner: int | None) -> str | None:
     return None
 
 
-def remember(admin: Path, tree: str, owner: int | None) -> None:
+def record_index_tree(admin: Path, tree: str, owner: int | None) -> None:
     """Note that index and worktree have been made equal to `tree`, and that the files belong to `owner`."""
     (admin / _STATE).write_text(f"{tree} {_seal(admin, owner)}", "ascii")
 
@@ -143,7 +143,7 @@ def _seal(admin: Path, owner: int | None) -> str:
 
 
 @contextmanager
-def private_index(admin: Path) -> Iterator[Path]:
+def copy_index(admin: Path) -> Iterator[Path]:
     """A copy of the index for the length of the block, in the worktree's admin directory."""
     descriptor, name = mkstemp(prefix=_PRIVATE, dir=admin)
     try:
@@ -162,7 +162,7 @@ def _times(file: Path) -> tuple[int, int]:
     return found.st_atime_ns, found.st_mtime_ns
 
 
-def clear_leftovers(admin: Path) -> None:
+def remove_leftovers(admin: Path) -> None:
     """Remove locks and private indexes that a killed process left; the caller must hold the worktree."""
     for left in (*admin.glob("*.lock"), *admin.glob(f"{_PRIVATE}*")):
         left.unlink(missing_ok=True)

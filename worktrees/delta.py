@@ -8,7 +8,7 @@ _ABSENT = "000000"
 SUBMODULE = "160000"
 
 
-class Change(NamedTuple):
+class TreeChange(NamedTuple):
     """A path that differs; a mode is None where the path does not exist, `oid` is the new object's."""
 
     path: str
@@ -17,17 +17,17 @@ class Change(NamedTuple):
     oid: str
 
 
-async def tree_delta(git: Git, old: str, new: str) -> tuple[Change, ...]:
+async def compare_trees(git: Git, old: str, new: str) -> tuple[TreeChange, ...]:
     """The paths that differ between two trees, renames not recognised.
 
     Raises:
         GitError: one of them does not exist.
     """
-    raw = await git.text("diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", old, new)
+    raw = await git.run_text("diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", old, new)
     fields = raw.split("\0")
     return tuple(_change(meta, path) for meta, path in zip(fields[0::2], fields[1::2], strict=False))
 
 
-def _change(meta: str, path: str) -> Change:
+def _change(meta: str, path: str) -> TreeChange:
     old_mode, new_mode, _, oid, _ = meta[1:].split(" ")
-    return Change(path, None if old_mode == _ABSENT else old_mode, None if new_mode == _ABSENT else new_mode, oid)
+    return TreeChange(path, None if old_mode == _ABSENT else old_mode, None if new_mode == _ABSENT else new_mode, oid)

@@ -63,7 +63,7 @@ class Diff:
         return tuple(sorted({path for file in self.files for path in (file.path, file.old_path) if path is not None}))
 
 
-async def diff(git: Git, old: str, new: str, paths: Sequence[str] = (), *, has_hunks: bool = True) -> Diff:
+async def diff_trees(git: Git, old: str, new: str, paths: Sequence[str] = (), *, has_hunks: bool = True) -> Diff:
     """The difference between two trees or commits, renames recognised. Text that is not UTF-8 is shown replaced.
 
     Args:
@@ -76,7 +76,7 @@ async def diff(git: Git, old: str, new: str, paths: Sequence[str] = (), *, has_h
     Raises:
         GitError: one of them does not exist.
     """
-    fields = (await git.text(*_COMMON, "--raw", "--numstat", "-z", old, new, "--", *paths)).split("\0")
+    fields = (await git.run_text(*_COMMON, "--raw", "--numstat", "-z", old, new, "--", *paths)).split("\0")
     changes = list(_changes(iter(fields)))
     if not has_hunks or not any(file.added or file.removed for file, _ in changes):
         return Diff(tuple(file for file, _ in changes))
@@ -87,13 +87,13 @@ async def diff(git: Git, old: str, new: str, paths: Sequence[str] = (), *, has_h
     return Diff(tuple(_with_hunks(changes, pieces)))
 
 
-async def diff_text(git: Git, old: str, new: str, paths: Sequence[str] = (), context: int = 3) -> str:
+async def read_diff_text(git: Git, old: str, new: str, paths: Sequence[str] = (), context: int = 3) -> str:
     """The patch as text for a reader, limited to `paths` and what lies below them if any are given."""
     patch = await git.run(*_COMMON, "--patch", f"-U{context}", old, new, "--", *paths, limit_bytes=_PATCH_BYTES)
     return patch.stdout.decode("utf-8", "replace")
 
 
-async def diff_stat(git: Git, old: str, new: str) -> str:
+async def read_diff_stat(git: Git, old: str, new: str) -> str:
     """Git's summary: a line for each file, and one for the whole."""
     return (await git.run(*_COMMON, "--stat=100", old, new)).stdout.decode("utf-8", "replace").rstrip("\n")
 
@@ -204,4 +204,4 @@ def _hunks_by_place(patch: bytes, count: int) -> list[tuple[Hunk, ...] | None]:
 async def _tree_of_blobs(git: Git, oids: Sequence[str]) -> str:
     """A tree in which the blobs are files, named by their places."""
     entries = "".join(f"100644 blob {oid}\t{place:09}\n" for place, oid in enumerate(oids))
-    return await git.text("mktree", stdin=entries.encode("ascii"))
+    return await git.run_text("mktree", stdin=entries.encode("ascii"))

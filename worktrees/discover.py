@@ -5,7 +5,7 @@ from pathlib import Path
 
 from worktrees.errors import NotARepository
 from worktrees.git import Git
-from worktrees.ownership import require_owner
+from worktrees.ownership import check_owner
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def _checkout(root: Path) -> Checkout:
             f"{entry} does not lead to a git repository (looked in {git_dir}): "
             f"if the checkout was moved, run `git worktree repair` in the repository it belongs to"
         )
-    require_owner(root, (entry, root, git_dir))
+    check_owner(root, (entry, root, git_dir))
     found = Checkout(root, git_dir, common_dir)
     if not _is_its_own(found):
         raise NotARepository(

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from worktrees.environment import Setting
 
-LISTING = ("config", "--null", "--name-only", "--get-regexp", r"^(filter|merge|diff)\.")
+LIST_DRIVERS = ("config", "--null", "--name-only", "--get-regexp", r"^(filter|merge|diff)\.")
 """The command that names them all; it ends with 1 when there are none."""
 
 _KEY = re.compile(r"(filter|merge|diff)\.(.+)\.([a-z0-9-]+)", re.DOTALL)
@@ -23,7 +23,7 @@ _OFF = {
 }
 
 
-def switched_off(listing: bytes) -> tuple[Setting, ...]:
+def build_driver_overrides(listing: bytes) -> tuple[Setting, ...]:
     """Settings that switch off every driver named in the output of `LISTING`."""
     keys = {key for key in listing.decode("utf-8", "surrogateescape").split("\0") if key}
     return tuple(sorted(_settings(keys)))

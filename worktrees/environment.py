@@ -9,7 +9,7 @@ Setting = tuple[str, str]
 
 _NOWHERE = "/nonexistent"
 
-SAFE: tuple[Setting, ...] = (
+SAFE_SETTINGS: tuple[Setting, ...] = (
     # nothing may be executed or contacted
     ("core.hooksPath", os.devnull),
     ("core.fsmonitor", "false"),
@@ -92,7 +92,7 @@ _FIXED: Mapping[str, str] = MappingProxyType(
 )
 
 
-def environment(
+def build_git_environment(
     search_path: str, git_dir: Path, work_tree: Path | None, index: Path | None, overrides: Iterable[Setting]
 ) -> dict[str, str]:
     """All variables of a git process; nothing is inherited.
@@ -106,7 +106,7 @@ def environment(
         variables["GIT_IMPLICIT_WORK_TREE"] = "0"  # else git takes the directory it runs in for the files
     if index is not None:
         variables["GIT_INDEX_FILE"] = str(index)
-    return {**variables, **_counted((*SAFE, *overrides))}
+    return {**variables, **_counted((*SAFE_SETTINGS, *overrides))}
 
 
 _REACHING = frozenset({"core.askPass", "credential.helper", "protocol.allow"})
@@ -139,7 +139,7 @@ _UNATTENDED: Mapping[str, str] = MappingProxyType(
 )
 
 
-def user_environment(
+def build_user_environment(
     environ: Mapping[str, str], git_dir: Path | None, overrides: Iterable[Setting], global_config: Path | None = None
 ) -> dict[str, str]:
     """All variables of a git process that speaks with a remote as the user would: with the user's own configuration,
@@ -156,7 +156,7 @@ def user_environment(
         kept |= {"GIT_CONFIG_GLOBAL": str(global_config), "GIT_CONFIG_NOSYSTEM": "1"}
     places = kept.get("PATH", os.defpath).split(os.pathsep)
     kept["PATH"] = os.pathsep.join(place for place in places if Path(place).is_absolute())
-    settings = (*(setting for setting in SAFE if setting[0] not in _REACHING), *_FOR_REMOTES, *overrides)
+    settings = (*(setting for setting in SAFE_SETTINGS if setting[0] not in _REACHING), *_FOR_REMOTES, *overrides)
     place = {} if git_dir is None else {"GIT_DIR": str(git_dir)}
     return {**kept, **_UNATTENDED, **place, **_counted(settings)}
 

@@ -21,7 +21,7 @@ class GitError(Exception):
         self.stderr = stderr
 
     @classmethod
-    def failed(cls, args: Sequence[str], exit_code: int, stderr: str) -> "GitError":
+    def from_exit(cls, args: Sequence[str], exit_code: int, stderr: str) -> "GitError":
         """The error for a command that ended with an exit code nobody expected."""
         verb = next((arg for before, arg in pairwise(("", *args)) if "-c" not in (before, arg)), "")
         command = f"git {verb}{' …' if len(args) > 1 else ''}"
@@ -61,7 +61,7 @@ class LockedRepository(GitError):
         self.holders = tuple(holders)
 
     @classmethod
-    def held(
+    def for_held_lock(
         cls,
         lock: Path,
         holders: Iterable[object],
@@ -79,7 +79,7 @@ class LockedRepository(GitError):
         return cls(told, str(lock), named, args_, exit_code, stderr)
 
     @classmethod
-    def stuck(cls, lock: Path, reason: str) -> "LockedRepository":
+    def for_stuck_lock(cls, lock: Path, reason: str) -> "LockedRepository":
         """Return the error for a dead process's lock file that we may not remove."""
         told = f"{lock} was left by a process that died and cannot be removed ({reason}): {_removal(lock)} and go on"
         return cls(told, str(lock))
@@ -89,11 +89,11 @@ def _removal(lock: Path) -> str:
     return f"remove it (rm -- {quote(str(lock))})"
 
 
-class TooManyFiles(GitError):
+class SnapshotTooLarge(GitError):
     """A worktree holds more changed files, or more bytes in them, than a snapshot may have."""
 
 
-class TookTooLong(GitError):
+class GitTimeout(GitError):
     """Git was at the files of a worktree for longer than any honest content takes it."""
 
 

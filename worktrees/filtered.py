@@ -15,7 +15,7 @@ _CHANGING = ("filter", "ident", "working-tree-encoding", "eol", "crlf")
 _OFF = frozenset({"unspecified", "unset"})
 
 
-async def write_blobs(git: Git, contents: Mapping[str, bytes]) -> dict[str, str]:
+async def write_filtered_blobs(git: Git, contents: Mapping[str, bytes]) -> dict[str, str]:
     """Store what a checkout has at some paths as git would, by the attributes of the git's work tree.
 
     Args:
@@ -32,7 +32,7 @@ async def write_blobs(git: Git, contents: Mapping[str, bytes]) -> dict[str, str]
     return oids | {path: oid for path, oid in filtered.items() if oid}
 
 
-async def read_checked_out(git: Git, oids: Mapping[str, str]) -> dict[str, bytes]:
+async def read_filtered_blobs(git: Git, oids: Mapping[str, str]) -> dict[str, bytes]:
     """What a checkout has at some paths when they hold these blobs: path → id in, path → content out.
 
     Raises:
@@ -56,7 +56,7 @@ async def _special(git: Git, contents: Mapping[str, bytes]) -> Collection[str]:
 async def _with_attributes(git: Git, paths: Sequence[str]) -> dict[str, set[str]]:
     """The paths that have any attribute which touches contents, with those attributes."""
     asked = b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in paths)
-    answer = (await git.text("check-attr", "-z", "--stdin", "text", *_CHANGING, stdin=asked)).split("\0")
+    answer = (await git.run_text("check-attr", "-z", "--stdin", "text", *_CHANGING, stdin=asked)).split("\0")
     found: dict[str, set[str]] = {}
     for path, name, value in zip(answer[0::3], answer[1::3], answer[2::3], strict=False):
         if value not in _OFF:
@@ -81,7 +81,7 @@ async def _write_plain(git: Git, contents: Sequence[bytes]) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="orchestrate-blobs-") as place:
         names = await to_thread.run_sync(_lay_out, Path(place), contents)
         asked = "".join(f"{name}\n" for name in names).encode()
-        return (await git.text("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=asked)).splitlines()
+        return (await git.run_text("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=asked)).splitlines()
 
 
 def _lay_out(place: Path, contents: Sequence[bytes]) -> list[str]:

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from worktrees.names import folded
+from worktrees.names import fold_file_name
 
 _AT_START = frozenset({"sitecustomize.py", "usercustomize.py"})
 _WITH_TESTS = frozenset({"conftest.py"})
 _COMPILED = frozenset({".so", ".pyd", ".dll", ".dylib", ".exe", ".a", ".o", ".class", ".jar", ".whl", ".egg", ".wasm"})
 
 
-def flag(root: Path, new: Iterable[str]) -> Mapping[str, str]:
+def find_risky_files(root: Path, new: Iterable[str]) -> Mapping[str, str]:
     """Why a reviewer should look at some of the new files of a worktree: path → reason, in their order.
 
     The paths must be real ones of `root`, as git lists them; their directories are looked into, nothing is opened.
@@ -40,7 +40,7 @@ def _collides(root: Path, path: str, siblings: dict[Path, Mapping[str, frozenset
     for part in path.split("/"):
         if place not in siblings:
             siblings[place] = _by_folded(place)
-        others = siblings[place].get(folded(part), frozenset()) - {part}
+        others = siblings[place].get(fold_file_name(part), frozenset()) - {part}
         if others:
             return f"file systems that do not tell case apart take {part!a} for {min(others)!a}"
         place /= part
@@ -52,5 +52,5 @@ def _by_folded(place: Path) -> Mapping[str, frozenset[str]]:
     groups: dict[str, set[str]] = {}
     with suppress(OSError):
         for name in os.listdir(place):  # noqa: PTH208 - only names are wanted
-            groups.setdefault(folded(name), set()).add(name)
+            groups.setdefault(fold_file_name(name), set()).add(name)
     return {key: frozenset(names) for key, names in groups.items() if len(names) > 1}

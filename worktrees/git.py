@@ -24,11 +24,11 @@ from anyio import (
 )
 from anyio.abc import ByteReceiveStream, Process
 
-from worktrees.environment import Setting, environment, user_environment
+from worktrees.environment import Setting, build_git_environment, build_user_environment
 from worktrees.errors import GitError, LockedRepository
-from worktrees.lock_holders import find_holders, find_reach
+from worktrees.lock_holders import find_locking_processes, find_repository_directories
 from worktrees.pipes import watch_for_pipes
-from worktrees.remote_view import LISTING, build_view, ignored_keys, read_listing
+from worktrees.remote_view import LIST_SETTINGS, create_remote_view, list_ignored_keys, parse_settings
 
 _IN_PLACE = frozenset({"grep", "hash-object", "cat-file", "check-attr"})
 """They search or look for attributes where they stand; with GIT_DIR given that is all they do there."""
@@ -80,7 +80,7 @@ class Git:
     is_user: bool = False
     global_config: Path | None = None
 
-    def for_remotes(self) -> "Git":
+    def build_remote_git(self) -> "Git":
         """Return git for talking to a remote as the user, and for nothing else: objects and refs only.
 
         Each of its commands runs in a directory of its own with the repository's objects, refs and addresses of
@@ -88,7 +88,7 @@ class Git:
         """
         return Git(self.git_dir, overrides=self.overrides, is_user=True)
 
-    def at(self, work_tree: Path | None = None, index: Path | None = None) -> "Git":
+    def with_paths(self, work_tree: Path | None = None, index: Path | None = None) -> "Git":
         """The same with another work tree or index."""
         return replace(self, work_tree=work_tree or self.work_tree, index=index or self.index)
 
@@ -139,18 +139,18 @@ class Git:
     ) -> GitOutput:
         """Run one command as the user, where no setting of the repository's own can name a program or a detour."""
         with TemporaryDirectory(prefix="orchestrate-remote-") as name:
-            listed = read_listing((await to_thread.run_sync(self.run_sync, *LISTING)).stdout)
+            listed = parse_settings((await to_thread.run_sync(self.run_sync, *LIST_SETTINGS)).stdout)
             place = Path(name)
-            settings = await to_thread.run_sync(build_view, self.git_dir, place, listed)
+            settings = await to_thread.run_sync(create_remote_view, self.git_dir, place, listed)
             view = replace(self, git_dir=place, overrides=(), global_config=settings)
             try:
                 return await view.run(*args, stdin=stdin, ok=ok, env=env, limit_bytes=limit_bytes)
             except GitError as error:
-                if keys := ignored_keys(listed):
+                if keys := list_ignored_keys(listed):
                     raise _told_of_settings(error, keys) from error
                 raise
 
-    async def text(
+    async def run_text(
         self,
         *args: str,
         stdin: bytes | None = None,
@@ -201,27 +201,27 @@ class Git:
         """Return the error for a command that failed. Blocks: who may hold a lock that was in its way is looked for."""
         stderr = errors.decode("utf-8", "replace")
         if (locked := _LOCKED.search(errors)) is None:
-            return GitError.failed(args, exit_code, stderr)
+            return GitError.from_exit(args, exit_code, stderr)
         lock = self.git_dir / os.fsdecode(locked[1])
-        holders = sorted(find_holders(find_reach(self.git_dir), {lock}))
-        return LockedRepository.held(lock, holders, args, exit_code, stderr)
+        holders = sorted(find_locking_processes(find_repository_directories(self.git_dir), {lock}))
+        return LockedRepository.for_held_lock(lock, holders, args, exit_code, stderr)
 
     def _argv(self, args: Sequence[str]) -> list[str]:
         verb, *rest = args
         if verb in _WITHOUT_PROGRAMS:
             rest = ["--no-ext-diff", "--no-textconv", *rest]
         bounds = _bounded() if verb in _GREEDY else ()
-        return [*(_tied_to_us() if verb in _LONG else ()), *bounds, program(), verb, *rest]
+        return [*(_tied_to_us() if verb in _LONG else ()), *bounds, find_git_program(), verb, *rest]
 
     def _environment(self) -> dict[str, str]:
         if self.is_user:
-            return user_environment(os.environ, self.git_dir, self.overrides, self.global_config)
-        search_path = f"{Path(program()).parent}{os.pathsep}{os.defpath}"
-        return environment(search_path, self.git_dir, self.work_tree, self.index, self.overrides)
+            return build_user_environment(os.environ, self.git_dir, self.overrides, self.global_config)
+        search_path = f"{Path(find_git_program()).parent}{os.pathsep}{os.defpath}"
+        return build_git_environment(search_path, self.git_dir, self.work_tree, self.index, self.overrides)
 
 
 @cache
-def program() -> str:
+def find_git_program() -> str:
     """The git program's absolute path.
 
     Raises:
@@ -235,7 +235,7 @@ def program() -> str:
 
 
 @cache
-def version() -> tuple[int, ...]:
+def read_git_version() -> tuple[int, ...]:
     """The installed git's version, such as (2, 39, 5).
 
     Raises:
@@ -245,7 +245,7 @@ def version() -> tuple[int, ...]:
     return tuple(int(part) for part in said[2].split(".")[:3] if part.isdecimal())
 
 
-def accepts_owner(root: Path) -> bool:
+def is_owner_accepted(root: Path) -> bool:
     """Ask git, with the user's own configuration, to find the repository of `root`, which it only does for its owner.
 
     Raises:
@@ -253,11 +253,11 @@ def accepts_owner(root: Path) -> bool:
     """
     try:
         done = subprocess.run(
-            [program(), "rev-parse", "--git-dir"],
+            [find_git_program(), "rev-parse", "--git-dir"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             cwd=root,
-            env=user_environment(os.environ, None, ()),
+            env=build_user_environment(os.environ, None, ()),
             check=False,
         )
     except OSError as error:

@@ -29,7 +29,7 @@ _LOOSE = re.compile("[0-9a-f]{38}|[0-9a-f]{62}")
 _MAX_ALTERNATES = 100
 
 
-def borrows_objects(checkout: Checkout) -> bool:
+def check_git_directory(checkout: Checkout) -> bool:
     """Examine the git directory of a checkout; return True if its objects lie elsewhere, by alternates or links.
 
     Raises:

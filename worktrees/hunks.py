@@ -11,7 +11,7 @@ _ADDED, _REMOVED, _CONTEXT, _NO_NEWLINE = "+", "-", " ", "\\"
 
 
 @dataclass(frozen=True)
-class Line:
+class HunkLine:
     """A line of a hunk: `kind` is `+`, `-` or a space, numbers count from 1, `text` is without its line feed."""
 
     kind: str
@@ -30,7 +30,7 @@ class Hunk:
     new_start: int
     new_length: int
     section: str
-    lines: tuple[Line, ...]
+    lines: tuple[HunkLine, ...]
 
 
 def parse_hunks(patch: str) -> tuple[Hunk, ...]:
@@ -62,11 +62,11 @@ def _hunk(parsed: ParsedHunk) -> Hunk:
     )
 
 
-def _lines(parsed: ParsedHunk) -> Iterator[Line]:
+def _lines(parsed: ParsedHunk) -> Iterator[HunkLine]:
     items = list(parsed)
     for item, following in zip(items, [*items[1:], None], strict=True):
         if item.line_type == _NO_NEWLINE:
             continue
         kind = item.line_type if item.line_type in (_ADDED, _REMOVED) else _CONTEXT
         ends = following is None or following.line_type != _NO_NEWLINE
-        yield Line(kind, item.source_line_no, item.target_line_no, item.value.removesuffix("\n"), ends)
+        yield HunkLine(kind, item.source_line_no, item.target_line_no, item.value.removesuffix("\n"), ends)

@@ -3,15 +3,15 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from worktrees.delta import SUBMODULE, Change
+from worktrees.delta import SUBMODULE, TreeChange
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.names import DEEPEST
+from worktrees.names import MAX_PATH_DEPTH
 
 _KEPT = 4
 
 
-class Names(NamedTuple):
+class DirectoryNames(NamedTuple):
     """The entries of one directory; a submodule counts as a directory that holds nothing."""
 
     directories: frozenset[str]
@@ -23,17 +23,17 @@ class Names(NamedTuple):
         return not (self.directories or self.files)
 
 
-Layout = Mapping[str, Names]
+TreeLayout = Mapping[str, DirectoryNames]
 """Each directory of a tree, by its path, the root being the empty one. Undecodable bytes are lone surrogates."""
 
 
-class Layouts:
+class LayoutCache:
     """The layouts of the trees used last; most worktrees of a run hold one of few trees."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, Layout] = {}
+        self._kept: dict[str, TreeLayout] = {}
 
-    async def of(self, git: Git, tree: str, near: str | None = None, delta: Sequence[Change] = ()) -> Layout:
+    async def load_layout(self, git: Git, tree: str, near: str | None = None, delta: Sequence[TreeChange] = ()) -> TreeLayout:
         """The layout of a tree: remembered, made from that of the tree `near` by `delta`, or read.
 
         Raises:
@@ -41,18 +41,18 @@ class Layouts:
         """
         layout = self._kept.pop(tree, None)
         if layout is None and near in self._kept:
-            layout = patched(self._kept[near], delta)
+            layout = patch_layout(self._kept[near], delta)
         elif layout is None:
             layout = _parse((await git.run("ls-tree", "-r", "-t", "-z", "--full-tree", tree)).text)
-        if any(place.count("/") >= DEEPEST for place in layout):
-            raise GitError(f"the tree {tree} has files more than {DEEPEST} directories deep, which is not supported")
+        if any(place.count("/") >= MAX_PATH_DEPTH for place in layout):
+            raise GitError(f"the tree {tree} has files more than {MAX_PATH_DEPTH} directories deep, which is not supported")
         self._kept[tree] = layout
         while len(self._kept) > _KEPT:
             del self._kept[next(iter(self._kept))]
         return layout
 
 
-def _parse(listing: str) -> Layout:
+def _parse(listing: str) -> TreeLayout:
     directories: dict[str, set[str]] = {"": set()}
     files: dict[str, set[str]] = {"": set()}
     for record in listing.split("\0"):
@@ -65,10 +65,10 @@ def _parse(listing: str) -> Layout:
             directories[path], files[path] = set(), set()
         else:
             files[parent].add(name)
-    return {place: Names(frozenset(directories[place]), frozenset(files[place])) for place in directories}
+    return {place: DirectoryNames(frozenset(directories[place]), frozenset(files[place])) for place in directories}
 
 
-def patched(layout: Layout, delta: Sequence[Change]) -> Layout:
+def patch_layout(layout: TreeLayout, delta: Sequence[TreeChange]) -> TreeLayout:
     """The layout of the tree that `delta` makes of another; directories it does not touch are shared."""
     made = dict(layout)
     for change in delta:
@@ -80,27 +80,27 @@ def patched(layout: Layout, delta: Sequence[Change]) -> Layout:
     return made
 
 
-def _take(layout: dict[str, Names], path: str, *, is_directory: bool) -> None:
+def _take(layout: dict[str, DirectoryNames], path: str, *, is_directory: bool) -> None:
     """Remove an entry, and the directories above it that held nothing else."""
     parent, _, name = path.rpartition("/")
     names = layout[parent]
     if is_directory:
         del layout[path]
-        layout[parent] = Names(names.directories - {name}, names.files)
+        layout[parent] = DirectoryNames(names.directories - {name}, names.files)
     else:
-        layout[parent] = Names(names.directories, names.files - {name})
+        layout[parent] = DirectoryNames(names.directories, names.files - {name})
     if parent and layout[parent].is_submodule:
         _take(layout, parent, is_directory=True)
 
 
-def _put(layout: dict[str, Names], path: str, *, is_directory: bool) -> None:
+def _put(layout: dict[str, DirectoryNames], path: str, *, is_directory: bool) -> None:
     """Add an entry, and the directories above it that were not there."""
     parent, _, name = path.rpartition("/")
     if parent and parent not in layout:
         _put(layout, parent, is_directory=True)
     names = layout[parent]
     if is_directory:
-        layout[path] = Names(frozenset(), frozenset())
-        layout[parent] = Names(names.directories | {name}, names.files)
+        layout[path] = DirectoryNames(frozenset(), frozenset())
+        layout[parent] = DirectoryNames(names.directories | {name}, names.files)
     else:
-        layout[parent] = Names(names.directories, names.files | {name})
+        layout[parent] = DirectoryNames(names.directories, names.files | {name})

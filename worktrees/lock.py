@@ -18,9 +18,9 @@ from pathlib import Path
 from anyio import sleep
 
 from worktrees.errors import LockTimeout
-from worktrees.names import printable
+from worktrees.names import escape_path
 
-PATIENCE_S = 600.0
+LOCK_TIMEOUT_S = 600.0
 """How long a lock is waited for that others hold while they remove or make many files."""
 
 _FIRST_PAUSE_S = 0.001
@@ -31,7 +31,7 @@ _LOG = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def file_lock(path: Path, *, patience_s: float = PATIENCE_S) -> AsyncIterator[int]:
+async def hold_file_lock(path: Path, *, patience_s: float = LOCK_TIMEOUT_S) -> AsyncIterator[int]:
     """Hold the lock file `path`, created if need be, for the length of the block; gives its descriptor.
 
     Tasks of one process exclude each other as processes do. Waiting can be cancelled at any time.
@@ -41,17 +41,17 @@ async def file_lock(path: Path, *, patience_s: float = PATIENCE_S) -> AsyncItera
         OSError: it cannot be made, or something else lies there.
     """
     waiting = _Waiting(path, patience_s)
-    descriptor = try_lock(path)
+    descriptor = try_file_lock(path)
     while descriptor is None:
         await sleep(waiting.next_pause())
-        descriptor = try_lock(path)
+        descriptor = try_file_lock(path)
     try:
         yield descriptor
     finally:
         os.close(descriptor)
 
 
-def try_lock(path: Path) -> int | None:
+def try_file_lock(path: Path) -> int | None:
     """Return the descriptor of the locked file `path`, to be closed to unlock it; None while somebody else holds it.
 
     Raises:
@@ -60,7 +60,7 @@ def try_lock(path: Path) -> int | None:
     return _locked(path, fcntl.LOCK_EX)
 
 
-def wait_for_lock(path: Path, *, is_shared: bool = False, patience_s: float = PATIENCE_S) -> int:
+def wait_for_file_lock(path: Path, *, is_shared: bool = False, patience_s: float = LOCK_TIMEOUT_S) -> int:
     """Return the descriptor of the locked file `path`, to be closed to unlock it. Blocks while somebody else holds it.
 
     A shared lock is held by many at a time, and by nobody who wants it alone.
@@ -95,7 +95,7 @@ def open_lock_file(path: Path) -> int:
     return descriptor
 
 
-def holder_of(path: Path) -> int | None:
+def find_lock_holder(path: Path) -> int | None:
     """Return the id of a process that holds a lock on `path`; None where the kernel shows none."""
     with suppress(OSError):
         found = path.stat(follow_symlinks=False)
@@ -178,6 +178,6 @@ class _Waiting:
 
     @property
     def _named(self) -> str:
-        pid = holder_of(self.path)
+        pid = find_lock_holder(self.path)
         by = f"process {pid}" if pid else "another process"
-        return f"the lock {printable(str(self.path))} of {by}"
+        return f"the lock {escape_path(str(self.path))} of {by}"

@@ -15,14 +15,14 @@ from time import monotonic
 from anyio import sleep, to_thread
 
 from worktrees.errors import LockedRepository
-from worktrees.lock_holders import Holder, Reach, find_holders, find_reach
+from worktrees.lock_holders import LockingProcess, RepositoryDirectories, find_locking_processes, find_repository_directories
 
 _GRACE_S = 1.0
 """So long a lock is watched at least: programs other than git may hold it as well."""
 _PATIENCE_S = 10.0
 """So long a living process is waited for."""
 _POLL_S = 0.05
-SHARED = ("packed-refs.lock", "HEAD.lock", "config.lock", "shallow.lock")
+SHARED_LOCK_NAMES = ("packed-refs.lock", "HEAD.lock", "config.lock", "shallow.lock")
 """Locks of files that our git commands share with the user's: they are waited for and named, never removed."""
 
 _Identity = tuple[int, int, int]
@@ -41,15 +41,15 @@ class _Watched:
     """When a lock was first seen, and who could have held it then."""
 
     since_s: float
-    suspects: frozenset[Holder]
+    suspects: frozenset[LockingProcess]
 
 
 @dataclass(frozen=True)
-class LocksFound:
+class FoundLocks:
     """The lock files at or below some places, by whether a process was seen that may hold them."""
 
     dead: tuple[LockFile, ...] = ()
-    held: Mapping[LockFile, tuple[Holder, ...]] = field(default_factory=dict)
+    held: Mapping[LockFile, tuple[LockingProcess, ...]] = field(default_factory=dict)
 
 
 async def remove_dead_locks(git_dir: Path, places: Sequence[Path]) -> tuple[Path, ...]:
@@ -62,35 +62,35 @@ async def remove_dead_locks(git_dir: Path, places: Sequence[Path]) -> tuple[Path
         LockedRepository: a process still holds one of them after ten seconds, or one cannot be removed.
     """
     watch, removed = _Watch(git_dir, places), list[Path]()
-    first = await to_thread.run_sync(watch.look)
+    first = await to_thread.run_sync(watch.poll_locks)
     until = monotonic() + _PATIENCE_S
-    while left := [lock for lock in await to_thread.run_sync(watch.look) if lock in first]:
-        removed += [lock.path for lock in watch.dead(left) if remove_lock(lock)]
+    while left := [lock for lock in await to_thread.run_sync(watch.poll_locks) if lock in first]:
+        removed += [lock.path for lock in watch.iterate_dead_locks(left) if remove_lock(lock)]
         stuck = [lock for lock in left if lock.path not in removed]
         if stuck and monotonic() > until:
-            raise LockedRepository.held(stuck[0].path, watch.holders(stuck[0]))
+            raise LockedRepository.for_held_lock(stuck[0].path, watch.list_holders(stuck[0]))
         await sleep(_POLL_S)
     return tuple(removed)
 
 
-async def find_locks(git_dir: Path, places: Sequence[Path]) -> LocksFound:
+async def find_locks(git_dir: Path, places: Sequence[Path]) -> FoundLocks:
     """Return the locks at or below `places` that last, with who may hold them; takes a second if there are any."""
     watch = _Watch(git_dir, places)
     until = monotonic() + _GRACE_S + 2 * _POLL_S
-    while locks := await to_thread.run_sync(watch.look):
+    while locks := await to_thread.run_sync(watch.poll_locks):
         if monotonic() > until:
             break
         await sleep(_POLL_S)
-    held = {lock: tuple(watch.holders(lock)) for lock in locks if watch.lasts(lock)}
-    return LocksFound(tuple(watch.dead(locks)), {lock: holders for lock, holders in held.items() if holders})
+    held = {lock: tuple(watch.list_holders(lock)) for lock in locks if watch.is_lasting(lock)}
+    return FoundLocks(tuple(watch.iterate_dead_locks(locks)), {lock: holders for lock, holders in held.items() if holders})
 
 
-async def find_repository_locks(git_dir: Path) -> LocksFound:
+async def find_repository_locks(git_dir: Path) -> FoundLocks:
     """Return the locks that last on any ref of a repository, and on what `SHARED` names."""
-    return await find_locks(git_dir, (git_dir / "refs", *(git_dir / name.removesuffix(".lock") for name in SHARED)))
+    return await find_locks(git_dir, (git_dir / "refs", *(git_dir / name.removesuffix(".lock") for name in SHARED_LOCK_NAMES)))
 
 
-def lock_ref(git_dir: Path, lock: LockFile) -> str:
+def get_locked_ref(git_dir: Path, lock: LockFile) -> str:
     """Return the ref, or other file of the git directory, that a lock file locks."""
     return str(lock.path.relative_to(git_dir)).removesuffix(".lock")
 
@@ -102,29 +102,29 @@ class _Watch:
         self._git_dir = git_dir
         self._places = tuple(places)
         self._seen: dict[LockFile, _Watched] = {}
-        self._alive: frozenset[Holder] = frozenset()
-        self._reach: Reach | None = None
+        self._alive: frozenset[LockingProcess] = frozenset()
+        self._reach: RepositoryDirectories | None = None
 
-    def look(self) -> list[LockFile]:
+    def poll_locks(self) -> list[LockFile]:
         """Return the locks that are there now. Blocks."""
         locks = list(list_lock_files(self._places))
         if not locks:
             return []
-        self._reach = self._reach or find_reach(self._git_dir)
-        self._alive = frozenset(find_holders(self._reach, {lock.path for lock in locks}))
+        self._reach = self._reach or find_repository_directories(self._git_dir)
+        self._alive = frozenset(find_locking_processes(self._reach, {lock.path for lock in locks}))
         now = monotonic()
         self._seen = {lock: self._seen.get(lock) or _Watched(now, self._alive) for lock in locks}
         return locks
 
-    def holders(self, lock: LockFile) -> list[Holder]:
+    def list_holders(self, lock: LockFile) -> list[LockingProcess]:
         """Return the living processes that may hold a lock."""
         return sorted(self._seen[lock].suspects & self._alive)
 
-    def dead(self, locks: Iterable[LockFile]) -> Iterator[LockFile]:
+    def iterate_dead_locks(self, locks: Iterable[LockFile]) -> Iterator[LockFile]:
         """Return the locks that were watched long enough and that no living process may hold."""
-        return (lock for lock in locks if self.lasts(lock) and not self.holders(lock))
+        return (lock for lock in locks if self.is_lasting(lock) and not self.list_holders(lock))
 
-    def lasts(self, lock: LockFile) -> bool:
+    def is_lasting(self, lock: LockFile) -> bool:
         """Return True if a lock has been watched for long enough."""
         return monotonic() - self._seen[lock].since_s >= _GRACE_S
 
@@ -162,5 +162,5 @@ def remove_lock(lock: LockFile) -> bool:
     try:
         lock.path.unlink(missing_ok=True)
     except OSError as error:
-        raise LockedRepository.stuck(lock.path, error.strerror or str(error)) from error
+        raise LockedRepository.for_stuck_lock(lock.path, error.strerror or str(error)) from error
     return True

@@ -22,7 +22,7 @@ _GIT_DIR = b"GIT_DIR="
 
 
 @dataclass(frozen=True, order=True)
-class Holder:
+class LockingProcess:
     """A living process: `started` is in ticks since the machine started, so that a number that was reused differs."""
 
     process: int
@@ -34,17 +34,17 @@ class Holder:
 
 
 @dataclass(frozen=True)
-class Reach:
+class RepositoryDirectories:
     """The directories in which a git process belongs to one repository: its git directory and its checkouts."""
 
     directories: tuple[str, ...]
 
-    def holds(self, directory: str) -> bool:
+    def contains_directory(self, directory: str) -> bool:
         """Return True if a directory is one of them or lies below one."""
         return any(directory == one or directory.startswith(f"{one}/") for one in self.directories)
 
 
-def find_reach(git_dir: Path) -> Reach:
+def find_repository_directories(git_dir: Path) -> RepositoryDirectories:
     """Return where processes of a repository with this shared git directory stand.
 
     Not in our own worktrees: commands of workers stand there, which reach no ref, and our git names its git directory.
@@ -54,7 +54,7 @@ def find_reach(git_dir: Path) -> Reach:
         with suppress(OSError, ValueError):
             if not _is_ours(pointer.parent):
                 found.append(Path(pointer.read_text().rstrip("\n")).parent)
-    return Reach(tuple(dict.fromkeys(os.path.realpath(place) for place in found)))
+    return RepositoryDirectories(tuple(dict.fromkeys(os.path.realpath(place) for place in found)))
 
 
 def _is_ours(admin: Path) -> bool:
@@ -63,7 +63,7 @@ def _is_ours(admin: Path) -> bool:
     return False
 
 
-def find_holders(reach: Reach, locks: Collection[Path]) -> Iterator[Holder]:
+def find_locking_processes(reach: RepositoryDirectories, locks: Collection[Path]) -> Iterator[LockingProcess]:
     """Yield the processes that have one of the locks open, or are a git that may write and stands in the repository.
 
     Git closes a lock of a ref before it takes its change into force, so an open file alone does not tell. Other users'
@@ -76,14 +76,14 @@ def find_holders(reach: Reach, locks: Collection[Path]) -> Iterator[Holder]:
                 yield holder
 
 
-def _holder(entry: Path, reach: Reach, wanted: Collection[str]) -> Holder | None:
+def _holder(entry: Path, reach: RepositoryDirectories, wanted: Collection[str]) -> LockingProcess | None:
     with suppress(OSError, ValueError):
         words = (entry / "cmdline").read_bytes().split(b"\0")
         if not (_writes_refs(words) and _stands_in(entry, reach)) and not _has_open(entry, wanted):
             return None
         started = int((entry / "stat").read_bytes().rpartition(b")")[2].split()[19])
         shown = b" ".join(words[:3]).decode("utf-8", "replace").strip()
-        return Holder(int(entry.name), started, shown[:80])
+        return LockingProcess(int(entry.name), started, shown[:80])
     return None
 
 
@@ -105,12 +105,12 @@ def _verb(words: Sequence[str]) -> str:
     return ""
 
 
-def _stands_in(entry: Path, reach: Reach) -> bool:
-    if reach.holds(str((entry / "cwd").readlink())):
+def _stands_in(entry: Path, reach: RepositoryDirectories) -> bool:
+    if reach.contains_directory(str((entry / "cwd").readlink())):
         return True
     for variable in (entry / "environ").read_bytes().split(b"\0"):
         if variable.startswith(_GIT_DIR):
-            return reach.holds(os.path.realpath(os.fsdecode(variable.removeprefix(_GIT_DIR))))
+            return reach.contains_directory(os.path.realpath(os.fsdecode(variable.removeprefix(_GIT_DIR))))
     return False
 
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from worktrees.errors import GitError
 from worktrees.git import Git
 
-AUTHOR = ("Orchestrate", "orchestrate@localhost")
-EPOCH = "2000-01-01T00:00:00+00:00"
+COMMIT_AUTHOR = ("Orchestrate", "orchestrate@localhost")
+EPOCH_DATE = "2000-01-01T00:00:00+00:00"
 """The date of a commit for which the caller names none."""
 
 _NOT_BARE = ("core.bare", "false")
@@ -16,21 +16,21 @@ _NOT_BARE = ("core.bare", "false")
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergedTree:
     """A merge without conflicts, as a tree."""
 
     tree: str
 
 
 @dataclass(frozen=True)
-class Conflicted:
+class MergeConflict:
     """A merge that a person or a model has to finish: the paths in conflict, sorted, and git's words on each."""
 
     paths: tuple[str, ...]
     messages: tuple[str, ...]
 
 
-async def merge_trees(git: Git, ours: str, theirs: str) -> Merged | Conflicted:
+async def merge_commits(git: Git, ours: str, theirs: str) -> MergedTree | MergeConflict:
     """Merge two commits on their natural base, honouring the `merge` attributes that the tree itself sets.
 
     Raises:
@@ -44,7 +44,7 @@ async def merge_trees(git: Git, ours: str, theirs: str) -> Merged | Conflicted:
         raise GitError(
             f"git merge-tree cannot merge {theirs} into {ours}: one of them is no commit", ("merge-tree",), 1
         )
-    return Conflicted(*_conflicts(rest)) if done.exit_code else Merged(tree)
+    return MergeConflict(*_conflicts(rest)) if done.exit_code else MergedTree(tree)
 
 
 def _conflicts(fields: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -68,12 +68,12 @@ async def commit_tree(git: Git, tree: str, parents: Sequence[str], message: str,
         GitError: the tree or a parent does not exist, or `when` is no date.
     """
     date = _git_date(when)
-    name, mail = AUTHOR
+    name, mail = COMMIT_AUTHOR
     who = {"NAME": name, "EMAIL": mail, "DATE": date}
     identity = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
     options = [option for parent in parents for option in ("-p", parent)]
     body = message.replace("\0", "").encode("utf-8", "replace")
-    return await git.text("commit-tree", tree, *options, "-F", "-", stdin=body or b"\n", env=identity)
+    return await git.run_text("commit-tree", tree, *options, "-F", "-", stdin=body or b"\n", env=identity)
 
 
 def _git_date(when: str) -> str:

@@ -14,29 +14,29 @@ _NOT_FOLLOWED = re.compile(
     _DOT_GITATTRIBUTES.pattern + r"|\.gitignore|gi250a~\d+|gitign~\d+|\.mailmap|maba30~\d+|mailma~\d+", re.IGNORECASE
 )
 """Files that git reads, but not through a link; with the short names that it knows for them (`fsck.c`, `path.c`)."""
-DEEPEST = 200
+MAX_PATH_DEPTH = 200
 """Directories above a file: each costs a descriptor while a tree is gone through, and nobody needs more."""
 
 _SEPARATOR = re.compile(r"[/\\]")
 
 
-def objection(path: str) -> str | None:
+def find_path_objection(path: str) -> str | None:
     """Why a relative path may not be in a tree at all, or None."""
     if not path or path.startswith("/") or any(part in ("", ".", "..") for part in path.split("/")):
         return "it does not lie inside the tree"
     if any(_looks_like(part, _DOT_GIT) for part in _SEPARATOR.split(path)):
         return "a part of its name stands for .git on some file system"
-    if path.count("/") > DEEPEST:
-        return f"it lies more than {DEEPEST} directories deep"
+    if path.count("/") > MAX_PATH_DEPTH:
+        return f"it lies more than {MAX_PATH_DEPTH} directories deep"
     return None
 
 
-def is_readable(path: str) -> bool:
+def is_legible_path(path: str) -> bool:
     """Whether a path shows what it is: no control characters, none that turn text around, none that cannot be seen."""
     return not any(unicodedata.category(c) in _UNSEEN or c in _BLANK for c in path)
 
 
-def is_gitmodules(path: str) -> bool:
+def is_gitmodules_path(path: str) -> bool:
     """Whether some file system takes a part of the path for `.gitmodules`, which says where submodules come from."""
     return any(_looks_like(part, _DOT_GITMODULES) for part in path.split("/"))
 
@@ -46,17 +46,17 @@ def has_attributes_above(path: str) -> bool:
     return any(_looks_like(part, _DOT_GITATTRIBUTES) for part in path.split("/")[:-1])
 
 
-def folded(name: str) -> str:
+def fold_file_name(name: str) -> str:
     """The name as file systems compare it that do not tell case, or ways to write an accent, apart."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
-def link_objection(path: str, target: str) -> str | None:
+def find_link_objection(path: str, target: str) -> str | None:
     """Why a symbolic link at `path` that points to `target` may not be in a tree, or None.
 
     Targets may climb only at their beginning, so that no chain of such links can leave the tree.
     """
-    if is_gitmodules(path) or _looks_like(path.rpartition("/")[2], _NOT_FOLLOWED):
+    if is_gitmodules_path(path) or _looks_like(path.rpartition("/")[2], _NOT_FOLLOWED):
         return "git does not follow a link of this name"
     if target.startswith("/"):
         return "it is a link to an absolute path"
@@ -69,7 +69,7 @@ def link_objection(path: str, target: str) -> str | None:
     return None
 
 
-def printable(path: str) -> str:
+def escape_path(path: str) -> str:
     """The path with everything that could disturb a terminal or an encoder escaped."""
     return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in path)
 

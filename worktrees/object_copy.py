@@ -11,29 +11,29 @@ from pathlib import Path
 from anyio import to_thread
 
 from worktrees.errors import GitError
-from worktrees.lock import file_lock
-from worktrees.packs import OID, existing, quoted, write_pack
-from worktrees.repository import Repository
+from worktrees.lock import hold_file_lock
+from worktrees.packs import OBJECT_ID, find_existing_objects, quote_alternate, write_pack
+from worktrees.repository import GitRepository
 
 _MOST_PACKS = 40
 
 
 @dataclass(frozen=True)
-class ObjectCopy:
+class AlternatesCopy:
     """Packs of all that some commits of the repository reach, in `objects` below the directory `place`.
 
     Beside it `tips` lists what is there with all that it reaches, so that only what is new is copied.
     """
 
-    repository: Repository
+    repository: GitRepository
     place: Path
 
     @property
-    def objects(self) -> Path:
+    def objects_directory(self) -> Path:
         """The object directory, complete in itself."""
         return self.place / "objects"
 
-    async def include(self, wanted: Iterable[str]) -> None:
+    async def copy_reachable(self, wanted: Iterable[str]) -> None:
         """Copy what the wanted objects (by id or name) reach and the copy does not have yet.
 
         Raises:
@@ -44,7 +44,7 @@ class ObjectCopy:
         oids = [await self._resolve(name) for name in wanted]
         if set(oids) <= self._tips():
             return
-        async with file_lock(self.place / "lock"):
+        async with hold_file_lock(self.place / "lock"):
             tips = self._tips()
             new = [oid for oid in oids if oid not in tips]
             if new:
@@ -52,15 +52,15 @@ class ObjectCopy:
 
     async def _copy(self, new: list[str], tips: set[str]) -> None:
         git = self.repository.git
-        lender = quoted(self.repository.common_dir / "objects").decode("utf-8", "surrogateescape")
-        places = {"GIT_OBJECT_DIRECTORY": str(self.objects), "GIT_ALTERNATE_OBJECT_DIRECTORIES": lender}
-        packs = list((self.objects / "pack").glob("pack-*.pack"))
-        known = sorted(await existing(git, tips))
+        lender = quote_alternate(self.repository.common_dir / "objects").decode("utf-8", "surrogateescape")
+        places = {"GIT_OBJECT_DIRECTORY": str(self.objects_directory), "GIT_ALTERNATE_OBJECT_DIRECTORIES": lender}
+        packs = list((self.objects_directory / "pack").glob("pack-*.pack"))
+        known = sorted(await find_existing_objects(git, tips))
         if len(packs) < _MOST_PACKS:
             wanted, without, replaced = new, known, []
         else:
             wanted, without, replaced = sorted({*known, *new}), [], packs
-        pack = await write_pack(git, wanted, without, self.objects / "pack" / "pack", env=places)
+        pack = await write_pack(git, wanted, without, self.objects_directory / "pack" / "pack", env=places)
         for file in (pack, pack.with_suffix(".idx")):
             file.chmod(0o444)
         draft = self.place / "tips.new"
@@ -72,12 +72,12 @@ class ObjectCopy:
                 old.unlink()
 
     async def _resolve(self, name: str) -> str:
-        if OID.fullmatch(name):
+        if OBJECT_ID.fullmatch(name):
             return name
-        return await self.repository.git.text("rev-parse", "--verify", "--end-of-options", name)
+        return await self.repository.git.run_text("rev-parse", "--verify", "--end-of-options", name)
 
     def _lay_out(self) -> None:
-        for folder in (self.objects, self.objects / "pack", self.objects / "info"):
+        for folder in (self.objects_directory, self.objects_directory / "pack", self.objects_directory / "info"):
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o755)  # commands may run as another user than we
 

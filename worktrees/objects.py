@@ -7,7 +7,7 @@ from worktrees.errors import GitError
 from worktrees.git import Git
 
 
-class Object(NamedTuple):
+class GitObject(NamedTuple):
     """A git object: its id, its type (`blob`, `tree`, `commit` or `tag`) and its content."""
 
     oid: str
@@ -15,7 +15,7 @@ class Object(NamedTuple):
     content: bytes
 
 
-async def read_objects(git: Git, names: Sequence[bytes]) -> list[Object | None]:
+async def read_objects(git: Git, names: Sequence[bytes]) -> list[GitObject | None]:
     """The objects that revisions such as `<oid>` or `<tree>:<path>` name, in order; None for what does not exist.
 
     Raises:
@@ -32,7 +32,7 @@ async def read_objects(git: Git, names: Sequence[bytes]) -> list[Object | None]:
     return found
 
 
-def _next(answer: bytes, position: int, name: bytes) -> tuple[Object | None, int]:
+def _next(answer: bytes, position: int, name: bytes) -> tuple[GitObject | None, int]:
     missing = name + b" missing\n"
     if answer.startswith(missing, position):
         return None, position + len(missing)
@@ -45,4 +45,4 @@ def _next(answer: bytes, position: int, name: bytes) -> tuple[Object | None, int
     content = answer[end + 1 : end + 1 + size]
     if len(content) != size:
         raise GitError(f"git cat-file ended within {header[0].decode()}: the repository may be damaged, run git fsck")
-    return Object(header[0].decode(), header[1].decode(), content), end + 1 + size + 1
+    return GitObject(header[0].decode(), header[1].decode(), content), end + 1 + size + 1

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.names import objection
-from worktrees.objects import Object, read_objects
+from worktrees.names import find_path_objection
+from worktrees.objects import GitObject, read_objects
 
-MODES = frozenset({"100644", "100755", "120000", "160000"})
+TREE_MODES = frozenset({"100644", "100755", "120000", "160000"})
 """Modes of a file, an executable file, a symbolic link and a submodule."""
 
 _TREE = "40000"
@@ -30,7 +30,7 @@ _Listing = dict[bytes, _Node]
 _Changes = dict[bytes, _Node | None]
 
 
-async def overlay(git: Git, base_tree: str, changes: Mapping[str, tuple[str, str] | None]) -> str:
+async def overlay_tree(git: Git, base_tree: str, changes: Mapping[str, tuple[str, str] | None]) -> str:
     """The tree `base_tree` with files replaced, added (path → mode and object id) or deleted (path → None).
 
     A file takes the place of a directory with all it holds, and a directory the place of a file. Deleting what is not
@@ -44,18 +44,18 @@ async def overlay(git: Git, base_tree: str, changes: Mapping[str, tuple[str, str
     if not wanted:
         return base_tree
     edit = _Edit(base_tree, wanted, await _read_directories(git, base_tree, wanted))
-    edit.rebuild(b"")
+    edit.rebuild_directory(b"")
     return (await _write(git, edit.written))[-1]
 
 
 def _checked(path: str, change: tuple[str, str] | None) -> _Node | None:
-    if problem := objection(path):
+    if problem := find_path_objection(path):
         raise GitError(f"{path!r} cannot be put into a tree: {problem}")
     if change is None:
         return None
     mode, oid = change
-    if mode not in MODES:
-        raise GitError(f"{path!r} cannot be put into a tree with mode {mode!r}: it is none of {sorted(MODES)}")
+    if mode not in TREE_MODES:
+        raise GitError(f"{path!r} cannot be put into a tree with mode {mode!r}: it is none of {sorted(TREE_MODES)}")
     return _Node(mode, oid)
 
 
@@ -84,7 +84,7 @@ async def _read_directories(git: Git, base_tree: str, wanted: _Changes) -> dict[
     return {place: _parse(found, width) for place, found in zip(places, objects, strict=True)}
 
 
-def _parse(found: Object | None, width: int) -> _Listing:
+def _parse(found: GitObject | None, width: int) -> _Listing:
     """A tree object's entries; nothing for a directory that does not exist or is a file."""
     listing: _Listing = {}
     content = found.content if found and found.kind == "tree" else b""
@@ -107,11 +107,11 @@ class _Edit:
         self._directories = _by_parent(dict.fromkeys(place for place in listings if place))
         self.written: dict[str, _Listing] = {}
 
-    def rebuild(self, place: bytes) -> _Node | None:
+    def rebuild_directory(self, place: bytes) -> _Node | None:
         """The directory with its changes; None when nothing is left in it."""
         listing = dict(self._listings[place])
         for name in self._directories.get(place, ()):
-            child = self.rebuild(place + b"/" + name if place else name)
+            child = self.rebuild_directory(place + b"/" + name if place else name)
             _put(listing, name, child, was_tree=True)
         for name, change in self._files.get(place, {}).items():
             _put(listing, name, change, was_tree=False)

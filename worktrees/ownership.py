@@ -7,10 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from worktrees.errors import NotARepository
-from worktrees.git import accepts_owner
+from worktrees.git import is_owner_accepted
 
 
-def require_owner(root: Path, places: Iterable[Path]) -> None:
+def check_owner(root: Path, places: Iterable[Path]) -> None:
     """Refuse the repository of checkout `root` if another user owns one of `places`, as git itself refuses it.
 
     Git is asked only where that is so: the user's `safe.directory` may allow it all the same.
@@ -19,7 +19,7 @@ def require_owner(root: Path, places: Iterable[Path]) -> None:
         NotARepository: it belongs to another user; names the way on.
     """
     strange = next((place for place in places if not _is_own(place)), None)
-    if strange is None or accepts_owner(root):
+    if strange is None or is_owner_accepted(root):
         return
     raise NotARepository(
         f"the repository of {root} belongs to another user ({_owner(strange)} owns {strange}), whose settings would be "

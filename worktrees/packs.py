@@ -11,35 +11,35 @@ from anyio import to_thread
 
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.repository import Repository
+from worktrees.repository import GitRepository
 
-OID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+OBJECT_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
-async def object_format(git: Git) -> str:
+async def read_object_format(git: Git) -> str:
     """`sha1` or `sha256`."""
-    return await git.text("rev-parse", "--show-object-format")
+    return await git.run_text("rev-parse", "--show-object-format")
 
 
-async def existing(git: Git, oids: Iterable[str]) -> dict[str, str]:
+async def find_existing_objects(git: Git, oids: Iterable[str]) -> dict[str, str]:
     """Those of the ids that are objects of the repository, with their types (`commit`, `tree`, `blob`, `tag`)."""
-    asked = "".join(f"{oid}\n" for oid in oids if OID.fullmatch(oid))
+    asked = "".join(f"{oid}\n" for oid in oids if OBJECT_ID.fullmatch(oid))
     if not asked:
         return {}
     form = "--batch-check=%(objecttype) %(objectname)"
-    lines = (await git.text("cat-file", form, "--buffer", stdin=asked.encode())).splitlines()
+    lines = (await git.run_text("cat-file", form, "--buffer", stdin=asked.encode())).splitlines()
     pairs = (line.split(" ") for line in lines)
     return {oid: kind for kind, oid in pairs if oid != "missing"}
 
 
-async def prerequisites(git: Git, base: str) -> tuple[str, ...]:
+async def find_prerequisites(git: Git, base: str) -> tuple[str, ...]:
     """The commits that another clone can be expected to have: `base`, or what of it is on remotes if it is not.
 
     Empty when the remotes have nothing of it at all. Without remotes it is `base`.
     """
-    if not await git.text("for-each-ref", "--count=1", "refs/remotes"):
+    if not await git.run_text("for-each-ref", "--count=1", "refs/remotes"):
         return (base,)
-    listing = (await git.text("rev-list", "--boundary", base, "--not", "--remotes")).splitlines()
+    listing = (await git.run_text("rev-list", "--boundary", base, "--not", "--remotes")).splitlines()
     return tuple(line[1:] for line in listing if line.startswith("-")) if listing else (base,)
 
 
@@ -55,37 +55,37 @@ async def write_pack(
     """
     revisions = "".join(f"{oid}\n" for oid in (*wanted, *(f"^{oid}" for oid in without)))
     options = ("-c", "pack.packSizeLimit=0", "pack-objects", "--revs", "--quiet", str(stem))
-    checksum = await git.text(*options, stdin=revisions.encode(), env=env)
+    checksum = await git.run_text(*options, stdin=revisions.encode(), env=env)
     return stem.with_name(f"{stem.name}-{checksum}.pack")
 
 
 @dataclass(frozen=True)
-class Quarantine:
+class QuarantinedPack:
     """A pack that came from elsewhere, beside a repository that does not see it. `git` sees both."""
 
-    repository: Repository
+    repository: GitRepository
     git: Git
     pack: Path
 
     @classmethod
-    async def around(cls, repository: Repository, pack: Path, place: Path) -> "Quarantine":
+    async def examine_pack(cls, repository: GitRepository, pack: Path, place: Path) -> "QuarantinedPack":
         """Examine every object of the pack file; `place` is an empty directory, and the pack is moved into it.
 
         Raises:
             GitError: an object is damaged or of a kind that git refuses to take in.
         """
         git = Git(place)
-        await git.run("init", "--quiet", "--bare", f"--object-format={await object_format(repository.git)}")
+        await git.run("init", "--quiet", "--bare", f"--object-format={await read_object_format(repository.git)}")
         await to_thread.run_sync(_see_through, repository.common_dir, place)
         kept = place / "objects" / "pack" / "pack-new.pack"
         await to_thread.run_sync(shutil.move, pack, kept)
-        checksum = (await git.text("index-pack", "--strict", str(kept))).split()[-1]
+        checksum = (await git.run_text("index-pack", "--strict", str(kept))).split()[-1]
         named = kept.with_name(f"pack-{checksum}.pack")
         for suffix in (".pack", ".idx"):
             kept.with_suffix(suffix).rename(named.with_suffix(suffix))
         return cls(repository, git, named)
 
-    async def require_whole(self, wanted: Sequence[str], known: Sequence[str]) -> None:
+    async def check_complete(self, wanted: Sequence[str], known: Sequence[str]) -> None:
         """Make sure that all that `wanted` reach is here or in the repository, which has `known` with all they reach.
 
         Raises:
@@ -94,7 +94,7 @@ class Quarantine:
         revisions = "".join(f"{oid}\n" for oid in (*wanted, *(f"^{oid}" for oid in known)))
         await self.git.run("rev-list", "--objects", "--quiet", "--stdin", stdin=revisions.encode())
 
-    async def release(self) -> None:
+    async def release_objects(self) -> None:
         """Give the objects to the repository. Once is enough, twice no error."""
         await to_thread.run_sync(_give, self.pack, self.repository.common_dir / "objects" / "pack")
 
@@ -102,12 +102,12 @@ class Quarantine:
 def _see_through(common_dir: Path, place: Path) -> None:
     alternates = place / "objects" / "info" / "alternates"
     alternates.parent.mkdir(parents=True, exist_ok=True)
-    alternates.write_bytes(quoted(common_dir / "objects") + b"\n")
+    alternates.write_bytes(quote_alternate(common_dir / "objects") + b"\n")
     if (common_dir / "shallow").is_file():
         shutil.copyfile(common_dir / "shallow", place / "shallow")
 
 
-def quoted(path: Path) -> bytes:
+def quote_alternate(path: Path) -> bytes:
     """A path among alternates: in git's own C-like quoting any path can be written."""
     escapes = {b"\\": b"\\\\", b'"': b'\\"', b"\n": b"\\n"}
     content = b"".join(escapes.get(bytes([byte]), bytes([byte])) for byte in os.fsencode(path))

@@ -3,7 +3,7 @@
 from worktrees.errors import GitError
 
 
-def pathspecs(glob: str) -> tuple[str, ...]:
+def build_pathspecs(glob: str) -> tuple[str, ...]:
     """The arguments that limit a git command to the files that fit a glob; none for all files.
 
     `**` stands for any number of directories, `*`, `?` and `[…]` stay within one name. A glob without a slash fits
@@ -22,5 +22,5 @@ def pathspecs(glob: str) -> tuple[str, ...]:
     return (f":(top,glob){pattern}", f":(top,glob){pattern.removesuffix('/**')}/**")
 
 
-GLOBS = {"GIT_LITERAL_PATHSPECS": "0"}
+GLOB_ENVIRONMENT = {"GIT_LITERAL_PATHSPECS": "0"}
 """The environment in which `pathspecs` are understood."""

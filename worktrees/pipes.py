@@ -7,7 +7,7 @@ from pathlib import Path
 
 from anyio import sleep, to_thread
 
-from worktrees.removal import DIRECTORY
+from worktrees.removal import DIRECTORY_FLAGS
 
 _READ_BY_GIT = frozenset({".gitignore", ".gitattributes", ".gitmodules", ".mailmap"})
 _PATH_CHARS = 4096
@@ -23,7 +23,7 @@ async def watch_for_pipes(root: Path) -> None:
 
 def remove_pipes(root: Path) -> None:
     """Remove each pipe of a name that git reads, and release whoever waits in it, as if it had been empty."""
-    top = os.open(root, DIRECTORY)
+    top = os.open(root, DIRECTORY_FLAGS)
     todo = [""]
     try:
         while todo:
@@ -53,7 +53,7 @@ def _open(top: int, place: str) -> int:
     here = os.dup(top)
     for part in place.split("/")[1:]:
         try:
-            inner = os.open(part, DIRECTORY, dir_fd=here)
+            inner = os.open(part, DIRECTORY_FLAGS, dir_fd=here)
         finally:
             os.close(here)
         here = inner

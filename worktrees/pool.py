@@ -9,31 +9,31 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from worktrees.checkout import clear_leftovers
+from worktrees.checkout import remove_leftovers
 from worktrees.environment import Setting
 from worktrees.errors import GitError
-from worktrees.layout import Layouts
-from worktrees.lock import try_lock
-from worktrees.private_directory import make_private_directory
-from worktrees.registration import Registrar, set_head
-from worktrees.repository import Repository
-from worktrees.seen import Seen
-from worktrees.trees import tree_of
+from worktrees.layout import LayoutCache
+from worktrees.lock import try_file_lock
+from worktrees.private_directory import create_private_directory
+from worktrees.registration import WorktreeRegistrar, set_worktree_head
+from worktrees.repository import GitRepository
+from worktrees.seen import VerifiedDirectories
+from worktrees.trees import read_tree_id
 from worktrees.worktree import Worktree
 
-__all__ = ["Pool", "Worktree"]
+__all__ = ["WorktreePool", "Worktree"]
 
 _PREFIX = "w"
 _OID = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 
 
-class Pool:
+class WorktreePool:
     """The worktrees of one repository below one directory outside it.
 
     A lease is a file lock of this process, so a process that is killed gives back what it had.
     """
 
-    def __init__(self, repository: Repository, root: Path, owner: int | None = None) -> None:
+    def __init__(self, repository: GitRepository, root: Path, owner: int | None = None) -> None:
         """`owner` is the user that the files must belong to when we run as root and commands do not.
 
         Raises:
@@ -47,15 +47,15 @@ class Pool:
                 f"choose another place than {self._root}"
             )
         self._owner = owner
-        self._registrar = Registrar(repository, self._root)
-        self._layouts = Layouts()
-        self._seen: dict[str, Seen] = {}
+        self._registrar = WorktreeRegistrar(repository, self._root)
+        self._layouts = LayoutCache()
+        self._seen: dict[str, VerifiedDirectories] = {}
         self._trees: dict[str, str] = {}
         self._leased: dict[str, int] = {}
         self._configuration: bytes | None = None
         self._switched_off: tuple[Setting, ...] = ()
 
-    async def lease(self, commit: str) -> Worktree:
+    async def lease_worktree(self, commit: str) -> Worktree:
         """A worktree with exactly the content of a commit: nothing ignored or untracked is left of its last use.
 
         Raises:
@@ -74,31 +74,31 @@ class Pool:
         self._leased[name] = lock
         return worktree
 
-    async def release(self, worktree: Worktree) -> None:
+    async def release_worktree(self, worktree: Worktree) -> None:
         """Give a worktree back as it is; it is cleaned when it is leased again. Once is enough, twice no error."""
         lock = self._leased.pop(worktree.name, None)
         if lock is not None:
             os.close(lock)
 
-    def idle(self) -> tuple[str, ...]:
+    def list_idle_worktrees(self) -> tuple[str, ...]:
         """The names of all worktrees that nobody leases at this moment."""
         free = []
         for name in self._names():
-            lock = try_lock(self._lock_file(name))
+            lock = try_file_lock(self._lock_file(name))
             if lock is not None:
                 os.close(lock)
                 free.append(name)
         return tuple(free)
 
-    async def discard(self) -> tuple[str, ...]:
+    async def remove_idle_worktrees(self) -> tuple[str, ...]:
         """Remove all worktrees that nobody leases from disk and repository; gives their names."""
         removed = []
         for name in self._names():
-            lock = try_lock(self._lock_file(name))
+            lock = try_file_lock(self._lock_file(name))
             if lock is None:
                 continue
             try:
-                await self._registrar.remove(name)
+                await self._registrar.remove_worktree(name)
                 self._lock_file(name).unlink(missing_ok=True)
                 removed.append(name)
             finally:
@@ -107,28 +107,28 @@ class Pool:
         return tuple(removed)
 
     async def _prepared(self, name: str, lock: int, commit: str, tree: str) -> Worktree:
-        worktree = await self._worktree(name, lock, commit, await self._registrar.admin_of(name, commit))
+        worktree = await self._worktree(name, lock, commit, await self._registrar.ensure_admin_directory(name, commit))
         try:
-            await worktree.become(tree, keeps_ignored=False)
+            await worktree.reset_to_tree(tree, keeps_ignored=False)
         except GitError:
-            worktree = await self._worktree(name, lock, commit, await self._registrar.add(name, commit))
-            await worktree.become(tree, keeps_ignored=False)
-        set_head(worktree.admin, commit)
+            worktree = await self._worktree(name, lock, commit, await self._registrar.add_worktree(name, commit))
+            await worktree.reset_to_tree(tree, keeps_ignored=False)
+        set_worktree_head(worktree.admin, commit)
         return worktree
 
     async def _worktree(self, name: str, lock: int, commit: str, admin: Path) -> Worktree:
-        clear_leftovers(admin)
+        remove_leftovers(admin)
         git = replace(
-            self._repository.git.at(work_tree=self._root / name, index=admin / "index"),
+            self._repository.git.with_paths(work_tree=self._root / name, index=admin / "index"),
             overrides=await self._drivers(),
             inherit=(lock,),
         )
-        seen = self._seen.setdefault(name, Seen())
+        seen = self._seen.setdefault(name, VerifiedDirectories())
         return Worktree(name, self._root / name, admin, commit, git, self._owner, self._layouts, seen)
 
     async def _tree_of(self, commit: str) -> str:
         if commit not in self._trees:
-            tree = await tree_of(self._repository.git, commit)
+            tree = await read_tree_id(self._repository.git, commit)
             if not _OID.fullmatch(commit):
                 return tree  # a name, which may mean another commit next time
             self._trees[commit] = tree
@@ -136,18 +136,18 @@ class Pool:
 
     async def _drivers(self) -> tuple[Setting, ...]:
         """The drivers to switch off, asked for again when the user's configuration may have changed."""
-        text = self._repository.configuration()
+        text = self._repository.read_configuration()
         if text != self._configuration or b"include" in text.lower():
-            self._switched_off = await to_thread.run_sync(self._repository.drivers)
+            self._switched_off = await to_thread.run_sync(self._repository.read_driver_overrides)
             self._configuration = text
         return self._switched_off
 
     def _claim(self) -> tuple[str, int]:
         """Lock a worktree that nobody has; the name of a new one if all are taken."""
-        make_private_directory(self._root)
+        create_private_directory(self._root)
         known = self._names()
         for name in chain(known, _new_names(known)):
-            lock = try_lock(self._lock_file(name))
+            lock = try_file_lock(self._lock_file(name))
             if lock is not None:
                 return name, lock
         raise GitError(f"no worktree can be claimed in {self._root}")  # the names above never end

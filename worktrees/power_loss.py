@@ -20,10 +20,10 @@ _LOG_BYTES = 65536
 
 async def find_broken_refs(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
     """Return the loose refs at or below the prefixes whose files are empty or hold what git never writes."""
-    return await to_thread.run_sync(list_broken_refs, git, prefixes)
+    return await to_thread.run_sync(find_broken_refs_sync, git, prefixes)
 
 
-def list_broken_refs(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
+def find_broken_refs_sync(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
     """Return the same as `find_broken_refs`. Blocks."""
     return tuple(sorted(set(_broken(git.git_dir, prefixes))))
 

@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 
 from worktrees.errors import DirectoryNotPrivate
-from worktrees.names import printable
+from worktrees.names import escape_path
 
 _PRIVATE = 0o700
 _PASSAGE = 0o711
@@ -21,19 +21,19 @@ _MOST_LINKS = 40
 _WHOLE_RANGE = ["0", "0", "4294967295"]
 
 
-def make_private_directory(path: Path) -> Path:
+def create_private_directory(path: Path) -> Path:
     """Create a directory, and the missing ones above it, for their owner alone; return it. One that exists stays.
 
     Raises:
         OSError: it cannot be made, or something else lies there.
     """
     if not path.is_dir():
-        make_private_directory(path.parent)
+        create_private_directory(path.parent)
         _make(path, _PRIVATE)
     return path
 
 
-def make_private_root(path: Path) -> Path:
+def create_private_root(path: Path) -> Path:
     """Create a directory for its owner alone in a place of the user's; return it. One that exists stays.
 
     Others can pass through the missing directories above it, which are made as well, but not see what lies in them:
@@ -45,7 +45,7 @@ def make_private_root(path: Path) -> Path:
     missing = [place for place in path.parents if not place.is_dir()]
     for place in reversed(missing):
         _make(place, _PASSAGE)
-    return make_private_directory(path)
+    return create_private_directory(path)
 
 
 def _make(path: Path, mode: int) -> None:
@@ -208,4 +208,4 @@ def _group(gid: int) -> str:
 
 
 def _shown(path: Path) -> str:
-    return printable(str(path))
+    return escape_path(str(path))

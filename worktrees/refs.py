@@ -12,7 +12,7 @@ from worktrees.power_loss import sync_ref
 
 async def read_ref(git: Git, ref: str) -> str | None:
     """What a full ref name such as `refs/heads/main` points at, None if it does not exist."""
-    return await git.text("rev-parse", "--verify", "--quiet", "--end-of-options", _full(ref), ok=(0, 1)) or None
+    return await git.run_text("rev-parse", "--verify", "--quiet", "--end-of-options", _full(ref), ok=(0, 1)) or None
 
 
 async def move_ref(
@@ -72,11 +72,11 @@ async def delete_refs(git: Git, refs: Sequence[str]) -> None:
 
 async def list_refs(git: Git, prefix: str) -> dict[str, str]:
     """The refs below a prefix such as `refs/orchestrate/<run>`, with what each points at."""
-    listing = await git.text("for-each-ref", "--format=%(refname) %(objectname)", _full(prefix))
+    listing = await git.run_text("for-each-ref", "--format=%(refname) %(objectname)", _full(prefix))
     return dict(_pair(line) for line in listing.splitlines())
 
 
-async def sweep_ref_locks(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
+async def remove_dead_ref_locks(git: Git, prefixes: Sequence[str]) -> tuple[str, ...]:
     """Remove the lock files that dead processes left at or below our own prefixes; return the refs they locked.
 
     Takes a second if there is any lock. A living process that may hold one is waited for.

@@ -11,9 +11,9 @@ from anyio import CancelScope, to_thread
 
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.lock import file_lock
-from worktrees.removal import DIRECTORY, REMOVED, remove
-from worktrees.repository import Repository
+from worktrees.lock import hold_file_lock
+from worktrees.removal import DIRECTORY_FLAGS, REMOVED_PREFIX, remove_entry
+from worktrees.repository import GitRepository
 
 _LOCK = "orchestrate.lock"
 _REASON = "used by orchestrate; `orchestrate gc` removes it"
@@ -22,18 +22,18 @@ _POINTER_LIMIT = 8192
 
 
 @dataclass(frozen=True)
-class Registrar:
+class WorktreeRegistrar:
     """Adds and removes worktrees below `pool`, one at a time among all processes that use the repository."""
 
-    repository: Repository
+    repository: GitRepository
     pool: Path
 
-    async def admin_of(self, name: str, commit: str) -> Path:
+    async def ensure_admin_directory(self, name: str, commit: str) -> Path:
         """The admin directory of a worktree that is whole, made anew if it was missing or broken beyond repair."""
         admin = await to_thread.run_sync(self._recorded, name)
-        return admin or await self.add(name, commit)
+        return admin or await self.add_worktree(name, commit)
 
-    async def add(self, name: str, commit: str) -> Path:
+    async def add_worktree(self, name: str, commit: str) -> Path:
         """Register a new, empty worktree in place of whatever is there.
 
         Raises:
@@ -42,7 +42,7 @@ class Registrar:
         root = self.pool / name
         options = ("-f", "-f", "--no-checkout", "--detach", "--lock", "--reason", _REASON)
         with CancelScope(shield=True):  # a registration cut short would break `git worktree` for everybody
-            async with file_lock(self.repository.common_dir / _LOCK) as lock:
+            async with hold_file_lock(self.repository.common_dir / _LOCK) as lock:
                 await to_thread.run_sync(self._clear_place, name)
                 git = Git(self.repository.common_dir, overrides=self.repository.git.overrides, inherit=(lock,))
                 await git.run("worktree", "add", *options, str(root), commit)
@@ -51,19 +51,19 @@ class Registrar:
         _replace(self.pool / f"{name}.json", record)
         return admin
 
-    async def remove(self, name: str) -> None:
+    async def remove_worktree(self, name: str) -> None:
         """Unregister a worktree and remove its files; the caller must hold it."""
         with CancelScope(shield=True):
-            async with file_lock(self.repository.common_dir / _LOCK):
+            async with hold_file_lock(self.repository.common_dir / _LOCK):
                 await to_thread.run_sync(self._remove, name)
 
     async def remove_unusable(self) -> None:
         """Try again to remove what could not be removed at its time."""
-        async with file_lock(self.repository.common_dir / _LOCK):
+        async with hold_file_lock(self.repository.common_dir / _LOCK):
             await to_thread.run_sync(self._remove_unusable)
 
     def _remove_unusable(self) -> None:
-        for place in (*self.pool.glob(f"{_UNUSABLE}*"), *self.pool.glob(f"{REMOVED}*")):
+        for place in (*self.pool.glob(f"{_UNUSABLE}*"), *self.pool.glob(f"{REMOVED_PREFIX}*")):
             with suppress(OSError):
                 _remove_at(self.pool, place.name)
 
@@ -126,7 +126,7 @@ class Registrar:
         return self.repository.common_dir / "worktrees"
 
 
-def set_head(admin: Path, commit: str) -> None:
+def set_worktree_head(admin: Path, commit: str) -> None:
     """Let `git worktree list`, and git's garbage collection, know which commit the worktree is at."""
     if _content(admin / "HEAD") != f"{commit}\n":
         _replace(admin / "HEAD", f"{commit}\n")
@@ -134,10 +134,10 @@ def set_head(admin: Path, commit: str) -> None:
 
 def _put_pointer(root: Path, content: str) -> None:
     """Make `.git` in a worktree the file it should be, whatever somebody has put there instead."""
-    directory = os.open(root, DIRECTORY)
+    directory = os.open(root, DIRECTORY_FLAGS)
     try:
         if _content(root / ".git") != content:
-            remove(directory, ".git")
+            remove_entry(directory, ".git")
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             with os.fdopen(os.open(".git", flags, 0o644, dir_fd=directory), "w", encoding="utf-8") as pointer:
                 pointer.write(content)
@@ -162,9 +162,9 @@ def _replace(file: Path, content: str) -> None:
 
 
 def _remove_at(parent: Path, name: str) -> None:
-    directory = os.open(parent, DIRECTORY)
+    directory = os.open(parent, DIRECTORY_FLAGS)
     try:
-        remove(directory, name)
+        remove_entry(directory, name)
     finally:
         os.close(directory)
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 from worktrees.errors import GitError, PushRefused, UnknownRemote
 from worktrees.git import Git
-from worktrees.packs import quoted
-from worktrees.remote_view import local_path
+from worktrees.packs import quote_alternate
+from worktrees.remote_view import parse_local_path
 
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 _REFUSED = re.compile(r"^!\t[^\t]*\t(.*)$", re.MULTILINE)
 _NO_SUCH_REMOTE = 2
 
 
-async def require_remote(git: Git, remote: str) -> str:
+async def get_push_url(git: Git, remote: str) -> str:
     """The URL that is pushed to.
 
     Raises:
@@ -25,7 +25,7 @@ async def require_remote(git: Git, remote: str) -> str:
         GitError: it is a repository within the checkout.
     """
     try:
-        listing = await git.for_remotes().text("remote", "get-url", "--push", "--all", "--", remote)
+        listing = await git.build_remote_git().run_text("remote", "get-url", "--push", "--all", "--", remote)
     except GitError as error:
         if error.exit_code == _NO_SUCH_REMOTE:
             raise UnknownRemote(f"there is no remote {remote}", error.args_, error.exit_code, error.stderr) from error
@@ -38,10 +38,10 @@ async def require_remote(git: Git, remote: str) -> str:
 
 async def _require_outside(git: Git, remote: str, url: str) -> None:
     """Make sure that a remote did not come along with the repository: hooks of a local one would run as the user."""
-    path = local_path(url)
+    path = parse_local_path(url)
     if path is None:
         return
-    records = (await git.text("worktree", "list", "--porcelain", "-z")).split("\0")
+    records = (await git.run_text("worktree", "list", "--porcelain", "-z")).split("\0")
     checkouts = [Path(one.removeprefix("worktree ")) for one in records if one.startswith("worktree ")]
     around = next((one for one in (git.git_dir, *checkouts) if path.resolve().is_relative_to(one.resolve())), None)
     if around is not None:
@@ -51,16 +51,16 @@ async def _require_outside(git: Git, remote: str, url: str) -> None:
         )
 
 
-async def remote_tip(git: Git, remote: str, branch: str) -> str | None:
+async def read_remote_tip(git: Git, remote: str, branch: str) -> str | None:
     """The commit at which a branch stands on a remote, None if it does not exist there.
 
     Raises:
         UnknownRemote: there is no such remote.
         GitError: it could not be reached.
     """
-    url, ref = await require_remote(git, remote), f"refs/heads/{branch}"
+    url, ref = await get_push_url(git, remote), f"refs/heads/{branch}"
     try:
-        listing = await git.for_remotes().text("ls-remote", "--", url, ref)
+        listing = await git.build_remote_git().run_text("ls-remote", "--", url, ref)
     except GitError as error:
         raise _without_credentials(error) from error
     lines = (line.partition("\t") for line in listing.splitlines())
@@ -75,10 +75,10 @@ async def push_commit(git: Git, remote: str, commit: str, branch: str, wishes: S
         GitError: it could not be reached.
     """
     options = ("--porcelain", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
-    await require_remote(git, remote)
+    await get_push_url(git, remote)
     try:
         told = (*options, *(f"--push-option={wish}" for wish in wishes))
-        done = await git.for_remotes().run("push", *told, "--", remote, f"{commit}:refs/heads/{branch}", ok=(0, 1))
+        done = await git.build_remote_git().run("push", *told, "--", remote, f"{commit}:refs/heads/{branch}", ok=(0, 1))
     except GitError as error:
         raise _without_credentials(error) from error
     if done.exit_code:
@@ -91,16 +91,16 @@ def _without_credentials(error: GitError) -> GitError:
     return GitError(_CREDENTIALS.sub("…", str(error)), (error.args_[:1]), error.exit_code, "")
 
 
-async def remote_refs(git: Git, remote: str, *patterns: str) -> dict[str, str]:
+async def list_remote_refs(git: Git, remote: str, *patterns: str) -> dict[str, str]:
     """The refs of a remote that fit one of the patterns, such as `refs/orchestrate/*`, with what each points at.
 
     Raises:
         UnknownRemote: there is no such remote.
         GitError: it could not be reached.
     """
-    url = await require_remote(git, remote)
+    url = await get_push_url(git, remote)
     try:
-        listing = await git.for_remotes().text("ls-remote", "--", url, *patterns)
+        listing = await git.build_remote_git().run_text("ls-remote", "--", url, *patterns)
     except GitError as error:
         raise _without_credentials(error) from error
     lines = (line.partition("\t") for line in listing.splitlines())
@@ -118,10 +118,10 @@ async def fetch_refs(git: Git, remote: str, refs: Sequence[str]) -> None:
 
 
 async def _fetch(git: Git, remote: str, what: Sequence[str]) -> None:
-    url = await require_remote(git, remote)
+    url = await get_push_url(git, remote)
     options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--recurse-submodules=no")
     try:
-        await git.for_remotes().run("fetch", *options, "--", url, *what)
+        await git.build_remote_git().run("fetch", *options, "--", url, *what)
     except GitError as error:
         raise _without_credentials(error) from error
 
@@ -136,7 +136,7 @@ async def fetch_commits(git: Git, remote: str, commits: Sequence[str]) -> None:
     await _fetch(git, remote, commits)
 
 
-async def swap_refs(
+async def swap_remote_refs(
     git: Git, remote: str, moves: Mapping[str, tuple[str, str | None]], objects: Path | None = None
 ) -> None:
     """Move refs of a remote, all or none.
@@ -154,10 +154,10 @@ async def swap_refs(
     options = ("--porcelain", "--atomic", "--no-verify", "--no-follow-tags", "--no-signed", "--recurse-submodules=no")
     leases = [f"--force-with-lease={ref}:{old or ''}" for ref, (_, old) in moves.items()]
     wanted = [f"{new}:{ref}" for ref, (new, _) in moves.items()]
-    also = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": quoted(objects).decode("utf-8", "surrogateescape")} if objects else {}
-    url = await require_remote(git, remote)
+    also = {"GIT_ALTERNATE_OBJECT_DIRECTORIES": quote_alternate(objects).decode("utf-8", "surrogateescape")} if objects else {}
+    url = await get_push_url(git, remote)
     try:
-        done = await git.for_remotes().run("push", *options, *leases, "--", url, *wanted, ok=(0, 1), env=also)
+        done = await git.build_remote_git().run("push", *options, *leases, "--", url, *wanted, ok=(0, 1), env=also)
     except GitError as error:
         raise _without_credentials(error) from error
     if done.exit_code:

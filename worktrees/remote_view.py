@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-LISTING = ("config", "--list", "--show-scope", "-z")
+LIST_SETTINGS = ("config", "--list", "--show-scope", "-z")
 _SHARED = ("objects", "refs", "packed-refs", "reftable", "logs", "shallow")
 _USER_SCOPES = frozenset({"system", "global"})
 _OWN_SCOPES = frozenset({"local", "worktree"})
@@ -37,12 +37,12 @@ class ListedSetting:
     value: str | None
 
     @property
-    def is_users(self) -> bool:
+    def is_from_user(self) -> bool:
         """Return True if the user or the system says it, and not the repository."""
         return self.scope in _USER_SCOPES
 
 
-def read_listing(output: bytes) -> tuple[ListedSetting, ...]:
+def parse_settings(output: bytes) -> tuple[ListedSetting, ...]:
     """Return the settings that the command `LISTING` wrote, in their order."""
     fields = output.decode("utf-8", "surrogateescape").split("\0")
     found = []
@@ -52,13 +52,13 @@ def read_listing(output: bytes) -> tuple[ListedSetting, ...]:
     return tuple(found)
 
 
-def ignored_keys(listed: Iterable[ListedSetting]) -> tuple[str, ...]:
+def list_ignored_keys(listed: Iterable[ListedSetting]) -> tuple[str, ...]:
     """Return the keys by which the repository's own configuration would say how remotes are reached, sorted."""
     own = {one.key for one in listed if one.scope in _OWN_SCOPES and _REACHING.fullmatch(one.key)}
     return tuple(sorted(key for key in own if not _HEADER.fullmatch(key)))
 
 
-def build_view(git_dir: Path, place: Path, listed: Sequence[ListedSetting]) -> Path:
+def create_remote_view(git_dir: Path, place: Path, listed: Sequence[ListedSetting]) -> Path:
     """Make the empty directory `place` a bare repository with the objects and refs of `git_dir`.
 
     Returns the file that stands for the user's own configuration. Blocks.
@@ -91,7 +91,7 @@ def _own_settings(listed: Iterable[ListedSetting], base: Path) -> Iterator[tuple
                 yield f"remote.{one.value}.promisor", "true"
 
 
-def local_path(address: str) -> Path | None:
+def parse_local_path(address: str) -> Path | None:
     """Return the absolute path that an address of a remote names on this machine, None if it names none."""
     path = Path(address.removeprefix("file://"))
     return path if path.is_absolute() else None
@@ -107,7 +107,7 @@ def _user_settings(listed: Iterable[ListedSetting]) -> Iterator[tuple[str, str |
     for protocol in _PROTOCOLS:
         yield f"protocol.{protocol}.allow", "always"
     for one in listed:
-        if one.is_users and not one.key.startswith(("include.", "includeif.")):  # what they name is listed as well
+        if one.is_from_user and not one.key.startswith(("include.", "includeif.")):  # what they name is listed as well
             yield one.key, one.value
 
 

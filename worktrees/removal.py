@@ -11,14 +11,14 @@ from pathlib import Path
 
 _DEEP = 200
 
-REMOVED = ".removed-"
+REMOVED_PREFIX = ".removed-"
 """How the names of directories begin that are being removed."""
 
-DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+DIRECTORY_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 """How a directory is opened that may have been replaced by a link."""
 
 
-def remove(parent: int, name: str) -> None:
+def remove_entry(parent: int, name: str) -> None:
     """Remove the entry `name`, whatever it is, from the open directory `parent`; a missing one is no error.
 
     Directories are first moved aside into `parent`, so that neither depth nor path length has a limit, and nothing is
@@ -30,7 +30,7 @@ def remove(parent: int, name: str) -> None:
     if _unlink(parent, name):
         return
     token, numbers = secrets.token_hex(8), count()
-    aside = (f"{REMOVED}{token}-{number}" for number in numbers)
+    aside = (f"{REMOVED_PREFIX}{token}-{number}" for number in numbers)
     pending = [_move(parent, name, parent, next(aside))]
     while pending:
         pending.extend(_dissolve(parent, pending.pop(), aside))
@@ -44,7 +44,7 @@ def remove_below(root: Path, paths: Iterable[str]) -> None:
     _each_place(root, paths, lambda _directory, _name: True)
 
 
-def remove_hollow(root: Path, paths: Iterable[str]) -> bool:
+def remove_empty_directories(root: Path, paths: Iterable[str]) -> bool:
     """Remove those of the directories `paths` in which there is no file at any depth; whether any was kept.
 
     All directories in those that are kept are made accessible to their owner.
@@ -78,7 +78,7 @@ def _is_hollow(parent: int, name: str, depth: int = 0) -> bool:
 
 
 def _each_place(root: Path, paths: Iterable[str], is_doomed: Callable[[int, str], bool]) -> None:
-    descriptor = os.open(root, DIRECTORY)
+    descriptor = os.open(root, DIRECTORY_FLAGS)
     try:
         for place, group in groupby(sorted(paths, key=_split), key=lambda path: _split(path)[0]):
             _remove_in(descriptor, place, [_split(path)[1] for path in group], is_doomed)
@@ -97,14 +97,14 @@ def _remove_in(root: int, place: str, names: list[str], is_doomed: Callable[[int
     try:
         for part in parts:
             try:
-                chain.append(os.open(part, DIRECTORY, dir_fd=chain[-1]))
+                chain.append(os.open(part, DIRECTORY_FLAGS, dir_fd=chain[-1]))
             except OSError as error:
                 if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}:
                     return
                 raise
         for name in names:
             if is_doomed(chain[-1], name):
-                remove(chain[-1], name)
+                remove_entry(chain[-1], name)
         with suppress(OSError):  # a directory that still holds something stays, and so do those above it
             for level in range(len(parts) - 1, -1, -1):
                 os.rmdir(parts[level], dir_fd=chain[level])
@@ -147,9 +147,9 @@ def _move(source: int, name: str, target: int, moved: str) -> str:
     return moved
 
 
-def open_top(root: Path) -> int:
+def open_root_directory(root: Path) -> int:
     """Open a directory by its path, as `open_directory` does; those above it are nobody's but ours."""
-    parent = os.open(root.parent, DIRECTORY)
+    parent = os.open(root.parent, DIRECTORY_FLAGS)
     try:
         return open_directory(parent, root.name)
     finally:
@@ -159,10 +159,10 @@ def open_top(root: Path) -> int:
 def open_directory(parent: int, name: str) -> int:
     """Open a directory in `parent`, making it readable and writable for its owner and no more than a directory."""
     try:
-        directory = os.open(name, DIRECTORY, dir_fd=parent)
+        directory = os.open(name, DIRECTORY_FLAGS, dir_fd=parent)
     except PermissionError:
         os.chmod(name, stat.S_IRWXU, dir_fd=parent)
-        directory = os.open(name, DIRECTORY, dir_fd=parent)
+        directory = os.open(name, DIRECTORY_FLAGS, dir_fd=parent)
     mode = stat.S_IMODE(os.fstat(directory).st_mode)
     if mode & (stat.S_IRWXU | stat.S_ISUID | stat.S_ISGID | stat.S_ISVTX) != stat.S_IRWXU:
         os.fchmod(directory, (mode | stat.S_IRWXU) & 0o777)

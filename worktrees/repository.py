@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from worktrees.discover import Checkout, find_checkout
-from worktrees.drivers import LISTING, switched_off
+from worktrees.drivers import LIST_DRIVERS, build_driver_overrides
 from worktrees.environment import Setting
 from worktrees.errors import GitError, NoCommit, NotARepository
 from worktrees.git import Git
-from worktrees.git_directory import borrows_objects
-from worktrees.merge import AUTHOR
-from worktrees.names import printable
+from worktrees.git_directory import check_git_directory
+from worktrees.merge import COMMIT_AUTHOR
+from worktrees.names import escape_path
 
 _BRANCH = "refs/heads/"
 
 
 @dataclass(frozen=True)
-class Repository:
+class GitRepository:
     """A repository with files: its checkout at `root`, the git directory of that checkout, and the shared one.
 
     `git` works on objects and refs only; `root` is reached through `checkout_git`. `is_borrowing` where its objects,
@@ -29,10 +29,10 @@ class Repository:
     common_dir: Path
     git: Git
     is_borrowing: bool = False
-    lender: "Repository | None" = None
+    lender: "GitRepository | None" = None
 
     @classmethod
-    def open(cls, path: Path) -> "Repository":
+    def open(cls, path: Path) -> "GitRepository":
         """The repository that `path` lies in, be it a checkout, a linked worktree, or anything inside one.
 
         Raises:
@@ -41,13 +41,13 @@ class Repository:
         """
         try:
             place = find_checkout(path)
-            is_borrowing = borrows_objects(place)
+            is_borrowing = check_git_directory(place)
         except OSError as error:
             raise NotARepository(f"{path} cannot be looked into: {error}") from error
         try:
             git = Git(place.common_dir, overrides=_drivers(place))
             opened = cls(place.root, place.git_dir, place.common_dir, git, is_borrowing)
-            opened.head()
+            opened.read_head_commit()
         except NoCommit:
             raise
         except GitError as error:
@@ -59,11 +59,11 @@ class Repository:
         """Git on the user's own checkout, for reading only."""
         return Git(self.git_dir, work_tree=self.root, overrides=self.git.overrides)
 
-    def branch(self) -> str | None:
+    def read_branch(self) -> str | None:
         """The branch that is checked out, None when HEAD is detached."""
         return self.checkout_git.run_sync("symbolic-ref", "--quiet", "--short", "HEAD", ok=(0, 1)).text or None
 
-    def head(self) -> str:
+    def read_head_commit(self) -> str:
         """The commit that is checked out.
 
         Raises:
@@ -74,7 +74,7 @@ class Repository:
             raise NoCommit(f"{self.root} has no commit to start from: commit something first (git add -A, git commit)")
         return found.text
 
-    def dirty(self) -> tuple[str, ...]:
+    def list_dirty_paths(self) -> tuple[str, ...]:
         """The paths that are changed or untracked in the user's checkout, sorted, in printable form.
 
         Ignored files and submodules are left out. Files that a filter of the user's converts may be named although
@@ -83,9 +83,9 @@ class Repository:
         status = self.checkout_git.run_sync(
             "status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=all", "--no-renames"
         )
-        return tuple(sorted({printable(entry[3:]) for entry in status.text.split("\0") if entry}))
+        return tuple(sorted({escape_path(entry[3:]) for entry in status.text.split("\0") if entry}))
 
-    def checked_out(self) -> Mapping[str, Path]:
+    def list_checked_out_branches(self) -> Mapping[str, Path]:
         """Each branch that some checkout of the repository has checked out, and where."""
         listing = self.git.run_sync("worktree", "list", "--porcelain", "-z").text
         found = {}
@@ -95,7 +95,7 @@ class Repository:
                 found[fields["branch"].removeprefix(_BRANCH)] = Path(fields["worktree"])
         return found
 
-    def remotes(self) -> Mapping[str, str]:
+    def list_remotes(self) -> Mapping[str, str]:
         """The name and URL of each remote, as the repository's configuration has them."""
         from git import Repo  # imported here because it takes longer than everything else together
 
@@ -103,18 +103,18 @@ class Repository:
             names = [section[8:-1] for section in config.sections() if section.startswith('remote "')]
             return {name: str(config.get_value(f'remote "{name}"', "url", "")) for name in names}
 
-    def drivers(self) -> tuple[Setting, ...]:
+    def read_driver_overrides(self) -> tuple[Setting, ...]:
         """What switches off the drivers that the configuration names now; the user may change it during a run."""
         return _drivers(Checkout(self.root, self.git_dir, self.common_dir))
 
-    def configuration(self) -> bytes:
+    def read_configuration(self) -> bytes:
         """The files that the configuration is made of, not counting files that they include."""
         places = dict.fromkeys((self.common_dir, self.git_dir))
         files = [place / name for place in places for name in ("config", "config.worktree")]
         return b"\0".join(file.read_bytes() if file.is_file() else b"" for file in files)
 
 
-def create_repository(root: Path, message: str, author: tuple[str, str] = AUTHOR) -> Repository:
+def create_repository(root: Path, message: str, author: tuple[str, str] = COMMIT_AUTHOR) -> GitRepository:
     """Make a directory a repository on branch `main` with one commit of all it holds, by `author`: name and mail.
 
     Raises:
@@ -128,13 +128,13 @@ def create_repository(root: Path, message: str, author: tuple[str, str] = AUTHOR
     bare = Git(git_dir)  # a git that knows a work tree would write its path into the configuration
     bare.run_sync("init", "--quiet", "--initial-branch=main")
     bare.run_sync("config", "core.bare", "false")
-    git = bare.at(work_tree=git_dir.parent)
+    git = bare.with_paths(work_tree=git_dir.parent)
     git.run_sync("add", "--all")
     name, mail = author
     git.run_sync("-c", f"user.name={name}", "-c", f"user.email={mail}", "commit", "--quiet", "--message", message)
-    return Repository.open(root)
+    return GitRepository.open(root)
 
 
 def _drivers(place: Checkout) -> tuple[Setting, ...]:
-    listings = [Git(directory).run_sync(*LISTING, ok=(0, 1)) for directory in {place.git_dir, place.common_dir}]
-    return switched_off(b"".join(listing.stdout for listing in listings))
+    listings = [Git(directory).run_sync(*LIST_DRIVERS, ok=(0, 1)) for directory in {place.git_dir, place.common_dir}]
+    return build_driver_overrides(b"".join(listing.stdout for listing in listings))

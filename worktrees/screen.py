@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from worktrees.flags import flag
-from worktrees.names import has_attributes_above, is_gitmodules, is_readable, link_objection, objection, printable
+from worktrees.flags import find_risky_files
+from worktrees.names import has_attributes_above, is_gitmodules_path, is_legible_path, find_link_objection, find_path_objection, escape_path
 
 _CACHES = frozenset({"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".tox", ".nox"})
 _MOST_TOLD = 1000
@@ -20,7 +20,7 @@ _ATTRIBUTES_LINE = 2048
 
 
 @dataclass(frozen=True)
-class Limits:
+class SnapshotLimits:
     """What one snapshot may hold: files changed at once, bytes in one file, and bytes in all that are changed."""
 
     files: int = 100_000
@@ -29,7 +29,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Changes:
+class WorktreeChanges:
     """Paths that differ from the index: tracked ones that are changed or gone, and untracked ones."""
 
     changed: tuple[str, ...]
@@ -44,7 +44,7 @@ class Changes:
 
 
 @dataclass(frozen=True)
-class Screened:
+class ScreenedChanges:
     """What may be put into the commit or taken out of it, and what not, as `path: reason`.
 
     `flagged` names, in the same way, what is put in although a reviewer should look at it. `size_bytes` is what all
@@ -58,7 +58,7 @@ class Screened:
     size_bytes: int
 
 
-def screen(root: Path, changes: Changes, limits: Limits, withheld: Sequence[Path] = ()) -> Screened:
+def screen_changes(root: Path, changes: WorktreeChanges, limits: SnapshotLimits, withheld: Sequence[Path] = ()) -> ScreenedChanges:
     """Look at each changed file; the answers are in the order of their paths.
 
     No file may have the content of one that is `withheld`.
@@ -75,10 +75,10 @@ def screen(root: Path, changes: Changes, limits: Limits, withheld: Sequence[Path
             reasons[_subject(path)] = verdict
         else:
             sizes[path] = verdict
-    removed = tuple(path for path in changes.removed if not is_gitmodules(path))
+    removed = tuple(path for path in changes.removed if not is_gitmodules_path(path))
     reasons.update(dict.fromkeys(set(changes.removed) - set(removed), _GITMODULES))
-    flagged = flag(root, (path for path in sizes if path not in known))
-    return Screened(tuple(sizes), removed, named(reasons.items()), named(flagged.items()), sum(sizes.values()))
+    flagged = find_risky_files(root, (path for path in sizes if path not in known))
+    return ScreenedChanges(tuple(sizes), removed, format_reasons(reasons.items()), format_reasons(flagged.items()), sum(sizes.values()))
 
 
 def _by_size(withheld: Iterable[Path]) -> dict[int, list[Path]]:
@@ -110,12 +110,12 @@ def _read(file: Path) -> bytes | None:
 _GITMODULES = "where submodules come from cannot be changed"
 
 
-def named(reasons: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+def format_reasons(reasons: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Reasons as they are shown, sorted by path; of very long paths the ends."""
-    return tuple(f"{_shown(printable(path))}: {reason}" for path, reason in sorted(reasons))
+    return tuple(f"{_shown(escape_path(path))}: {reason}" for path, reason in sorted(reasons))
 
 
-def counted(lines: Iterable[str]) -> tuple[str, ...]:
+def limit_lines(lines: Iterable[str]) -> tuple[str, ...]:
     """Such lines sorted, and no more than anybody reads: a worker can leave a hundred thousand."""
     told = sorted(lines)
     return tuple(told) if len(told) <= _MOST_TOLD else (*told[:_MOST_TOLD], f"and {len(told) - _MOST_TOLD:,} more")
@@ -125,11 +125,11 @@ def _shown(path: str) -> str:
     return path if len(path) <= _PATH_CHARS else f"{path[: _PATH_CHARS // 2]}…{path[-_PATH_CHARS // 2 :]}"
 
 
-def _look(root: Path, path: str, is_tracked: bool, limits: Limits) -> int | str:
+def _look(root: Path, path: str, is_tracked: bool, limits: SnapshotLimits) -> int | str:
     """The size of a file that may be committed, in bytes, or why it may not."""
     if not is_tracked and (reason := _new_name_objection(path)):
         return reason
-    if is_gitmodules(path):
+    if is_gitmodules_path(path):
         return _GITMODULES
     try:
         found = (root / path).lstat()
@@ -138,9 +138,9 @@ def _look(root: Path, path: str, is_tracked: bool, limits: Limits) -> int | str:
         return f"it cannot be read ({error.strerror})"
 
 
-def _content_objection(root: Path, path: str, found: os.stat_result, limits: Limits) -> str | None:
+def _content_objection(root: Path, path: str, found: os.stat_result, limits: SnapshotLimits) -> str | None:
     if stat.S_ISLNK(found.st_mode):
-        return link_objection(path, str((root / path).readlink()))
+        return find_link_objection(path, str((root / path).readlink()))
     if not stat.S_ISREG(found.st_mode):
         return "it is no regular file"
     if found.st_size > limits.file_bytes:
@@ -164,7 +164,7 @@ def _new_name_objection(path: str) -> str | None:
     if has_attributes_above(path):
         return "git refuses a directory of the name .gitattributes"
     unreadable = "its name holds control characters or such that cannot be seen"
-    return objection(path) or (None if is_readable(path) else unreadable)
+    return find_path_objection(path) or (None if is_legible_path(path) else unreadable)
 
 
 def _subject(path: str) -> str:

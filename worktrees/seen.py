@@ -3,12 +3,12 @@
 import os
 import time
 
-from worktrees.layout import Names
+from worktrees.layout import DirectoryNames
 
 _SETTLED_NS = 100_000_000
 
 
-class Seen:
+class VerifiedDirectories:
     """What was found in order in one worktree, by the directory's inode and the time of its last change.
 
     Nobody but root can set that time back. A directory that has changed just now is not noted: within one tick of
@@ -16,9 +16,9 @@ class Seen:
     """
 
     def __init__(self) -> None:
-        self._marks: dict[str, tuple[int, int, Names]] = {}
+        self._marks: dict[str, tuple[int, int, DirectoryNames]] = {}
 
-    def note(self, place: str, directory: int, names: Names) -> None:
+    def record_directory(self, place: str, directory: int, names: DirectoryNames) -> None:
         """The open directory holds exactly `names`."""
         found = os.fstat(directory)
         if found.st_ctime_ns < time.time_ns() - _SETTLED_NS:
@@ -26,7 +26,7 @@ class Seen:
         else:
             self._marks.pop(place, None)
 
-    def knows(self, place: str, directory: int, names: Names) -> bool:
+    def is_unchanged(self, place: str, directory: int, names: DirectoryNames) -> bool:
         """Whether the open directory held exactly `names` when it was noted, and has not changed since."""
         mark = self._marks.get(place)
         if mark is None:
@@ -34,6 +34,6 @@ class Seen:
         found = os.fstat(directory)
         return mark == (found.st_ino, found.st_ctime_ns, names)
 
-    def forget(self) -> None:
+    def forget_all(self) -> None:
         """Take nothing for granted any more."""
         self._marks.clear()

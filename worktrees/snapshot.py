@@ -6,12 +6,12 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from worktrees.checkout import changed_files, index_tree, listed, private_index
-from worktrees.errors import GitError, TookTooLong, TooManyFiles
+from worktrees.checkout import list_changed_files, read_index_tree, list_index_files, copy_index
+from worktrees.errors import GitError, GitTimeout, SnapshotTooLarge
 from worktrees.git import Git, GitOutput
-from worktrees.merge import EPOCH, commit_tree
+from worktrees.merge import EPOCH_DATE, commit_tree
 from worktrees.refs import set_ref
-from worktrees.screen import Changes, Limits, Screened, counted, named, screen
+from worktrees.screen import WorktreeChanges, SnapshotLimits, ScreenedChanges, limit_lines, format_reasons, screen_changes
 from worktrees.worktree import Worktree
 
 _LISTING_BYTES = 256 * 1024 * 1024
@@ -20,7 +20,7 @@ _REMOVE = ("update-index", "--force-remove", "-z", "--stdin")
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class WorktreeSnapshot:
     """A worktree's content as a commit; `dropped` names what was left out, as `path: reason`.
 
     `flagged` names in the same way what is in it although a reviewer should look: files that run unasked, and such.
@@ -33,15 +33,15 @@ class Snapshot:
     flagged: tuple[str, ...] = ()
 
 
-async def snapshot(
+async def snapshot_worktree(
     worktree: Worktree,
     message: str,
     ref: str | None,
     parent: str | None = None,
-    when: str = EPOCH,
-    limits: Limits | None = None,
+    when: str = EPOCH_DATE,
+    limits: SnapshotLimits | None = None,
     withheld: Sequence[Path] = (),
-) -> Snapshot:
+) -> WorktreeSnapshot:
     """Commit what is in the worktree, without what git ignores, and point `ref` at the commit.
 
     The same content, message, parent and date always give the same commit. What may not be committed stays as it was
@@ -61,15 +61,15 @@ async def snapshot(
             long.
         GitError: git could not do it.
     """
-    with private_index(worktree.admin) as index:
-        git = worktree.git.at(index=index)
-        if index_tree(worktree.admin, worktree.owner) is None:
+    with copy_index(worktree.admin) as index:
+        git = worktree.git.with_paths(index=index)
+        if read_index_tree(worktree.admin, worktree.owner) is None:
             await _start_over(git, worktree.commit)
-        tree, dropped, flagged = await _stage(git, worktree, limits or Limits(), withheld)
+        tree, dropped, flagged = await _stage(git, worktree, limits or SnapshotLimits(), withheld)
     commit = await commit_tree(worktree.git, tree, [parent or worktree.commit], message, when)
     if ref is not None:
         await set_ref(worktree.git, ref, commit)
-    return Snapshot(commit, tree, dropped, flagged)
+    return WorktreeSnapshot(commit, tree, dropped, flagged)
 
 
 async def _start_over(git: Git, commit: str) -> None:
@@ -81,39 +81,39 @@ async def _start_over(git: Git, commit: str) -> None:
 
 
 async def _stage(
-    git: Git, worktree: Worktree, limits: Limits, withheld: Sequence[Path]
+    git: Git, worktree: Worktree, limits: SnapshotLimits, withheld: Sequence[Path]
 ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """The tree, what was left out of it, and what in it is to be looked at."""
     changes = await _changes(git)
     if changes.count > limits.files:
-        raise TooManyFiles(
+        raise SnapshotTooLarge(
             f"{worktree.root} has {changes.count} changed files, of which a snapshot may have {limits.files}: "
             f"have git ignore what need not be committed, or remove it"
         )
-    screened = await to_thread.run_sync(screen, worktree.root, changes, limits, withheld)
+    screened = await to_thread.run_sync(screen_changes, worktree.root, changes, limits, withheld)
     _weigh(worktree, screened, limits)
     if screened.removed:
         await git.run(*_REMOVE, stdin=_lines(screened.removed))
     refused = await _add(git, screened.accepted)
-    dropped, flagged = counted((*screened.dropped, *named(refused))), counted(screened.flagged)
-    return await git.text("write-tree"), dropped, flagged
+    dropped, flagged = limit_lines((*screened.dropped, *format_reasons(refused))), limit_lines(screened.flagged)
+    return await git.run_text("write-tree"), dropped, flagged
 
 
-def _weigh(worktree: Worktree, screened: Screened, limits: Limits) -> None:
+def _weigh(worktree: Worktree, screened: ScreenedChanges, limits: SnapshotLimits) -> None:
     if screened.size_bytes > limits.total_bytes:
-        raise TooManyFiles(
+        raise SnapshotTooLarge(
             f"{worktree.root} has {screened.size_bytes / 1024**2:.1f} MiB in changed files, of which a snapshot may "
             f"have {limits.total_bytes / 1024**2:g}: have git ignore what need not be committed, or remove it"
         )
 
 
-async def _changes(git: Git) -> Changes:
-    tracked = await changed_files(git, _LISTING_BYTES)
+async def _changes(git: Git) -> WorktreeChanges:
+    tracked = await list_changed_files(git, _LISTING_BYTES)
     others = await _untracked(git)
     if others.is_cut:
-        raise TooManyFiles(f"the names of the new files in {git.work_tree} take more than {_LISTING_BYTES} bytes")
+        raise SnapshotTooLarge(f"the names of the new files in {git.work_tree} take more than {_LISTING_BYTES} bytes")
     present = [(meta, path) for meta, path in tracked if not meta.endswith("D")]
-    return Changes(
+    return WorktreeChanges(
         changed=tuple(path for meta, path in present if not _is_submodule(meta)),
         removed=tuple(path for meta, path in tracked if meta.endswith("D")),
         untracked=tuple(path for path in others.text.split("\0") if path),
@@ -123,12 +123,12 @@ async def _changes(git: Git) -> Changes:
 
 async def _untracked(git: Git) -> GitOutput:
     try:
-        return await listed(git, "--others", "--exclude-standard", limit_bytes=_LISTING_BYTES)
-    except TookTooLong as error:
-        raise TooManyFiles(str(error)) from error
+        return await list_index_files(git, "--others", "--exclude-standard", limit_bytes=_LISTING_BYTES)
+    except GitTimeout as error:
+        raise SnapshotTooLarge(str(error)) from error
     except GitError as error:
         if "Out of memory" in error.stderr:
-            raise TooManyFiles(f"the ignore files in {git.work_tree} are too large to be read") from error
+            raise SnapshotTooLarge(f"the ignore files in {git.work_tree} are too large to be read") from error
         raise
 
 

@@ -5,14 +5,14 @@ import stat
 from collections.abc import Iterable
 from pathlib import Path
 
-from worktrees.layout import Layout, Names
-from worktrees.removal import DIRECTORY, open_directory, open_top, remove
-from worktrees.seen import Seen
+from worktrees.layout import TreeLayout, DirectoryNames
+from worktrees.removal import DIRECTORY_FLAGS, open_directory, open_root_directory, remove_entry
+from worktrees.seen import VerifiedDirectories
 
 _IGNORE_RULES = ".gitignore"
 
 
-def sweep(root: Path, layout: Layout, seen: Seen, *, keeps_strangers: bool = False) -> None:
+def remove_misfits(root: Path, layout: TreeLayout, seen: VerifiedDirectories, *, keeps_strangers: bool = False) -> None:
     """Remove what has no place in the tree: other names, directories for files, links for directories.
 
     What git itself would overlook goes too: repositories, pipes and sockets inside tracked directories. With
@@ -23,20 +23,20 @@ def sweep(root: Path, layout: Layout, seen: Seen, *, keeps_strangers: bool = Fal
     Raises:
         OSError: something cannot be removed.
     """
-    descriptor = open_top(root)
+    descriptor = open_root_directory(root)
     try:
         _sweep(descriptor, "", layout, seen, keeps_strangers)
     finally:
         os.close(descriptor)
 
 
-def _sweep(directory: int, place: str, layout: Layout, seen: Seen, keeps_strangers: bool) -> None:
+def _sweep(directory: int, place: str, layout: TreeLayout, seen: VerifiedDirectories, keeps_strangers: bool) -> None:
     names = layout[place]
     inner: Iterable[str] = names.directories
-    if not seen.knows(place, directory, names):
+    if not seen.is_unchanged(place, directory, names):
         inner = _tidy(directory, place, names, keeps_strangers and not (place and names.is_submodule))
         if not keeps_strangers:
-            seen.note(place, directory, names)
+            seen.record_directory(place, directory, names)
     for name in inner:
         try:
             child = open_directory(directory, name)
@@ -48,7 +48,7 @@ def _sweep(directory: int, place: str, layout: Layout, seen: Seen, keeps_strange
             os.close(child)
 
 
-def _tidy(directory: int, place: str, names: Names, keeps_strangers: bool) -> list[str]:
+def _tidy(directory: int, place: str, names: DirectoryNames, keeps_strangers: bool) -> list[str]:
     """Remove misfits from one directory; gives the directories in it that belong there."""
     inner = []
     with os.scandir(directory) as entries:
@@ -60,11 +60,11 @@ def _tidy(directory: int, place: str, names: Names, keeps_strangers: bool) -> li
         elif not is_directory and entry.name in names.files:
             continue
         elif not (keeps_strangers and _may_stay(entry, names)) and (place or entry.name != ".git"):
-            remove(directory, entry.name)
+            remove_entry(directory, entry.name)
     return inner
 
 
-def _may_stay(entry: os.DirEntry[str], names: Names) -> bool:
+def _may_stay(entry: os.DirEntry[str], names: DirectoryNames) -> bool:
     misfit = entry.name in names.files or entry.name in names.directories
     return not (misfit or entry.name in {".git", _IGNORE_RULES} or _is_special(entry))
 
@@ -74,9 +74,9 @@ def _is_special(entry: os.DirEntry[str]) -> bool:
     return not (is_plain or entry.is_symlink())
 
 
-def give_top(root: Path, uid: int) -> None:
+def chown_top_directory(root: Path, uid: int) -> None:
     """Make a worktree's directory itself and its `.git` belong to `uid`."""
-    descriptor = os.open(root, DIRECTORY)
+    descriptor = os.open(root, DIRECTORY_FLAGS)
     try:
         _give(descriptor, ".", uid)
         _give(descriptor, ".git", uid)
@@ -84,21 +84,21 @@ def give_top(root: Path, uid: int) -> None:
         os.close(descriptor)
 
 
-def give(root: Path, layout: Layout, seen: Seen, uid: int) -> bool:
+def chown_tree(root: Path, layout: TreeLayout, seen: VerifiedDirectories, uid: int) -> bool:
     """Make the tree's files and directories belong to `uid`; whether any file did not before.
 
     Directories that `seen` knows have got no new files.
     """
-    descriptor = os.open(root, DIRECTORY)
+    descriptor = os.open(root, DIRECTORY_FLAGS)
     try:
         return _give_all(descriptor, "", layout, seen, uid)
     finally:
         os.close(descriptor)
 
 
-def _give_all(directory: int, place: str, layout: Layout, seen: Seen, uid: int) -> bool:
+def _give_all(directory: int, place: str, layout: TreeLayout, seen: VerifiedDirectories, uid: int) -> bool:
     names = layout[place]
-    foreign = [] if seen.knows(place, directory, names) else _foreign(directory, names, uid)
+    foreign = [] if seen.is_unchanged(place, directory, names) else _foreign(directory, names, uid)
     for name in foreign:
         _give(directory, name, uid)
     changed = not names.files.isdisjoint(foreign)
@@ -111,7 +111,7 @@ def _give_all(directory: int, place: str, layout: Layout, seen: Seen, uid: int) 
     return changed
 
 
-def _foreign(directory: int, names: Names, uid: int) -> list[str]:
+def _foreign(directory: int, names: DirectoryNames, uid: int) -> list[str]:
     with os.scandir(directory) as entries:
         ours = [entry for entry in entries if entry.name in names.files or entry.name in names.directories]
         return [entry.name for entry in ours if entry.stat(follow_symlinks=False).st_uid != uid]

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.objects import read_objects
-from worktrees.overlay import MODES, overlay
+from worktrees.overlay import TREE_MODES, overlay_tree
 
-__all__ = ["MODES", "Entry", "commit_of", "list_tree", "overlay", "read_blob", "read_blobs", "tree_of", "write_blob"]
+__all__ = ["TREE_MODES", "TreeEntry", "find_commit", "list_tree", "overlay_tree", "read_blob", "read_blobs", "read_tree_id", "write_blob"]
 
 
 @dataclass(frozen=True)
-class Entry:
+class TreeEntry:
     """One file of a tree: `mode` as in `100644`, `kind` `blob` or `commit` (a submodule), `size` in bytes."""
 
     path: str
@@ -22,16 +22,16 @@ class Entry:
     size: int | None
 
 
-async def list_tree(git: Git, treeish: str, paths: Sequence[str] = ()) -> tuple[Entry, ...]:
+async def list_tree(git: Git, treeish: str, paths: Sequence[str] = ()) -> tuple[TreeEntry, ...]:
     """All files of a tree in git's order; only those that are, or lie below, one of `paths` if any are given."""
-    listing = await git.text("ls-tree", "-r", "-z", "--long", "--full-tree", treeish, "--", *paths)
+    listing = await git.run_text("ls-tree", "-r", "-z", "--long", "--full-tree", treeish, "--", *paths)
     return tuple(_entry(record) for record in listing.split("\0") if record)
 
 
-def _entry(record: str) -> Entry:
+def _entry(record: str) -> TreeEntry:
     meta, _, path = record.partition("\t")
     mode, kind, oid, size = meta.split()
-    return Entry(path, mode, kind, oid, None if size == "-" else int(size))
+    return TreeEntry(path, mode, kind, oid, None if size == "-" else int(size))
 
 
 async def read_blobs(git: Git, oids: Sequence[str]) -> dict[str, bytes]:
@@ -66,24 +66,24 @@ async def read_blob(git: Git, oid: str, path: str = "") -> bytes:
 async def write_blob(git: Git, content: bytes, path: str = "") -> str:
     """Store a content byte for byte, or with `path` as git would store what a checkout has there; gives its id."""
     how = (f"--path={path}",) if path else ()
-    return await git.text("hash-object", "-w", "--stdin", *how, stdin=content)
+    return await git.run_text("hash-object", "-w", "--stdin", *how, stdin=content)
 
 
-async def empty_tree(git: Git) -> str:
+async def write_empty_tree(git: Git) -> str:
     """The tree that holds nothing, written if it was not there."""
-    return await git.text("mktree", stdin=b"")
+    return await git.run_text("mktree", stdin=b"")
 
 
-async def commit_of(git: Git, name: str) -> str | None:
+async def find_commit(git: Git, name: str) -> str | None:
     """The commit that a branch, a tag or an id names; None if there is no such thing."""
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-    return await git.text(*words, ok=(0, 1, 128)) or None
+    return await git.run_text(*words, ok=(0, 1, 128)) or None
 
 
-async def tree_of(git: Git, commit: str) -> str:
+async def read_tree_id(git: Git, commit: str) -> str:
     """The tree of a commit.
 
     Raises:
         GitError: there is no such commit.
     """
-    return await git.text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")
+    return await git.run_text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{tree}}")

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from anyio import fail_after, to_thread
 
-from worktrees.checkout import check_out, index_tree, listed, refresh, remember
-from worktrees.delta import Change, tree_delta
+from worktrees.checkout import check_out_tree, read_index_tree, list_index_files, refresh_index, record_index_tree
+from worktrees.delta import TreeChange, compare_trees
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.layout import Layout, Layouts
-from worktrees.pathspec import GLOBS, pathspecs
-from worktrees.removal import remove_below, remove_hollow
-from worktrees.seen import Seen
-from worktrees.sweep import give, give_top, sweep
+from worktrees.layout import TreeLayout, LayoutCache
+from worktrees.pathspec import GLOB_ENVIRONMENT, build_pathspecs
+from worktrees.removal import remove_below, remove_empty_directories
+from worktrees.seen import VerifiedDirectories
+from worktrees.sweep import chown_tree, chown_top_directory, remove_misfits
 
 _LONG_DELTA = 5000
 _GREP_TIMEOUT_S = 60.0
@@ -38,74 +38,74 @@ class Worktree:
     commit: str
     git: Git
     owner: int | None = None
-    layouts: Layouts = field(default_factory=Layouts, repr=False)
-    seen: Seen = field(default_factory=Seen, repr=False)
+    layouts: LayoutCache = field(default_factory=LayoutCache, repr=False)
+    verified_directories: VerifiedDirectories = field(default_factory=VerifiedDirectories, repr=False)
 
-    async def restore(self, tree: str) -> None:
+    async def restore_tree(self, tree: str) -> None:
         """Make content and index equal to `tree`: untracked files go, those that the tree's rules ignore stay.
 
         Raises:
             GitError: there is no such tree, or something cannot be removed or written.
         """
-        await self.become(tree, keeps_ignored=True)
+        await self.reset_to_tree(tree, keeps_ignored=True)
 
-    async def become(self, tree: str, *, keeps_ignored: bool) -> None:
+    async def reset_to_tree(self, tree: str, *, keeps_ignored: bool) -> None:
         """Make content and index equal to `tree`; without `keeps_ignored` nothing else is left at all."""
-        known = index_tree(self.admin, self.owner)
+        known = read_index_tree(self.admin, self.owner)
         if known is None:
-            self.seen.forget()
+            self.verified_directories.forget_all()
         delta = await self._delta(known, tree)
-        layout = await self.layouts.of(self.git, tree, known, delta) if delta else await self.layouts.of(self.git, tree)
+        layout = await self.layouts.load_layout(self.git, tree, known, delta) if delta else await self.layouts.load_layout(self.git, tree)
         gone = [change.path for change in delta or () if change.new_mode is None and change.path not in layout]
         try:
-            await to_thread.run_sync(lambda: sweep(self.root, layout, self.seen, keeps_strangers=keeps_ignored))
+            await to_thread.run_sync(lambda: remove_misfits(self.root, layout, self.verified_directories, keeps_strangers=keeps_ignored))
             await to_thread.run_sync(remove_below, self.root, gone)
-            has_written = await check_out(self.git, self.admin, tree, delta)
+            has_written = await check_out_tree(self.git, self.admin, tree, delta)
             if keeps_ignored:
                 await self._remove_untracked()
             if self.owner is not None:
                 await self._give(layout if has_written else None, self.owner)
         except OSError as error:
             raise GitError(f"the worktree {self.root} cannot be cleaned: {error}; remove it and try again") from error
-        remember(self.admin, tree, self.owner)
+        record_index_tree(self.admin, tree, self.owner)
 
     async def _remove_untracked(self) -> None:
         """Remove what is neither tracked nor ignored, and directories with nothing in them."""
-        found = _records((await listed(self.git, *_UNTRACKED, "--directory")).text)
+        found = _records((await list_index_files(self.git, *_UNTRACKED, "--directory")).text)
         directories = [path for path in found if path.endswith("/")]
         if not directories:
             await to_thread.run_sync(remove_below, self.root, found)
             return
         for _ in range(2):  # again, because some directories could not be looked into before
-            found = _records((await listed(self.git, *_UNTRACKED)).text)
+            found = _records((await list_index_files(self.git, *_UNTRACKED)).text)
             await to_thread.run_sync(remove_below, self.root, found)
-            if not await to_thread.run_sync(remove_hollow, self.root, directories):
+            if not await to_thread.run_sync(remove_empty_directories, self.root, directories):
                 return
 
-    async def _delta(self, known: str | None, tree: str) -> Sequence[Change] | None:
+    async def _delta(self, known: str | None, tree: str) -> Sequence[TreeChange] | None:
         """What has to change to get to `tree`; None when that is unknown, or so much that git knows a shorter way."""
         if known is None or known == tree:
             return None if known is None else ()
-        delta = await tree_delta(self.git, known, tree)
+        delta = await compare_trees(self.git, known, tree)
         return delta if len(delta) <= _LONG_DELTA else None
 
-    async def _give(self, layout: Layout | None, owner: int) -> None:
+    async def _give(self, layout: TreeLayout | None, owner: int) -> None:
         """Hand what git wrote to the owner; without a layout it wrote nothing."""
-        give_top(self.root, owner)
+        chown_top_directory(self.root, owner)
         if layout is None:
             return
-        has_given = await to_thread.run_sync(give, self.root, layout, self.seen, owner)
+        has_given = await to_thread.run_sync(chown_tree, self.root, layout, self.verified_directories, owner)
         if has_given:
-            await refresh(self.git)
+            await refresh_index(self.git)
 
-    async def paths(self, glob: str = "**") -> tuple[str, ...]:
+    async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
         """The files, tracked and untracked but not ignored, that fit a glob, sorted.
 
         Raises:
             GitError: the glob leaves the worktree, or it or the ignore rules take for ever.
         """
         options = ("-t", "--cached", "--deleted", "--others", "--exclude-standard")
-        listing = (await listed(self.git, *options, "--", *pathspecs(glob), env=GLOBS)).text
+        listing = (await list_index_files(self.git, *options, "--", *build_pathspecs(glob), env=GLOB_ENVIRONMENT)).text
         tagged: dict[str, set[str]] = {"H": set(), "R": set(), "?": set()}
         for record in _records(listing):
             tagged.setdefault(record[0], set()).add(record[2:])
@@ -115,7 +115,7 @@ class Worktree:
             tracked = {path for path in tracked if untracked.isdisjoint(_above(path))}
         return tuple(sorted(tracked | {path for path in untracked if not path.endswith("/")}))
 
-    async def beside(self, *, ignored: bool) -> tuple[str, ...]:
+    async def list_untracked(self, *, ignored: bool) -> tuple[str, ...]:
         """What is there and not tracked, sorted: what git ignores, or what it does not. A directory stands for all
         that is in it, where there is nothing else.
 
@@ -123,10 +123,10 @@ class Worktree:
             GitError: the ignore rules take for ever.
         """
         options = ("--others", "--directory", "--no-empty-directory", "--exclude-standard")
-        listing = (await listed(self.git, *options, *(("--ignored",) if ignored else ()))).text
+        listing = (await list_index_files(self.git, *options, *(("--ignored",) if ignored else ()))).text
         return tuple(sorted(name.rstrip("/") for name in _records(listing)))
 
-    async def grep(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
+    async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         """The first `limit` matching lines of the files that fit a glob, as `path:line:text`; long ones are cut.
 
         Args:
@@ -141,7 +141,7 @@ class Worktree:
         try:
             with fail_after(_GREP_TIMEOUT_S):
                 found = await self.git.run(
-                    *("grep", *options, "--", *pathspecs(glob)), ok=(0, 1), env=GLOBS, limit_bytes=_GREP_BYTES
+                    *("grep", *options, "--", *build_pathspecs(glob)), ok=(0, 1), env=GLOB_ENVIRONMENT, limit_bytes=_GREP_BYTES
                 )
         except TimeoutError as error:
             raise GitError(f"searching for {pattern!r} took longer than {_GREP_TIMEOUT_S:.0f} s") from error

@@ -4,17 +4,17 @@ from dataclasses import replace
 from time import monotonic
 
 from orchestrator.agent.history import Turn
-from orchestrator.agent.points import SessionPoints
+from orchestrator.agent.points import SessionHooks
 from orchestrator.agent.spec import SessionSpec
-from orchestrator.agent.stoppable import stoppable
+from orchestrator.agent.stoppable import run_stoppable_tool
 from orchestrator.agent.tools.base import ToolResult
 from orchestrator.domain.chat import ToolCall
-from orchestrator.domain.event.base import effect_name
+from orchestrator.domain.event.base import parse_effect_name
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
-from orchestrator.domain.excerpt import cap
-from orchestrator.ports.effect import effect
+from orchestrator.domain.excerpt import truncate_text
+from orchestrator.ports.effect import record_effect
 from orchestrator.ports.ledger import Ledger
-from orchestrator.redact.patterns import is_marked
+from orchestrator.redact.patterns import has_mark
 
 _VETOED = "Nothing was done: this project does not allow it. {}"
 _UNSHOWN = (
@@ -23,10 +23,10 @@ _UNSHOWN = (
 )
 
 
-class Actor:
+class ToolExecutor:
     """The tools of one session in use."""
 
-    def __init__(self, spec: SessionSpec, ledger: Ledger, points: SessionPoints) -> None:
+    def __init__(self, spec: SessionSpec, ledger: Ledger, points: SessionHooks) -> None:
         self._spec = spec
         self._ledger = ledger
         self._points = points
@@ -34,11 +34,11 @@ class Actor:
         """Whether the last reply used a tool that may have changed the workspace."""
 
     @property
-    def final_names(self) -> str:
+    def final_tool_names(self) -> str:
         """The tools that end the session, for messages."""
         return " or ".join(f"`{name}`" for name, tool in self._spec.tools.items() if tool.is_final)
 
-    async def act(self, number: int, turn: Turn) -> object:
+    async def run_tools(self, number: int, turn: Turn) -> object:
         """Use the tools of a reply up to the first that fails or is final, and fill in what they return.
 
         Returns:
@@ -60,9 +60,9 @@ class Actor:
             return False
         call = turn.tool_calls[0]
         tool = self._spec.tools.get(call.name)
-        return tool is None or not tool.can_read(call.arguments)
+        return tool is None or not tool.can_parse_arguments(call.arguments)
 
-    async def final_value(self, turn: Turn) -> object:
+    async def read_final_value(self, turn: Turn) -> object:
         """What the final tool of a turn accepts, without using any other tool; None if it accepts it no more."""
         for call in turn.tool_calls:
             tool = self._spec.tools.get(call.name)
@@ -71,27 +71,27 @@ class Actor:
         return None
 
     async def _use(self, name: str, number: int, index: int, call: ToolCall) -> ToolResult:
-        key = self._ledger.next_key(name)
+        key = self._ledger.build_next_key(name)
         shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": number, "name": call.name}
         tier, workspace = self._spec.tier(), self._spec.workspace
-        policy = await workspace.policy(tier) if workspace else ""
+        policy = await workspace.get_policy_hash(tier) if workspace else ""
         called = ToolCalled(
-            **shared, arguments=await self._ledger.keep(call.arguments, is_said=True), tier=tier, policy=policy
+            **shared, arguments=await self._ledger.store_text(call.arguments, is_said=True), tier=tier, policy=policy
         )
         begun = monotonic()
-        async with effect(self._ledger, called) as using:
+        async with record_effect(self._ledger, called) as using:
             veto = await self._points.before_tool(number, index, call)
             result = (
-                await self._run(effect_name(key), call)
+                await self._run(parse_effect_name(key), call)
                 if veto is None
                 else ToolResult(_VETOED.format(veto), is_ok=False)
             )
-            shown = replace(result, text=cap(self._ledger.redact(result.text)).text or "[no output]")
+            shown = replace(result, text=truncate_text(self._ledger.redact_text(result.text)).text or "[no output]")
             using.done = ToolReturned(
                 **shared,
                 call_id=call.id,
                 ok=shown.is_ok,
-                observation=await self._ledger.keep(shown.text),
+                observation=await self._ledger.store_text(shown.text),
                 seconds=round(monotonic() - begun, 3),
                 network=shown.network,
                 stray_packets=shown.stray_packets,
@@ -105,7 +105,7 @@ class Actor:
         if tool is None:
             known = ", ".join(self._spec.tools)
             return ToolResult(f"there is no tool {call.name!r}; the tools are: {known}", is_ok=False)
-        if tool.is_mutating and is_marked(call.arguments):
+        if tool.is_mutating and has_mark(call.arguments):
             return ToolResult(_UNSHOWN, is_ok=False)
         self.has_mutated = self.has_mutated or tool.is_mutating
-        return await stoppable(self._ledger, name, self._spec.workspace, tool(call.arguments))
+        return await run_stoppable_tool(self._ledger, name, self._spec.workspace, tool(call.arguments))

@@ -4,28 +4,28 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from orchestrator.agent.spec import SessionSpec
-from orchestrator.agent.switches import Switches
+from orchestrator.agent.switches import FallbackNotices
 from orchestrator.domain.chat import Message, Reply, Request
 from orchestrator.domain.event import Done, Intent
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
 from orchestrator.domain.price import Price
 from orchestrator.domain.usage import Usage
-from orchestrator.errors import Paused
-from orchestrator.llm.budget import Budget
-from orchestrator.llm.digest import request_sha
+from orchestrator.errors import PausedByPerson
+from orchestrator.llm.budget import RunBudget
+from orchestrator.llm.digest import hash_request
 from orchestrator.llm.errors import ModelError
-from orchestrator.llm.fallbacks import Asking, complete_with_fallbacks
-from orchestrator.llm.limits import Providers
+from orchestrator.llm.fallbacks import ModelCallPolicy, complete_with_fallbacks
+from orchestrator.llm.limits import ProviderRegistry
 from orchestrator.llm.retry import RetryPolicy
-from orchestrator.ports.effect import effect
+from orchestrator.ports.effect import record_effect
 from orchestrator.ports.ledger import Ledger
 from orchestrator.ports.models import ModelClient
 
-PriceOf = Callable[[str], Awaitable[Price | None]]
+PriceLookup = Callable[[str], Awaitable[Price | None]]
 """What a model charges, by its name; None where nobody knows."""
 
 
-class Asker:
+class ModelCaller:
     """Asks models on behalf of sessions."""
 
     def __init__(
@@ -33,18 +33,18 @@ class Asker:
         client: ModelClient,
         ledger: Ledger,
         policy: RetryPolicy,
-        budget: Budget,
-        providers: Providers | None = None,
+        budget: RunBudget,
+        providers: ProviderRegistry | None = None,
     ) -> None:
         self._client = client
         self._ledger = ledger
         self._policy = policy
         self._budget = budget
-        self._providers = providers or Providers()
-        self._switches = Switches(ledger)
+        self._providers = providers or ProviderRegistry()
+        self._switches = FallbackNotices(ledger)
         self._prices: dict[str, Price | None] = {}
 
-    async def ask(self, spec: SessionSpec, turn: int, messages: tuple[Message, ...]) -> Reply:
+    async def ask_model(self, spec: SessionSpec, turn: int, messages: tuple[Message, ...]) -> Reply:
         """The reply to a session's next request; it is in the ledger when this returns.
 
         Raises:
@@ -55,19 +55,19 @@ class Asker:
             ProviderDown: none did within the policy's bounds.
         """
         tries = _JournaledTries(self._client, self._ledger, self._budget, self._price, spec.prompt)
-        asking = Asking(self._providers, self._policy, tries.failed, self._switches.answered)
-        return await complete_with_fallbacks(tries, spec.requests(turn, messages), asking)
+        asking = ModelCallPolicy(self._providers, self._policy, tries.record_failure, self._switches.record_answer)
+        return await complete_with_fallbacks(tries, spec.build_requests(turn, messages), asking)
 
     async def _price(self, model: str) -> Price | None:
         if model not in self._prices:
-            self._prices[model] = await self._client.price(model)
+            self._prices[model] = await self._client.find_price(model)
         return self._prices[model]
 
 
 class _JournaledTries:
     """Tries of one call, each booked: reserved and recorded before, answer or failure after."""
 
-    def __init__(self, client: ModelClient, ledger: Ledger, budget: Budget, price_of: PriceOf, prompt: str) -> None:
+    def __init__(self, client: ModelClient, ledger: Ledger, budget: RunBudget, price_of: PriceLookup, prompt: str) -> None:
         self._client = client
         self._ledger = ledger
         self._budget = budget
@@ -76,9 +76,9 @@ class _JournaledTries:
         self._open: ModelCalled | None = None
         self._holds = False
 
-    async def complete(self, request: Request) -> Reply:
+    async def request_completion(self, request: Request) -> Reply:
         price = await self._price_of(request.model)
-        reserved = await self._budget.reserve(self._ledger.state, request, price)
+        reserved = await self._budget.reserve_call(self._ledger.state, request, price)
         self._holds = True
         try:
             self._require_going()
@@ -94,28 +94,28 @@ class _JournaledTries:
     def _require_going(self) -> None:
         """Each try asks: the one before it may have been long ago, and so may the wait for room in the budget."""
         state = self._ledger.state
-        if state.held is not None:
-            raise Paused(f"{state.held}; go on with: orchestrate continue {state.run.run}")
+        if state.user_pause is not None:
+            raise PausedByPerson(f"{state.user_pause}; go on with: orchestrate continue {state.run.run}")
 
     async def _complete(self, request: Request, reserved: Usage) -> Reply:
         called = ModelCalled(
-            key=self._ledger.next_key(f"model/{request.session}/{request.turn}"),
+            key=self._ledger.build_next_key(f"model/{request.session}/{request.turn}"),
             task=request.task,
             session=request.session,
             turn=request.turn,
             role=request.role,
             model=request.model,
             reserved=reserved,
-            request=request_sha(request),
+            request=hash_request(request),
             prompt=self._prompt,
         )
         self._open = called
-        async with effect(self._ledger, called, unsettled=(ModelError,), lost=_lost) as asking:
-            reply = _without_secrets(self._ledger, await self._client.complete(request))
+        async with record_effect(self._ledger, called, unsettled=(ModelError,), lost=_lost) as asking:
+            reply = _without_secrets(self._ledger, await self._client.request_completion(request))
             asking.done = ModelReplied(
                 **_shared(called),
                 model=reply.model or request.model,
-                text=await self._ledger.keep(reply.text, is_said=True),
+                text=await self._ledger.store_text(reply.text, is_said=True),
                 tool_calls=reply.tool_calls,
                 finish_reason=reply.finish_reason,
                 usage=reply.usage,
@@ -124,12 +124,12 @@ class _JournaledTries:
         self._open = None
         return reply
 
-    async def failed(self, error: ModelError, _try_no: int, retry_in_s: float | None) -> None:
+    async def record_failure(self, error: ModelError, _try_no: int, retry_in_s: float | None) -> None:
         """Book a failed try; one that was turned away before it began was none."""
         called, self._open = self._open, None
         try:
             if called is not None:
-                lost = lost_call(called, error.code, self._ledger.redact(str(error)), retry_in_s)
+                lost = build_call_failure(called, error.code, self._ledger.redact_text(str(error)), retry_in_s)
                 known = {"pool": error.pool, "opens_at": error.opens_at, "may_be_billed": error.may_be_billed}
                 await self._ledger.append(lost.model_copy(update=known))
         finally:
@@ -138,19 +138,19 @@ class _JournaledTries:
     def _release(self) -> None:
         if self._holds:
             self._holds = False
-            self._budget.settled()
+            self._budget.settle_call()
 
-    async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
-        return await self._client.check(model, api_base, api_key_env)
+    async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
+        return await self._client.find_model_problem(model, api_base, api_key_env)
 
-    async def price(self, model: str) -> Price | None:
+    async def find_price(self, model: str) -> Price | None:
         return await self._price_of(model)
 
 
 def _without_secrets(ledger: Ledger, reply: Reply) -> Reply:
     """A reply as everybody is to know it: the tools that it calls, its session and the journal alike."""
-    calls = tuple(call.model_copy(update={"arguments": ledger.hide(call.arguments)}) for call in reply.tool_calls)
-    return reply.model_copy(update={"text": ledger.hide(reply.text), "tool_calls": calls})
+    calls = tuple(call.model_copy(update={"arguments": ledger.hide_known_secrets(call.arguments)}) for call in reply.tool_calls)
+    return reply.model_copy(update={"text": ledger.hide_known_secrets(reply.text), "tool_calls": calls})
 
 
 def _shared(called: ModelCalled) -> dict[str, Any]:
@@ -160,9 +160,9 @@ def _shared(called: ModelCalled) -> dict[str, Any]:
 def _lost(intent: Intent, reason: str) -> Done:
     if not isinstance(intent, ModelCalled):
         raise TypeError(f"{intent.kind} is no model call")
-    return lost_call(intent, "lost", f"{reason}; it may have been billed")
+    return build_call_failure(intent, "lost", f"{reason}; it may have been billed")
 
 
-def lost_call(called: ModelCalled, error: str, detail: str, retry_in_s: float | None = None) -> ModelFailed:
+def build_call_failure(called: ModelCalled, error: str, detail: str, retry_in_s: float | None = None) -> ModelFailed:
     """The end of a call that brought no reply."""
     return ModelFailed(**_shared(called), model=called.model, error=error, detail=detail[:2_000], retry_in_s=retry_in_s)

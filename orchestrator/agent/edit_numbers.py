@@ -8,7 +8,7 @@ _NUMBERED = re.compile(r"[ ]*(\d{1,7})(?:(\t|→|[ ]?\||:)(.*))?\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class NumberedLines:
     """Lines as a tool shows them, taken apart: number, mark after it, text."""
 
     mark: str
@@ -16,10 +16,10 @@ class Listing:
     texts: tuple[str, ...]
 
     @classmethod
-    def of(cls, lines: Sequence[str]) -> "Listing | None":
+    def from_lines(cls, lines: Sequence[str]) -> "NumberedLines | None":
         """The lines taken apart, or None unless every one has a number and the same mark after it."""
         found = [_NUMBERED.match(line) for line in lines]
-        marks = {mark_of(line) for line in lines} - {None}
+        marks = {find_number_mark(line) for line in lines} - {None}
         mark = marks.pop() if marks else None
         if mark is None or marks or None in found:
             return None
@@ -39,12 +39,12 @@ class Listing:
         return all(text[:1] in {"", " "} for text in self.texts)
 
     @property
-    def unspaced(self) -> tuple[str, ...]:
+    def texts_without_space(self) -> tuple[str, ...]:
         """The texts without that space."""
         return tuple(text.removeprefix(" ") for text in self.texts)
 
 
-def mark_of(line: str) -> str | None:
+def find_number_mark(line: str) -> str | None:
     """What follows the line number that the line begins with, or None."""
     match = _NUMBERED.match(line)
     return match[2].strip(" ") if match and match[2] else None

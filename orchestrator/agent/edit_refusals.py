@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 from itertools import accumulate
 
-from orchestrator.agent.edit_rungs import KEYS, Rung, find_lines, stripped
-from orchestrator.agent.edit_text import shown
-from orchestrator.domain.base import Frozen
+from orchestrator.agent.edit_rungs import LINE_KEYS, MatchLevel, find_line_sequences, fold_and_strip_line
+from orchestrator.agent.edit_text import replace_surrogates
+from orchestrator.domain.base import FrozenModel
 
 LIMIT_CHARS = 3_000
 _SHOWN_LINES = 14
@@ -20,7 +20,7 @@ _NEAR = 0.5
 _WORD = re.compile(r"\w+")
 
 
-class Reason(StrEnum):
+class EditRefusalReason(StrEnum):
     """Why an edit is refused."""
 
     EMPTY = "empty"
@@ -31,77 +31,77 @@ class Reason(StrEnum):
     ENCODING = "encoding"
 
 
-class Refusal(Frozen):
+class EditRefusal(FrozenModel):
     """An edit that was not made; `text` tells a model what to do instead, in at most `LIMIT_CHARS` characters."""
 
-    reason: Reason
+    reason: EditRefusalReason
     text: str
 
 
-EMPTY = Refusal(
-    reason=Reason.EMPTY,
+EMPTY_OLD_TEXT = EditRefusal(
+    reason=EditRefusalReason.EMPTY,
     text="`old` is empty. Use write to create a file or to replace all of it; to insert, quote a line next to the "
     "place as `old` and repeat it in `new`.",
 )
-SAME = Refusal(
-    reason=Reason.SAME,
+OLD_EQUALS_NEW = EditRefusal(
+    reason=EditRefusalReason.SAME,
     text="`old` and `new` are the same text, so nothing would change. Line endings are always kept as the file has "
     "them.",
 )
-UNCHANGED = Refusal(
-    reason=Reason.SAME, text="Nothing to do: what `old` matches already reads as `new` in the file, spelling included."
+NOTHING_TO_CHANGE = EditRefusal(
+    reason=EditRefusalReason.SAME, text="Nothing to do: what `old` matches already reads as `new` in the file, spelling included."
 )
-SURROGATES = Refusal(
-    reason=Reason.ENCODING,
+SURROGATES_IN_TEXT = EditRefusal(
+    reason=EditRefusalReason.ENCODING,
     text="`old` or `new` holds half of a surrogate pair, which is no character. Write the character itself.",
 )
-WIDE = Refusal(
-    reason=Reason.ENCODING, text="The file is UTF-16 or UTF-32, which edit cannot change. Convert it with a command."
+WIDE_ENCODING = EditRefusal(
+    reason=EditRefusalReason.ENCODING, text="The file is UTF-16 or UTF-32, which edit cannot change. Convert it with a command."
 )
-LEGACY = Refusal(
-    reason=Reason.ENCODING,
+LEGACY_ENCODING = EditRefusal(
+    reason=EditRefusalReason.ENCODING,
     text="The file is not UTF-8 (some single-byte encoding), so `new` may hold ASCII characters only here. Use a "
     "command that knows the file's encoding for others.",
 )
 
 
-def many(starts: Sequence[int], rung: Rung) -> Refusal:
+def refuse_ambiguous(starts: Sequence[int], rung: MatchLevel) -> EditRefusal:
     """Refuse a quote that matches several places, which begin at these lines, counted from 1."""
     lines = list(dict.fromkeys(starts))
     more = f" and {len(lines) - _SHOWN_PLACES} more" if len(lines) > _SHOWN_PLACES else ""
     plural = "s" if len(lines) > 1 else ""
     where = f"{len(starts)} places, at line{plural} {', '.join(map(str, lines[:_SHOWN_PLACES]))}{more}"
-    if rung == Rung.EXACT:
-        return Refusal(
-            reason=Reason.AMBIGUOUS,
+    if rung == MatchLevel.EXACT:
+        return EditRefusal(
+            reason=EditRefusalReason.AMBIGUOUS,
             text=f"`old` matches {where}. Quote more lines around the place you mean, or set replace_all to change "
             "them all.",
         )
-    return Refusal(
-        reason=Reason.AMBIGUOUS,
+    return EditRefusal(
+        reason=EditRefusalReason.AMBIGUOUS,
         text=f"`old` is not in the file exactly; {_LOOSELY[rung]} it matches {where}. Quote the place you mean "
         "exactly, with more lines around it.",
     )
 
 
-def unfit(why: str, bodies: Sequence[str], start: int, count: int) -> Refusal:
+def refuse_unsafe(why: str, bodies: Sequence[str], start: int, count: int) -> EditRefusal:
     """Refuse a quote that matches only lines `start` up to `start + count`, counted from 0, and would do harm there."""
     where = f"lines {start + 1}-{start + count}" if count > 1 else f"line {start + 1}"
     text = (
         f"`old` is not in the file exactly. It resembles {where}, but {why}. "
         f"Quote exactly what is there, without the numbers:\n{_listed(bodies, start, start + count)}"
     )
-    return Refusal(reason=Reason.UNFIT, text=text[:LIMIT_CHARS])
+    return EditRefusal(reason=EditRefusalReason.UNFIT, text=text[:LIMIT_CHARS])
 
 
-def not_found(bodies: Sequence[str], old: Sequence[str], new: Sequence[str]) -> Refusal:
+def refuse_not_found(bodies: Sequence[str], old: Sequence[str], new: Sequence[str]) -> EditRefusal:
     """Refuse a quote that is nowhere in the file, and show what is nearest to it."""
     parts = ["`old` was not found in the file." if bodies else "The file is empty: use write."]
     if any(line.strip() in {"...", "…", "# ...", "// ..."} for line in old):
         parts.append("`...` does not stand for left-out lines: quote every line.")
     if any("\ufffd" in line for line in old):
         parts.append("It quotes a replacement character: bytes that are not UTF-8 cannot be quoted, leave them out.")
-    if any(map(stripped, new)) and (there := find_lines(bodies, new, KEYS[Rung.TRAILING])):
+    if any(map(fold_and_strip_line, new)) and (there := find_line_sequences(bodies, new, LINE_KEYS[MatchLevel.TRAILING])):
         parts.append(f"The text of `new` is already there, at line {there[0] + 1}: was this edit made before?")
     if nearest := _nearest(bodies, old):
         start, end = nearest
@@ -110,20 +110,20 @@ def not_found(bodies: Sequence[str], old: Sequence[str], new: Sequence[str]) -> 
         parts.append(f"The nearest lines, to be quoted without the numbers:\n{_listed(bodies, start, end)}")
     elif bodies:
         parts.append("No line resembles it. Read the file again before the next edit.")
-    return Refusal(reason=Reason.NOT_FOUND, text=" ".join(parts)[:LIMIT_CHARS])
+    return EditRefusal(reason=EditRefusalReason.NOT_FOUND, text=" ".join(parts)[:LIMIT_CHARS])
 
 
 _LOOSELY = {
-    Rung.TRAILING: "with white space at line ends ignored,",
-    Rung.TYPOGRAPHY: "with quotes, dashes and spaces of any kind taken as equal,",
-    Rung.INDENT: "with indentation ignored,",
-    Rung.NUMBERS: "without its line numbers,",
+    MatchLevel.TRAILING: "with white space at line ends ignored,",
+    MatchLevel.TYPOGRAPHY: "with quotes, dashes and spaces of any kind taken as equal,",
+    MatchLevel.INDENT: "with indentation ignored,",
+    MatchLevel.NUMBERS: "without its line numbers,",
 }
 
 
 def _listed(bodies: Sequence[str], start: int, end: int) -> str:
     end = min(end, start + _SHOWN_LINES)
-    lines = (f"{n + 1}\t{shown(bodies[n][:_SHOWN_CHARS])}" for n in range(start, end))
+    lines = (f"{n + 1}\t{replace_surrogates(bodies[n][:_SHOWN_CHARS])}" for n in range(start, end))
     return "\n".join(f"{line} …" if len(bodies[n]) > _SHOWN_CHARS else line for n, line in enumerate(lines, start))
 
 

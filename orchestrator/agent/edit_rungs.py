@@ -11,10 +11,10 @@ _SPELLINGS = {
     " ": "\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000",
 }
 _FOLDS = str.maketrans({letter: plain for plain, letters in _SPELLINGS.items() for letter in letters})
-FOLDABLE = frozenset("".join(_SPELLINGS) + "".join(_SPELLINGS.values()))
+FOLDABLE_CHARACTERS = frozenset("".join(_SPELLINGS) + "".join(_SPELLINGS.values()))
 
 
-class Rung(StrEnum):
+class MatchLevel(StrEnum):
     """How loosely `old` was compared with the file."""
 
     EXACT = "exact"
@@ -24,29 +24,29 @@ class Rung(StrEnum):
     NUMBERS = "line-numbers"
 
 
-def folded(line: str) -> str:
+def fold_line(line: str) -> str:
     """The line with typographic quotes, dashes and spaces as ASCII and without white space at its end."""
     return line.translate(_FOLDS).rstrip(_BLANKS)
 
 
-def stripped(line: str) -> str:
+def fold_and_strip_line(line: str) -> str:
     """The folded line without its indentation."""
-    return folded(line).strip(_BLANKS)
+    return fold_line(line).strip(_BLANKS)
 
 
-def lead(line: str) -> str:
+def get_indentation(line: str) -> str:
     """The line's indentation, as it is spelt."""
     return line[: len(line) - len(line.translate(_FOLDS).lstrip(_BLANKS))]
 
 
-KEYS: dict[Rung, Callable[[str], str]] = {
-    Rung.TRAILING: lambda line: line.rstrip(_BLANKS),
-    Rung.TYPOGRAPHY: folded,
-    Rung.INDENT: stripped,
+LINE_KEYS: dict[MatchLevel, Callable[[str], str]] = {
+    MatchLevel.TRAILING: lambda line: line.rstrip(_BLANKS),
+    MatchLevel.TYPOGRAPHY: fold_line,
+    MatchLevel.INDENT: fold_and_strip_line,
 }
 
 
-def find_all(text: str, needle: str) -> list[int]:
+def find_offsets(text: str, needle: str) -> list[int]:
     """Every offset at which `needle` stands, overlapping ones too."""
     found = []
     at = text.find(needle)
@@ -56,12 +56,12 @@ def find_all(text: str, needle: str) -> list[int]:
     return found
 
 
-def find_lines(lines: Sequence[str], wanted: Sequence[str], key: Callable[[str], str]) -> list[int]:
+def find_line_sequences(lines: Sequence[str], wanted: Sequence[str], key: Callable[[str], str]) -> list[int]:
     """The index of every line at which all of `wanted` follow each other when compared by `key`."""
     text = "\n" + "".join(key(line) + "\n" for line in lines)
     needle = "\n" + "".join(key(line) + "\n" for line in wanted)
     found, index, done = [], 0, 0
-    for at in find_all(text, needle):
+    for at in find_offsets(text, needle):
         index += text.count("\n", done, at)
         done = at
         found.append(index)

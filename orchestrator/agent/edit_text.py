@@ -13,14 +13,14 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _BEYOND_ASCII = re.compile("[^\x00-\x7f\udc80-\udcff]")
 
 
-class Line(NamedTuple):
+class FileLine(NamedTuple):
     """A line's text and its ending: `\\n`, `\\r\\n`, `\\r` or nothing."""
 
     body: str
     ending: str
 
 
-class Span(NamedTuple):
+class EditedSpan(NamedTuple):
     """Lines `first` to `last`, counted from 1, both included; `last` is `first - 1` where lines only went away."""
 
     first: int
@@ -33,7 +33,7 @@ class Splice:
 
     start: int
     end: int
-    lines: tuple[Line, ...]
+    lines: tuple[FileLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,28 +41,28 @@ class FileText:
     """A file as lines; the last one has no ending, and an empty body if the file ends with a newline or is empty."""
 
     bom: bytes
-    lines: tuple[Line, ...]
-    is_mac: bool
+    lines: tuple[FileLine, ...]
+    has_cr_endings: bool
 
     @classmethod
-    def of(cls, content: bytes) -> "FileText":
+    def from_bytes(cls, content: bytes) -> "FileText":
         """Split at `\\n` and `\\r\\n` only; at `\\r` in a file that has no `\\n` at all."""
         bom = _BOM if content.startswith(_BOM) else b""
         text = content[len(bom) :].decode("utf-8", "surrogateescape")
         is_mac = "\r" in text and "\n" not in text
         pieces = re.split("(\r)" if is_mac else "(\r?\n)", text)
-        lines = tuple(Line(body, ending) for body, ending in zip(pieces[::2], [*pieces[1::2], ""], strict=True))
+        lines = tuple(FileLine(body, ending) for body, ending in zip(pieces[::2], [*pieces[1::2], ""], strict=True))
         return cls(bom, lines, is_mac)
 
     @property
-    def count(self) -> int:
+    def line_count(self) -> int:
         """How many lines there are; what follows the last newline counts only if there is something."""
         return len(self.lines) - (not self.lines[-1].body)
 
     @property
     def bodies(self) -> list[str]:
         """The lines without their endings."""
-        return [line.body for line in self.lines[: self.count]]
+        return [line.body for line in self.lines[: self.line_count]]
 
     @property
     def is_legacy(self) -> bool:
@@ -70,21 +70,21 @@ class FileText:
         text = "".join(line.body for line in self.lines)
         return _SURROGATE.search(text) is not None and _BEYOND_ASCII.search(text) is None
 
-    def normalised(self, text: str) -> str:
+    def normalise_text(self, text: str) -> str:
         """A model's text with this file's idea of a line break written as `\\n`, without a byte-order mark."""
         text = text.replace("\r\n", "\n")
-        text = text.replace("\r", "\n") if self.is_mac else text
+        text = text.replace("\r", "\n") if self.has_cr_endings else text
         return text.removeprefix("\ufeff") if self.bom else text
 
-    def style(self, start: int, end: int) -> str:
+    def choose_line_ending(self, start: int, end: int) -> str:
         """The line ending that new lines between `start` and `end` should have: the nearest one there is."""
         nearest = chain(range(start, end), range(start - 1, -1, -1), range(end, len(self.lines)))
         return next((self.lines[index].ending for index in nearest if self.lines[index].ending), "\n")
 
-    def spliced(self, splices: Sequence[Splice]) -> tuple[bytes, tuple[Span, ...]]:
+    def apply_splices(self, splices: Sequence[Splice]) -> tuple[bytes, tuple[EditedSpan, ...]]:
         """The file's bytes after the splices, given in order and apart, and the lines that changed in the result."""
-        lines: list[Line] = []
-        spans: list[Span] = []
+        lines: list[FileLine] = []
+        spans: list[EditedSpan] = []
         done = 0
         for splice in splices:
             lines += self.lines[done : splice.start]
@@ -101,12 +101,12 @@ def has_surrogates(text: str) -> bool:
     return _SURROGATE.search(text) is not None
 
 
-def shown(line: str) -> str:
+def replace_surrogates(line: str) -> str:
     """The line fit for a message: bytes that are not UTF-8 as the replacement character."""
     return _SURROGATE.sub("\ufffd", line)
 
 
-def align(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
+def align_lines(old: Sequence[str], new: Sequence[str]) -> list[int | None]:
     """For each new line the index of the old line it repeats, in order, or None where the line is new."""
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
@@ -124,9 +124,9 @@ def _common(left: Sequence[str], right: Sequence[str]) -> int:
     return next((n for n, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
 
 
-def _changed(old: Sequence[Line], new: Sequence[Line], start: int) -> Span:
+def _changed(old: Sequence[FileLine], new: Sequence[FileLine], start: int) -> EditedSpan:
     """Where `new`, placed at line index `start`, differs from `old`."""
     left, right = ["".join(line) for line in old], ["".join(line) for line in new]
     head = _common(left, right)
     tail = _common(left[head:][::-1], right[head:][::-1])
-    return Span(start + head + 1, start + len(new) - tail)
+    return EditedSpan(start + head + 1, start + len(new) - tail)

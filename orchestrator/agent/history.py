@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 
 from orchestrator.domain.chat import Message, ToolCall
 
-ELIDE_AT = 0.6
+ELIDE_ABOVE_SHARE = 0.6
 """Share of the context at which old observations are left out."""
-ELIDE_TO = 0.3
+ELIDE_DOWN_TO_SHARE = 0.3
 """Share of the context that the latest turns may keep whole then. The gap between the two is what has to be said
 anew until it happens again: as long as that lasts, every request extends the one before."""
 NOT_EXECUTED = "not executed: an earlier call of this reply failed or ended the session"
 """What stands for a call without an observation."""
-KEEP_TURNS = 2
+WHOLE_LATEST_TURNS = 2
 """The latest turns that always stay whole."""
 CHARS_PER_TOKEN = 4
 """A rough measure: code can need a third more tokens than that, for which the shares above leave room."""
@@ -41,36 +41,36 @@ class Turn:
 
 
 @dataclass
-class Conversation:
+class SessionHistory:
     """What was said so far. `opening` is a conversation that this one continues, or nothing."""
 
     system: str
     brief: str
     turns: list[Turn] = field(default_factory=list)
-    opening: "Conversation | None" = None
+    opening: "SessionHistory | None" = None
 
-    def all_turns(self) -> list[Turn]:
+    def list_all_turns(self) -> list[Turn]:
         """The turns of this conversation and of those it continues."""
-        return [*(self.opening.all_turns() if self.opening else ()), *self.turns]
+        return [*(self.opening.list_all_turns() if self.opening else ()), *self.turns]
 
-    def messages(self, context_tokens: int) -> tuple[Message, ...]:
+    def build_messages(self, context_tokens: int) -> tuple[Message, ...]:
         """The messages of the next request, with old observations elided if the context is getting full."""
-        elided = _elided(self.all_turns(), context_tokens)
+        elided = _elided(self.list_all_turns(), context_tokens)
         return (Message(role="system", text=self.system), *self._told(elided))
 
     def _told(self, elided: int) -> list[Message]:
-        before = self.opening.all_turns() if self.opening else []
+        before = self.opening.list_all_turns() if self.opening else []
         told = self.opening._told(elided) if self.opening else []
         told.append(Message(role="user", text=self.brief))
         for index, turn in enumerate(self.turns, start=len(before)):
             told += _turn_messages(turn, index, is_elided=index < elided)
         return told
 
-    def chars(self, context_tokens: int) -> int:
+    def count_characters(self, context_tokens: int) -> int:
         """Size of the next request in characters."""
         return sum(
             len(message.text) + sum(len(call.arguments) for call in message.tool_calls)
-            for message in self.messages(context_tokens)
+            for message in self.build_messages(context_tokens)
         )
 
 
@@ -89,12 +89,12 @@ def _turn_messages(turn: Turn, index: int, *, is_elided: bool) -> list[Message]:
 
 def _elided(turns: Sequence[Turn], context_tokens: int) -> int:
     """How many of the first turns lose their observations; it grows in steps, and never when nothing was said."""
-    high, low = (int(context_tokens * CHARS_PER_TOKEN * share) for share in (ELIDE_AT, ELIDE_TO))
+    high, low = (int(context_tokens * CHARS_PER_TOKEN * share) for share in (ELIDE_ABOVE_SHARE, ELIDE_DOWN_TO_SHARE))
     boundary, size = 0, 0
     for index, turn in enumerate(turns):
         size += turn.chars
         if size > high:
-            while boundary < index + 1 - KEEP_TURNS and size > low:
+            while boundary < index + 1 - WHOLE_LATEST_TURNS and size > low:
                 size -= turns[boundary].chars
                 boundary += 1
     return boundary

@@ -4,37 +4,37 @@ Everything said and done is in the ledger before the next thing happens. A sessi
 last whole turn: the workspace is put back to that turn's tree, and the tools of a half-done turn run again.
 """
 
-from orchestrator.agent.acting import Actor
-from orchestrator.agent.ask import Asker
-from orchestrator.agent.history import CHARS_PER_TOKEN, Conversation, Turn
-from orchestrator.agent.memory import Remembered, recall
-from orchestrator.agent.points import SessionPoints
+from orchestrator.agent.acting import ToolExecutor
+from orchestrator.agent.ask import ModelCaller
+from orchestrator.agent.history import CHARS_PER_TOKEN, SessionHistory, Turn
+from orchestrator.agent.memory import RestoredSession, restore_session
+from orchestrator.agent.points import SessionHooks
 from orchestrator.agent.spec import SessionSpec
-from orchestrator.agent.stuck import StuckWatch
+from orchestrator.agent.stuck import StuckDetector
 from orchestrator.domain.attempt import Exit
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.work import SessionEnded, SessionStarted, SnapshotTaken, SnapshotTaking, TurnEnded
 from orchestrator.domain.ids import TreeId
 from orchestrator.errors import OutOfBudget
 from orchestrator.llm.errors import ContextOverflow, RequestRefused
-from orchestrator.ports.effect import effect
+from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import Workspace
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
-from orchestrator.ports.roles import SessionResult
+from orchestrator.ports.roles import SessionFailure
 
-RESTART_AT = 0.8
+RESTART_SHARE = 0.8
 """Share of the context at which a session ends: the next try begins with a fresh one."""
 MALFORMED_LIMIT = 5
 """Replies in a row whose tool calls cannot be read, after which a session ends."""
-LAST_TURNS = 5
+WARNING_TURNS = 5
 """How many turns before the last one the model is told that they run out."""
 _SPEAK_THROUGH_TOOLS = "You answered in text only, which nobody reads. Use a tool; {final} ends the session."
 _CUT_OFF = "Your reply was cut off at the provider's output limit. Do less in one reply: write long files in parts."
 _RUNNING_OUT = "{left} replies are left in this session. Bring the work to a state that can stand, then use {final}."
 
 
-async def run_session(spec: SessionSpec, asker: Asker, ledger: Ledger, hooks: Hooks = NO_HOOKS) -> object:
+async def run_session(spec: SessionSpec, asker: ModelCaller, ledger: Ledger, hooks: Hooks = NO_HOOKS) -> object:
     """Hold a conversation to its end, or go on with it where it was cut off.
 
     Returns:
@@ -43,20 +43,20 @@ async def run_session(spec: SessionSpec, asker: Asker, ledger: Ledger, hooks: Ho
     Raises:
         LimitReached, ProviderDown, ModelError: no model can be asked now; the session can go on later.
     """
-    remembered = await recall(ledger, spec.id)
+    remembered = await restore_session(ledger, spec.id)
     if remembered is None:
-        remembered = Remembered(await _begin(spec, ledger))
+        remembered = RestoredSession(await _begin(spec, ledger))
     if remembered.tree and spec.workspace:
-        await spec.workspace.restore(remembered.tree)
-    session = _Session(spec, asker, ledger, remembered, SessionPoints(spec, hooks))
+        await spec.workspace.restore_tree(remembered.tree)
+    session = _Session(spec, asker, ledger, remembered, SessionHooks(spec, hooks))
     if remembered.ended is not None:
-        return await session.result_again(remembered.ended, remembered.detail)
+        return await session.rebuild_result(remembered.ended, remembered.detail)
     return await session.run()
 
 
-async def _begin(spec: SessionSpec, ledger: Ledger) -> Conversation:
-    before = await recall(ledger, spec.continues, spec.until) if spec.continues else None
-    system, brief = ledger.redact(spec.system), ledger.redact(spec.brief)
+async def _begin(spec: SessionSpec, ledger: Ledger) -> SessionHistory:
+    before = await restore_session(ledger, spec.continues, spec.until) if spec.continues else None
+    system, brief = ledger.redact_text(spec.system), ledger.redact_text(spec.brief)
     await ledger.append(
         SessionStarted(
             task=spec.task,
@@ -64,20 +64,20 @@ async def _begin(spec: SessionSpec, ledger: Ledger) -> Conversation:
             role=spec.role,
             model=spec.settings.model,
             prompt=spec.prompt,
-            system=await ledger.keep(system),
-            brief=await ledger.keep(brief),
+            system=await ledger.store_text(system),
+            brief=await ledger.store_text(brief),
             continues=spec.continues,
             turn=spec.until,
         )
     )
-    return Conversation(system, brief, opening=before.conversation if before else None)
+    return SessionHistory(system, brief, opening=before.conversation if before else None)
 
 
 class _Session:
     """A session under way."""
 
     def __init__(
-        self, spec: SessionSpec, asker: Asker, ledger: Ledger, remembered: Remembered, points: SessionPoints
+        self, spec: SessionSpec, asker: ModelCaller, ledger: Ledger, remembered: RestoredSession, points: SessionHooks
     ) -> None:
         self._spec = spec
         self._asker = asker
@@ -86,41 +86,41 @@ class _Session:
         self._unfinished = remembered.unfinished
         self._tree: TreeId | None = remembered.tree
         self._points = points
-        self._actor = Actor(spec, ledger, points)
-        self._stuck = StuckWatch(remembered.conversation.turns)
+        self._actor = ToolExecutor(spec, ledger, points)
+        self._stuck = StuckDetector(remembered.conversation.turns)
 
     async def run(self) -> object:
         while True:
             if ended := self._limit():
                 return await self._end(*ended)
             turn = self._unfinished or await self._ask()
-            if isinstance(turn, SessionResult):
+            if isinstance(turn, SessionFailure):
                 return await self._end(turn.exit, turn.detail)
             self._unfinished = None
             if turn.finish_reason == "content_filter" and not turn.tool_calls:
                 return await self._end(Exit.REFUSED, "the provider's content filter withheld the reply")
-            final = await self._actor.act(len(self._conversation.turns), turn)
+            final = await self._actor.run_tools(len(self._conversation.turns), turn)
             result = await self._close(turn, is_final=final is not None)
             await self._points.after_turn(len(self._conversation.turns) - 1, self._tree)
             if result:
                 return result if final is None else final
 
-    async def result_again(self, ended: Exit, detail: str) -> object:
+    async def rebuild_result(self, ended: Exit, detail: str) -> object:
         """The result of a session that ended before this process lived; final tools only look at their arguments.
 
         What is asked of a result may have become more since, by another version or other settings.
         """
         if ended != Exit.FINISHED:
-            return SessionResult(exit=ended, detail=detail)
-        value = await self._actor.final_value(self._conversation.turns[-1])
-        return value or SessionResult(exit=Exit.MALFORMED, detail="what it ended with is not accepted any more")
+            return SessionFailure(exit=ended, detail=detail)
+        value = await self._actor.read_final_value(self._conversation.turns[-1])
+        return value or SessionFailure(exit=Exit.MALFORMED, detail="what it ended with is not accepted any more")
 
     def _limit(self) -> tuple[Exit, str] | None:
         turns, limit = len(self._conversation.turns), self._spec.settings.max_turns
         if turns >= limit:
             return Exit.OUT_OF_TURNS, f"no result after {limit} turns"
-        used = self._conversation.chars(self._spec.settings.context_tokens) / CHARS_PER_TOKEN
-        if used > self._spec.settings.context_tokens * RESTART_AT:
+        used = self._conversation.count_characters(self._spec.settings.context_tokens) / CHARS_PER_TOKEN
+        if used > self._spec.settings.context_tokens * RESTART_SHARE:
             return Exit.OUT_OF_CONTEXT, f"the conversation fills {used:.0f} tokens of the model's context"
         return None
 
@@ -134,23 +134,23 @@ class _Session:
             return Exit.MALFORMED, f"{MALFORMED_LIMIT} replies in a row held no call that can be read; {told}"
         return None
 
-    async def _ask(self) -> Turn | SessionResult:
+    async def _ask(self) -> Turn | SessionFailure:
         if veto := await self._points.before_turn(len(self._conversation.turns)):
-            return SessionResult(exit=Exit.VETOED, detail=veto)
+            return SessionFailure(exit=Exit.VETOED, detail=veto)
         window = self._spec.settings.context_tokens
-        messages = self._conversation.messages(window)
+        messages = self._conversation.build_messages(window)
         try:
-            reply = await self._asker.ask(self._spec, len(self._conversation.turns), messages)
+            reply = await self._asker.ask_model(self._spec, len(self._conversation.turns), messages)
         except ContextOverflow as error:
             hint = f"if the model's window is smaller than {window} tokens, set `context_tokens` of its role to that"
-            return SessionResult(exit=Exit.OUT_OF_CONTEXT, detail=f"{error} ({hint})")
+            return SessionFailure(exit=Exit.OUT_OF_CONTEXT, detail=f"{error} ({hint})")
         except RequestRefused as error:
-            return SessionResult(exit=Exit.REFUSED, detail=str(error))
+            return SessionFailure(exit=Exit.REFUSED, detail=str(error))
         except OutOfBudget as error:
-            return SessionResult(exit=Exit.OUT_OF_BUDGET, detail=str(error))
+            return SessionFailure(exit=Exit.OUT_OF_BUDGET, detail=str(error))
         return Turn(reply.text, reply.tool_calls, finish_reason=reply.finish_reason)
 
-    async def _close(self, turn: Turn, *, is_final: bool) -> SessionResult | None:
+    async def _close(self, turn: Turn, *, is_final: bool) -> SessionFailure | None:
         """Record a turn, together with the session's end if this was the last: nothing can come between the two."""
         number = len(self._conversation.turns)
         if self._actor.has_mutated and self._spec.workspace and self._spec.anchor:
@@ -165,27 +165,27 @@ class _Session:
         return None
 
     async def _snapshot(self, turn: int, workspace: Workspace, anchor: str) -> TreeId:
-        key = self._ledger.next_key(f"snapshot/{self._spec.id}/{turn}")
+        key = self._ledger.build_next_key(f"snapshot/{self._spec.id}/{turn}")
         shared = {"key": key, "task": self._spec.task, "session": self._spec.id, "turn": turn}
-        async with effect(self._ledger, SnapshotTaking(**shared)) as taking:
-            snapshot = await workspace.snapshot(f"{self._spec.id} turn {turn}", anchor)
+        async with record_effect(self._ledger, SnapshotTaking(**shared)) as taking:
+            snapshot = await workspace.take_snapshot(f"{self._spec.id} turn {turn}", anchor)
             taking.done = SnapshotTaken(**shared, tree=snapshot.tree)
         return snapshot.tree
 
     def _nudge(self, turn: Turn) -> str:
         """What the harness says after a turn: what leads nowhere, what went wrong, what runs out."""
-        final, limit = self._actor.final_names, self._spec.settings.max_turns
-        said = [self._stuck.saw(turn)]
+        final, limit = self._actor.final_tool_names, self._spec.settings.max_turns
+        said = [self._stuck.record_turn(turn)]
         if turn.finish_reason == "length":
             said.append(_CUT_OFF)
         elif not turn.tool_calls and not said[0]:
             said.append(_SPEAK_THROUGH_TOOLS.format(final=final))
-        if limit - len(self._conversation.turns) == LAST_TURNS:
-            said.append(_RUNNING_OUT.format(left=LAST_TURNS, final=final))
+        if limit - len(self._conversation.turns) == WARNING_TURNS:
+            said.append(_RUNNING_OUT.format(left=WARNING_TURNS, final=final))
         return "\n".join(filter(None, said))
 
-    async def _end(self, ended: Exit, detail: str, *before: Event) -> SessionResult:
-        detail = self._ledger.redact(detail)
+    async def _end(self, ended: Exit, detail: str, *before: Event) -> SessionFailure:
+        detail = self._ledger.redact_text(detail)
         last = SessionEnded(task=self._spec.task, session=self._spec.id, exit=ended, detail=detail[:2_000])
         await self._ledger.append(*before, last)
-        return SessionResult(exit=ended, detail=detail)
+        return SessionFailure(exit=ended, detail=detail)

@@ -6,15 +6,15 @@ from typing import Any
 from orchestrator.agent.spec import SessionSpec
 from orchestrator.agent.tools.base import ToolResult
 from orchestrator.domain.chat import ToolCall
-from orchestrator.domain.hooks import Scope
+from orchestrator.domain.hooks import HookScope
 from orchestrator.errors import MalformedReply
 from orchestrator.llm.parse import parse_arguments
-from orchestrator.ports.hooks import Hooks, Moment
+from orchestrator.ports.hooks import Hooks, HookOccurrence
 
 _OBSERVATION_CHARS = 16_000
 
 
-class SessionPoints:
+class SessionHooks:
     """A session as hooks see it."""
 
     def __init__(self, spec: SessionSpec, hooks: Hooks) -> None:
@@ -23,27 +23,27 @@ class SessionPoints:
 
     async def before_turn(self, turn: int) -> str | None:
         """Why the model may not be asked for its next reply."""
-        return await self._hooks.before(self._moment("turn", turn, f"{self._spec.id}/{turn}"))
+        return await self._hooks.find_veto(self._moment("turn", turn, f"{self._spec.id}/{turn}"))
 
     async def after_turn(self, turn: int, tree: str | None) -> None:
         """All tools of a reply have returned; `tree` is the workspace's content."""
-        await self._hooks.after(self._moment("turn", turn, f"{self._spec.id}/{turn}", tree=tree))
+        await self._hooks.notify_after(self._moment("turn", turn, f"{self._spec.id}/{turn}", tree=tree))
 
     async def before_tool(self, turn: int, index: int, call: ToolCall) -> str | None:
         """Why a tool may not be used as the model wants."""
         moment = self._tool_moment(turn, index, call)
-        return await self._hooks.before(moment) if moment else None
+        return await self._hooks.find_veto(moment) if moment else None
 
     async def after_tool(self, turn: int, index: int, call: ToolCall, result: ToolResult) -> None:
         """A tool has been used, or refused to be."""
         told = {"ok": result.is_ok, "text": result.text[:_OBSERVATION_CHARS]}
         if moment := self._tool_moment(turn, index, call, result=told):
-            await self._hooks.after(moment)
+            await self._hooks.notify_after(moment)
 
-    def _tool_moment(self, turn: int, index: int, call: ToolCall, **more: Any) -> Moment | None:  # noqa: ANN401
+    def _tool_moment(self, turn: int, index: int, call: ToolCall, **more: Any) -> HookOccurrence | None:  # noqa: ANN401
         """None where nobody asks, or the tool cannot be used anyway. Arguments are those that the tool itself reads."""
         tool = self._spec.tools.get(call.name)
-        if tool is None or not self._hooks.care_for("tool"):
+        if tool is None or not self._hooks.has_hooks_for("tool"):
             return None
         try:
             arguments = parse_arguments(call.arguments, tool.arguments).model_dump(mode="json")
@@ -61,13 +61,13 @@ class SessionPoints:
 
     def _moment(
         self,
-        scope: Scope,
+        scope: HookScope,
         turn: int,
         name: str,
         tool_name: str = "",
         paths: tuple[str, ...] = (),
         **facts: Any,  # noqa: ANN401
-    ) -> Moment:
+    ) -> HookOccurrence:
         spec = self._spec
         shared = {"session": spec.id, "role": spec.role, "model": spec.settings.model, "turn": turn}
-        return Moment(scope, name, shared | facts, (spec.task,), tool_name, paths, view=spec.workspace)
+        return HookOccurrence(scope, name, shared | facts, (spec.task,), tool_name, paths, view=spec.workspace)

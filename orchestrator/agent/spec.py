@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from orchestrator.agent.tools.base import AnyTool
 from orchestrator.config.roles import ModelSettings
 from orchestrator.domain.chat import Message, Request, Role
-from orchestrator.domain.ids import SessionId, TaskId, ref_name
+from orchestrator.domain.ids import SessionId, TaskId, format_task_ref
 from orchestrator.domain.tier import Tier
 from orchestrator.ports.hands import Workspace
 
@@ -35,9 +35,9 @@ class SessionSpec:
     until: int | None = None
     tier: Callable[[], Tier] = lambda: Tier.FILES
 
-    def requests(self, turn: int, messages: tuple[Message, ...]) -> tuple[Request, ...]:
+    def build_requests(self, turn: int, messages: tuple[Message, ...]) -> tuple[Request, ...]:
         """The request of one turn to each model that may answer it, the usual one first."""
-        return tuple(self._request(settings, turn, messages) for settings in self.settings.chain())
+        return tuple(self._request(settings, turn, messages) for settings in self.settings.list_fallback_chain())
 
     def _request(self, settings: ModelSettings, turn: int, messages: tuple[Message, ...]) -> Request:
         """Settings that are not set stay the provider's."""
@@ -58,11 +58,11 @@ class SessionSpec:
         )
 
 
-def tool_box(*tools: AnyTool) -> dict[str, AnyTool]:
+def index_tools(*tools: AnyTool) -> dict[str, AnyTool]:
     """Tools by name."""
     return {tool.name: tool for tool in tools}
 
 
-def anchor_ref(run: str, task: TaskId, name: str) -> str:
+def build_anchor_ref(run: str, task: TaskId, name: str) -> str:
     """Where a session's workspace is kept while it runs."""
-    return f"refs/orchestrate/{run}/wip/{ref_name(task)}/{name}"
+    return f"refs/orchestrate/{run}/wip/{format_task_ref(task)}/{name}"

@@ -13,7 +13,7 @@ _DYING_S = 10.0
 """How long a tool has to come to its own end after what it waited for was killed."""
 
 
-async def stoppable(
+async def run_stoppable_tool(
     ledger: Ledger, call: str, workspace: Workspace | None, use: Coroutine[object, object, ToolResult]
 ) -> ToolResult:
     """What a tool returns; of one that a person stops, what its command had printed by then.
@@ -45,9 +45,9 @@ async def stoppable(
 
 
 async def _end(ledger: Ledger, call: str, workspace: Workspace | None, scope: anyio.CancelScope) -> None:
-    await ledger.stopped(call)
+    await ledger.wait_for_call_stop(call)
     if workspace is not None:
-        await workspace.interrupt()
+        await workspace.interrupt_commands()
         await anyio.sleep(_DYING_S)
     scope.cancel()
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.chat import ToolCall
 from orchestrator.domain.encoding import decode_json
 
-WINDOW = 20
+WINDOW_TURNS = 20
 _VARYING = re.compile(
     r"""
       \b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b       # UUID
@@ -25,7 +25,7 @@ _VARYING = re.compile(
 )
 
 
-class Seen(Frozen):
+class TurnFingerprint(FrozenModel):
     """One turn as the detector sees it, equal to another if nothing but ids, times and durations differ.
 
     `actions` are the tool calls as name and arguments, empty in a text-only reply; `observation` is what they
@@ -37,7 +37,7 @@ class Seen(Frozen):
     is_error: bool = False
 
 
-class PatternName(StrEnum):
+class StuckPatternName(StrEnum):
     """The ways of being stuck."""
 
     REPETITION = "repetition"
@@ -46,20 +46,20 @@ class PatternName(StrEnum):
     ALTERNATION = "alternation"
 
 
-class Pattern(Frozen):
+class StuckPattern(FrozenModel):
     """A circle of `length` turns at the end of the window, in words; not `is_stuck` yet at one turn below the limit.
 
     `sentence` says what happened; `nudge` is what to tell the model at that moment, empty at any other.
     """
 
-    name: PatternName
+    name: StuckPatternName
     length: int
     is_stuck: bool
     sentence: str
     nudge: str = ""
 
 
-class Told(Protocol):
+class ObservedTurn(Protocol):
     """A turn of a conversation: the calls of one reply and, by call id, what they returned."""
 
     @property
@@ -78,39 +78,39 @@ class Told(Protocol):
         ...
 
 
-def find_pattern(turns: Sequence[Seen]) -> Pattern | None:
+def find_stuck_pattern(turns: Sequence[TurnFingerprint]) -> StuckPattern | None:
     """The pattern in which the last turns are stuck, or the one they are a turn away from, or None."""
-    window = turns[-WINDOW:]
+    window = turns[-WINDOW_TURNS:]
     found = [_pattern(name, measure(window)) for name, measure in _MEASURES.items()]
     hits = [pattern for pattern in found if pattern]
     return next((pattern for pattern in hits if pattern.is_stuck), hits[0] if hits else None)
 
 
-def seen(turn: Told) -> Seen:
+def fingerprint_turn(turn: ObservedTurn) -> TurnFingerprint:
     """The turn without what varies between equal turns."""
     results = [turn.observations[call.id] for call in turn.tool_calls if call.id in turn.observations]
-    return Seen(
+    return TurnFingerprint(
         actions=tuple(f"{call.name} {_arguments(call.arguments)}" for call in turn.tool_calls),
         observation=_VARYING.sub("…", "\n".join(results)),
         is_error=turn.failed,
     )
 
 
-class StuckWatch:
+class StuckDetector:
     """Follows a session turn by turn; begins with the turns that were there before."""
 
-    def __init__(self, turns: Iterable[Told] = ()) -> None:
-        self._turns = [seen(turn) for turn in turns]
-        self._found = find_pattern(self._turns)
+    def __init__(self, turns: Iterable[ObservedTurn] = ()) -> None:
+        self._turns = [fingerprint_turn(turn) for turn in turns]
+        self._found = find_stuck_pattern(self._turns)
 
-    def saw(self, turn: Told) -> str:
+    def record_turn(self, turn: ObservedTurn) -> str:
         """Take one more turn into account.
 
         Returns:
             what to tell the model now, empty unless it is one turn away from being stuck.
         """
-        self._turns = [*self._turns[1 - WINDOW :], seen(turn)]
-        self._found = find_pattern(self._turns)
+        self._turns = [*self._turns[1 - WINDOW_TURNS :], fingerprint_turn(turn)]
+        self._found = find_stuck_pattern(self._turns)
         return self._found.nudge if self._found else ""
 
     @property
@@ -127,7 +127,7 @@ def _arguments(written: str) -> str:
         return " ".join(written.split())
 
 
-def _run(turns: Sequence[Seen], is_same: Callable[[Seen, Seen], bool]) -> int:
+def _run(turns: Sequence[TurnFingerprint], is_same: Callable[[TurnFingerprint, TurnFingerprint], bool]) -> int:
     """How many of the last turns are the same as the very last one."""
     length = 0
     for turn in reversed(turns):
@@ -137,19 +137,19 @@ def _run(turns: Sequence[Seen], is_same: Callable[[Seen, Seen], bool]) -> int:
     return length
 
 
-def _repetition(turns: Sequence[Seen]) -> int:
+def _repetition(turns: Sequence[TurnFingerprint]) -> int:
     return _run(turns, lambda turn, last: turn == last and bool(turn.actions))
 
 
-def _repeated_error(turns: Sequence[Seen]) -> int:
+def _repeated_error(turns: Sequence[TurnFingerprint]) -> int:
     return _run(turns, lambda turn, last: turn.is_error and turn.actions == last.actions != ())
 
 
-def _monologue(turns: Sequence[Seen]) -> int:
+def _monologue(turns: Sequence[TurnFingerprint]) -> int:
     return _run(turns, lambda turn, _: not turn.actions)
 
 
-def _alternation(turns: Sequence[Seen]) -> int:
+def _alternation(turns: Sequence[TurnFingerprint]) -> int:
     """How many of the last turns are A, B, A, B and so on, A being unlike B."""
     if len(turns) < 2 or turns[-1] == turns[-2] or not all(turn.actions for turn in turns[-2:]):
         return 0
@@ -162,40 +162,40 @@ def _alternation(turns: Sequence[Seen]) -> int:
     return length
 
 
-_MEASURES: dict[PatternName, Callable[[Sequence[Seen]], int]] = {
-    PatternName.ERROR: _repeated_error,
-    PatternName.REPETITION: _repetition,
-    PatternName.MONOLOGUE: _monologue,
-    PatternName.ALTERNATION: _alternation,
+_MEASURES: dict[StuckPatternName, Callable[[Sequence[TurnFingerprint]], int]] = {
+    StuckPatternName.ERROR: _repeated_error,
+    StuckPatternName.REPETITION: _repetition,
+    StuckPatternName.MONOLOGUE: _monologue,
+    StuckPatternName.ALTERNATION: _alternation,
 }
 _LIMITS = {
-    PatternName.ERROR: 3,
-    PatternName.REPETITION: 4,
-    PatternName.MONOLOGUE: 3,
-    PatternName.ALTERNATION: 6,
+    StuckPatternName.ERROR: 3,
+    StuckPatternName.REPETITION: 4,
+    StuckPatternName.MONOLOGUE: 3,
+    StuckPatternName.ALTERNATION: 6,
 }
 _SENTENCES = {
-    PatternName.ERROR: "the same action failed {} times in a row",
-    PatternName.REPETITION: "the same action had the same result {} times in a row",
-    PatternName.MONOLOGUE: "{} replies in a row used no tool",
-    PatternName.ALTERNATION: "the same two actions with the same results took turns for {} turns",
+    StuckPatternName.ERROR: "the same action failed {} times in a row",
+    StuckPatternName.REPETITION: "the same action had the same result {} times in a row",
+    StuckPatternName.MONOLOGUE: "{} replies in a row used no tool",
+    StuckPatternName.ALTERNATION: "the same two actions with the same results took turns for {} turns",
 }
 _ADVICE = {
-    PatternName.ERROR: "Read what it says and do something else: look at the cause, or take another way.",
-    PatternName.REPETITION: "Doing it again will change nothing. Use what you know now, or take another way.",
-    PatternName.MONOLOGUE: "Words alone change nothing: use a tool now, the one that ends the session if you are done.",
-    PatternName.ALTERNATION: "That is a circle. Decide for one way, or take a third one.",
+    StuckPatternName.ERROR: "Read what it says and do something else: look at the cause, or take another way.",
+    StuckPatternName.REPETITION: "Doing it again will change nothing. Use what you know now, or take another way.",
+    StuckPatternName.MONOLOGUE: "Words alone change nothing: use a tool now, the one that ends the session if you are done.",
+    StuckPatternName.ALTERNATION: "That is a circle. Decide for one way, or take a third one.",
 }
-_HINTS = {PatternName.MONOLOGUE: "; can this model call tools?"}
+_HINTS = {StuckPatternName.MONOLOGUE: "; can this model call tools?"}
 """For the person who reads why a session ended."""
 
 
-def _pattern(name: PatternName, length: int) -> Pattern | None:
+def _pattern(name: StuckPatternName, length: int) -> StuckPattern | None:
     limit = _LIMITS[name]
     if length < limit - 1:
         return None
     sentence = _SENTENCES[name].format(length)
     if length >= limit:
-        return Pattern(name=name, length=length, is_stuck=True, sentence=sentence + _HINTS.get(name, ""))
+        return StuckPattern(name=name, length=length, is_stuck=True, sentence=sentence + _HINTS.get(name, ""))
     nudge = f"{sentence[0].upper()}{sentence[1:]}. {_ADVICE[name]} One more ends the session."
-    return Pattern(name=name, length=length, is_stuck=False, sentence=sentence, nudge=nudge)
+    return StuckPattern(name=name, length=length, is_stuck=False, sentence=sentence, nudge=nudge)

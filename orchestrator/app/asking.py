@@ -9,22 +9,22 @@ from typing import Any
 
 from anyio import to_thread
 
-from orchestrator.app.options import litellm_client, provider_rules, retry_policy, with_absolute_scripts
+from orchestrator.app.options import build_litellm_client, build_provider_rules, build_retry_policy, resolve_script_paths
 from orchestrator.config.model import Config
 from orchestrator.domain.chat import Role
 from orchestrator.domain.state import RunState
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.llm.budget import Budget
-from orchestrator.llm.limits import LimitedClient, Providers
+from orchestrator.llm.budget import RunBudget
+from orchestrator.llm.limits import RateLimitedClient, ProviderRegistry
 from orchestrator.llm.router import ModelRouter
-from orchestrator.replay.reask import Reasker
-from orchestrator.replay.requests import settings_for
-from prompts import SHIPPED, PromptError, PromptSource
-from roles.kit import configured, model_problems, speaks_for
+from orchestrator.replay.reask import RoleReasker
+from orchestrator.replay.requests import get_model_settings
+from prompts import SHIPPED_PROMPTS, PromptError, PromptSource
+from roles.kit import iterate_configured_models, find_model_problems, is_prompt_of_role
 
 
 @dataclass(frozen=True)
-class Wishes:
+class ReplayOptions:
     """What a replay is to do otherwise: prompts from a directory, one role asked again, on which model, or no asking.
 
     `keep` keeps the scratch directory.
@@ -36,7 +36,7 @@ class Wishes:
     offline: bool = False
     keep: bool = False
 
-    async def source(self) -> PromptSource:
+    async def load_prompts(self) -> PromptSource:
         """The prompts of the replay.
 
         Raises:
@@ -45,18 +45,18 @@ class Wishes:
         if self.model and (self.only is None or self.offline):
             raise UsageProblem("--model is what a role is asked again on: give --only ROLE with it, and not --offline")
         if self.prompts is None:
-            return SHIPPED
+            return SHIPPED_PROMPTS
         only = self.only
         try:
             return await to_thread.run_sync(
-                PromptSource.from_directory, self.prompts, lambda name: only is None or speaks_for(only, name)
+                PromptSource.from_directory, self.prompts, lambda name: only is None or is_prompt_of_role(only, name)
             )
         except PromptError as error:
             raise UsageProblem(str(error)) from error
 
 
 @asynccontextmanager
-async def asking(wishes: Wishes, config: Config, flags: Any, state: RunState) -> AsyncIterator[Reasker | None]:  # noqa: ANN401
+async def open_reasker(wishes: ReplayOptions, config: Config, flags: Any, state: RunState) -> AsyncIterator[RoleReasker | None]:  # noqa: ANN401
     """Whoever asks the wished role again; None if nothing is to be asked or no model is configured for it.
 
     Raises:
@@ -67,19 +67,19 @@ async def asking(wishes: Wishes, config: Config, flags: Any, state: RunState) ->
         yield None
         return
     asked = _on_model(config, role, wishes.model, flags)
-    if not any(settings.model for name, settings in configured(asked.roles) if name.partition(".")[0] == role):
+    if not any(settings.model for name, settings in iterate_configured_models(asked.roles) if name.partition(".")[0] == role):
         yield None
         return
-    async with ModelRouter(Path(), connect=partial(litellm_client, asked)) as router:
-        wanted = [name for name, _ in configured(asked.roles) if name.partition(".")[0] == role]
-        if problems := await model_problems(asked.roles, router, wanted):
+    async with ModelRouter(Path(), connect=partial(build_litellm_client, asked)) as router:
+        wanted = [name for name, _ in iterate_configured_models(asked.roles) if name.partition(".")[0] == role]
+        if problems := await find_model_problems(asked.roles, router, wanted):
             raise EnvironmentProblem("\n".join(problems))
-        yield Reasker(
+        yield RoleReasker(
             role=role,
-            client=LimitedClient(router, Providers(provider_rules(asked))),
-            settings=lambda request: settings_for(asked, state, request),
-            policy=retry_policy(asked),
-            budget=Budget(asked.budget),
+            client=RateLimitedClient(router, ProviderRegistry(build_provider_rules(asked))),
+            settings=lambda request: get_model_settings(asked, state, request),
+            policy=build_retry_policy(asked),
+            budget=RunBudget(asked.budget),
         )
 
 
@@ -97,4 +97,4 @@ def _on_model(config: Config, role: Role, model: str, flags: Any) -> Config:  # 
     for lens in settings.get("lenses", {}).values():
         for key in (*changed, "fallbacks"):
             lens.pop(key, None)
-    return with_absolute_scripts(Config.model_validate(values))
+    return resolve_script_paths(Config.model_validate(values))

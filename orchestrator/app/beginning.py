@@ -6,73 +6,73 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.app.forges import require_forge
-from orchestrator.app.options import Options, Surroundings, grant, look_around
-from orchestrator.app.place import Place
-from orchestrator.app.recipe_limits import limited
-from orchestrator.app.secrets import redactor_for, require_no_secret
-from orchestrator.app.surveying import require_installable, surveyed
+from orchestrator.app.options import Options, ProjectContext, build_grant, load_project_context
+from orchestrator.app.place import RunLocation
+from orchestrator.app.recipe_limits import apply_recipe_limits
+from orchestrator.app.secrets import build_redactor, require_secret_free_event
+from orchestrator.app.surveying import require_installable, discover_migration
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import OUTPUTS_WITHHELD, Noticed
-from orchestrator.engine.begin import NewRun, first_events
+from orchestrator.engine.begin import NewRun, build_first_events
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.hands.local import local_hands
-from orchestrator.hands.policy import Grant
-from orchestrator.hands.prepare import withheld_outputs
+from orchestrator.hands.local import open_local_hands
+from orchestrator.hands.policy import SandboxGrant
+from orchestrator.hands.prepare import find_withheld_outputs
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.llm.router import ModelRouter
-from orchestrator.migrate.asked import EVERYTHING, Asked
-from orchestrator.migrate.judging.worlds import WORLDS, env_of
+from orchestrator.migrate.asked import EVERYTHING, WorkFilter
+from orchestrator.migrate.judging.worlds import ENVIRONMENT_NAMES, select_environment
 from orchestrator.migrate.recipe import Recipe, RecipeEnv
-from orchestrator.migrate.scope.ast_grep import programs
-from orchestrator.redact.redactor import PATTERNS, Redactor
-from roles.kit import model_problems
+from orchestrator.migrate.scope.ast_grep import list_needed_programs
+from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
+from roles.kit import find_model_problems
 from worktrees.refs import read_ref
 
 
-async def begin_goal(options: Options, goal: str) -> Place:
+async def create_goal_run(options: Options, goal: str) -> RunLocation:
     """Make a run that is to carry a goal to its end; nothing works on it yet.
 
     Raises:
         OrchestrateError: it cannot be started; nothing was changed.
     """
-    around = await to_thread.run_sync(look_around, options)
-    if not around.config.gate.checks():
+    around = await to_thread.run_sync(load_project_context, options)
+    if not around.config.gate.build_checks():
         raise UsageProblem(
             'no gate is configured, so nothing could be judged: give --gate "COMMAND", or set command under [gate]'
         )
     await require_models(around.config)
     await require_forge(around.repository, around.config)
-    return await begin_run(around, NewRun("goal", goal, around.config.pr.prefix), grant(around.config))
+    return await create_new_run(around, NewRun("goal", goal, around.config.pr.prefix), build_grant(around.config))
 
 
-async def begin_migration(options: Options, recipe: Recipe, asked: Asked = EVERYTHING) -> Place:
+async def create_migration_run(options: Options, recipe: Recipe, asked: WorkFilter = EVERYTHING) -> RunLocation:
     """Make a run that is to carry a migration, or what of it is asked for, to its end; nothing works on it yet.
 
     Raises:
         OrchestrateError: it cannot be started, or the recipe or what is asked for matches nothing; nothing was changed.
     """
-    around = await to_thread.run_sync(look_around, options)
-    if roles := tuple(recipe.asks):
+    around = await to_thread.run_sync(load_project_context, options)
+    if roles := tuple(recipe.needed_roles):
         await require_models(around.config, *roles)
-    recipe = asked.of(recipe)
-    around = limited(around, recipe.stop)
-    base, found = await surveyed(around, recipe, asked)
+    recipe = asked.apply_sample(recipe)
+    around = apply_recipe_limits(around, recipe.stop)
+    base, found = await discover_migration(around, recipe, asked)
     await require_installable(around, recipe, base)
     target = await _branch(around, recipe.migration.base)
-    new = NewRun("migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump(), found, base, target)
-    return await begin_run(around, new, *grants(around.config, recipe))
+    new = NewRun("migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump_values(), found, base, target)
+    return await create_new_run(around, new, *build_world_grants(around.config, recipe))
 
 
-def grants(config: Config, recipe: Recipe) -> list[Grant]:
+def build_world_grants(config: Config, recipe: Recipe) -> list[SandboxGrant]:
     """What the worlds of a migration are allowed in the sandbox; one if they are the same."""
-    worlds = dict.fromkeys(env_of(recipe.env, world).model_dump_json() for world in WORLDS)
+    worlds = dict.fromkeys(select_environment(recipe.env, world).model_dump_json() for world in ENVIRONMENT_NAMES)
     envs = [RecipeEnv.model_validate_json(world) for world in worlds]
-    return [grant(config, env, programs(recipe)) for env in envs]
+    return [build_grant(config, env, list_needed_programs(recipe)) for env in envs]
 
 
-async def _branch(around: Surroundings, name: str) -> str:
+async def _branch(around: ProjectContext, name: str) -> str:
     """The name, if it is that of a branch."""
     return name if name and await read_ref(around.repository.git, f"refs/heads/{name}") else ""
 
@@ -84,12 +84,12 @@ async def require_models(config: Config, *roles: str) -> None:
         EnvironmentProblem: names each role's problem and how to mend it.
     """
     async with ModelRouter(Path()) as router:
-        problems = await model_problems(config.roles, router, roles)
+        problems = await find_model_problems(config.roles, router, roles)
     if problems:
         raise EnvironmentProblem("\n".join(problems))
 
 
-async def begin_run(around: Surroundings, new: NewRun, *allowed: Grant) -> Place:
+async def create_new_run(around: ProjectContext, new: NewRun, *allowed: SandboxGrant) -> RunLocation:
     """Make a run; nothing works on it yet.
 
     Raises:
@@ -98,16 +98,16 @@ async def begin_run(around: Surroundings, new: NewRun, *allowed: Grant) -> Place
     """
     withheld: dict[str, None] = {}
     for one in allowed:
-        async with local_hands(around.repository, around.state.path, one) as hands:
-            if hands.refusal:
-                raise EnvironmentProblem(hands.refusal)
-            withheld |= dict.fromkeys(await withheld_outputs(around.repository, hands.policy))
+        async with open_local_hands(around.repository, around.state.path, one) as hands:
+            if hands.refusal_reason:
+                raise EnvironmentProblem(hands.refusal_reason)
+            withheld |= dict.fromkeys(await find_withheld_outputs(around.repository, hands.policy))
     now = SystemClock().now()
-    directory = around.state.new_run(now)
-    first = await first_events(new, directory.run, around.repository, around.config, now)
+    directory = around.state.build_run_directory(now)
+    first = await build_first_events(new, directory.run, around.repository, around.config, now)
     first = (*first, *_notices_of_outputs(tuple(withheld)))
-    await create_run(directory, first, await to_thread.run_sync(redactor_for, around.config))
-    return Place(around.repository, around.state, directory)
+    await create_run_directory(directory, first, await to_thread.run_sync(build_redactor, around.config))
+    return RunLocation(around.repository, around.state, directory)
 
 
 def _notices_of_outputs(withheld: Sequence[str]) -> Sequence[Noticed]:
@@ -123,15 +123,15 @@ def _notices_of_outputs(withheld: Sequence[str]) -> Sequence[Noticed]:
     return (Noticed(level="warning", code=OUTPUTS_WITHHELD, paths=tuple(withheld), text=text),)
 
 
-async def create_run(directory: RunDirectory, first: Sequence[Event], redactor: Redactor = PATTERNS) -> None:
+async def create_run_directory(directory: RunDirectory, first: Sequence[Event], redactor: Redactor = PATTERN_REDACTOR) -> None:
     """Make a run's directory with a journal that holds its first events.
 
     Raises:
         UsageProblem: the settings hold a secret that the redactor knows.
     """
     for event in first:
-        require_no_secret(event, redactor)
-    with directory.lock():
+        require_secret_free_event(event, redactor)
+    with directory.hold_lock():
         journal = await to_thread.run_sync(Journal, directory.path, SystemClock(), redactor)
         try:
             await journal.append(*first)

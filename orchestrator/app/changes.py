@@ -7,13 +7,13 @@ from anyio import to_thread
 from orchestrator.app.options import open_repository
 from orchestrator.domain.state import RunState
 from orchestrator.errors import UsageProblem
-from orchestrator.report.task import find_file, find_task
-from worktrees.diff import diff_stat, diff_text
+from orchestrator.report.task import get_file_record, get_task
+from worktrees.diff import read_diff_stat, read_diff_text
 from worktrees.git import Git
-from worktrees.overlay import overlay
+from worktrees.overlay import overlay_tree
 
 
-async def change_text(repository: Path, state: RunState, name: str | None, attempt: int | None, stat: bool) -> str:
+async def render_change(repository: Path, state: RunState, name: str | None, attempt: int | None, stat: bool) -> str:
     """The change of a whole run, of a task's attempt, or of one file of a migration.
 
     Raises:
@@ -21,7 +21,7 @@ async def change_text(repository: Path, state: RunState, name: str | None, attem
     """
     git = (await to_thread.run_sync(open_repository, repository)).git
     old, new = await _ends(git, state, name, attempt)
-    return await diff_stat(git, old, new) if stat else await diff_text(git, old, new)
+    return await read_diff_stat(git, old, new) if stat else await read_diff_text(git, old, new)
 
 
 async def _ends(git: Git, state: RunState, name: str | None, attempt: int | None) -> tuple[str, str]:
@@ -30,10 +30,10 @@ async def _ends(git: Git, state: RunState, name: str | None, attempt: int | None
     if state.run.mode == "migration" and name not in state.tasks:
         if attempt is not None:
             raise UsageProblem(f"{name} is a file of a migration, which has no attempts: leave out --attempt")
-        file = find_file(state, name)
+        file = get_file_record(state, name)
         change = {file.path: (file.mode, file.blob or file.tried or file.base)}
-        return state.run.base_tree, await overlay(git, state.run.base_tree, change)
-    task = find_task(state, name)
+        return state.run.base_tree, await overlay_tree(git, state.run.base_tree, change)
+    task = get_task(state, name)
     candidates = [c for c in task.candidates if attempt in (None, c.number)]
     if not candidates:
         raise UsageProblem(f"task {name} has no candidate{f' of attempt {attempt}' if attempt else ' yet'}")

@@ -4,38 +4,38 @@ from contextlib import suppress
 
 from anyio import to_thread
 
-from orchestrator.app.moving import receive
-from orchestrator.app.options import Options, look_around
-from orchestrator.app.place import Place, find_run
-from orchestrator.ci.shelf import Shelf
-from orchestrator.ci.ticket import require_key
+from orchestrator.app.moving import import_run_archive
+from orchestrator.app.options import Options, load_project_context
+from orchestrator.app.place import RunLocation, find_run
+from orchestrator.ci.shelf import RemoteState
+from orchestrator.ci.ticket import check_key
 from orchestrator.domain.state import RunState
 from orchestrator.errors import UsageProblem
-from orchestrator.portable.importing import FurtherHere
+from orchestrator.portable.importing import LocalRunAhead
 
 
-async def run_of_key(options: Options, key: str) -> tuple[Place, RunState]:
+async def import_run_of_key(options: Options, key: str) -> tuple[RunLocation, RunState]:
     """The run that a key's jobs carry on, taken in from the refs of this clone.
 
     Raises:
         UsageProblem: there is none.
     """
-    around = await to_thread.run_sync(look_around, options)
-    ticket = await Shelf(around.repository.git, "", require_key(key)).look()
+    around = await to_thread.run_sync(load_project_context, options)
+    ticket = await RemoteState(around.repository.git, "", check_key(key)).fetch_lease_record()
     if ticket.run is None:
         raise UsageProblem(f"key {key} has no run in this clone: fetch refs/orchestrate/* first, or begin one")
-    with suppress(FurtherHere):
-        await receive(options, None, ticket.run, own=around.config)
+    with suppress(LocalRunAhead):
+        await import_run_archive(options, None, ticket.run, own=around.config)
     return await to_thread.run_sync(find_run, options, ticket.run)
 
 
-def item_of(state: RunState, named: str) -> str:
+def select_waiting_item(state: RunState, named: str) -> str:
     """The item that is meant: by its name, by its number among those that wait, or the only one.
 
     Raises:
         UsageProblem: there is none such.
     """
-    waiting = [one.approval.item for one in state.waiting]
+    waiting = [one.approval.item for one in state.pending_approvals]
     told = ", ".join(f"{number} {item}" for number, item in enumerate(waiting, start=1)) or "nothing"
     if named.isdecimal():
         if not 1 <= int(named) <= len(waiting):

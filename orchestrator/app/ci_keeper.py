@@ -11,13 +11,13 @@ from typing import Self
 
 import anyio
 
-from orchestrator.app.ci import Job, beat, leave
-from orchestrator.app.place import Place
-from orchestrator.ci.cadence import Cadence, Due
-from orchestrator.ci.shelf import Superseded
+from orchestrator.app.ci import CiJob, send_heartbeat, save_run_state
+from orchestrator.app.place import RunLocation
+from orchestrator.ci.cadence import SaveSchedule, SaveKind
+from orchestrator.ci.shelf import StateSuperseded
 from orchestrator.domain.event.landing import LandingFinished
 from orchestrator.errors import JournalProblem, OrchestrateError
-from orchestrator.journal.reader import Reader
+from orchestrator.journal.reader import EventReader
 from worktrees.errors import GitError
 
 _POLL_S = 0.5
@@ -25,18 +25,18 @@ _BEATS = 3
 """Signs of life within the time after which a job without one counts as dead."""
 
 
-class Keeper:
+class StateSaver:
     """Leaves the state of a job's run, in a thread of its own; to be used as a context manager.
 
     What cannot be left now is left later. If another job has left something, this one has lost the key: `lost` says so,
     and this process gets a SIGTERM.
     """
 
-    def __init__(self, job: Job, place: Place, every_s: float, say: Callable[[str], None]) -> None:
-        self.lost: Superseded | None = None
+    def __init__(self, job: CiJob, place: RunLocation, every_s: float, say: Callable[[str], None]) -> None:
+        self.superseded: StateSuperseded | None = None
         self._job, self._place, self._say = job, place, say
         now = time.monotonic()
-        self._cadence = Cadence(every_s, job.wish.stale_s / _BEATS, saved_at=now - every_s, beat_at=now)
+        self._cadence = SaveSchedule(every_s, job.request.stale_s / _BEATS, saved_at=now - every_s, heartbeat_at=now)
         self._seq, self._kept, self._landed = 0, 0, 0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._work, name="keeper")
@@ -50,31 +50,31 @@ class Keeper:
         self._thread.join()
 
     def _work(self) -> None:
-        while not self._over.wait(_POLL_S) and self.lost is None:
+        while not self._over.wait(_POLL_S) and self.superseded is None:
             with suppress(JournalProblem):  # whoever follows the engine tells of it
                 self._look()
             news, landed = self._seq > self._kept, self._landed > self._kept
-            due = self._cadence.due(time.monotonic(), is_news=news, has_landed=landed)
+            due = self._cadence.choose_save(time.monotonic(), is_news=news, has_landed=landed)
             if due:
                 self._leave(due)
 
     def _look(self) -> None:
-        with closing(Reader.open_reader(self._place.directory.journal)) as reader:
-            landings = reader.of_kinds([LandingFinished.model_fields["kind"].default], after=self._landed)
+        with closing(EventReader.open_reader(self._place.directory.journal)) as reader:
+            landings = reader.read_kinds([LandingFinished.model_fields["kind"].default], after=self._landed)
             self._landed = max((one.seq for one in landings), default=self._landed)
-            self._seq = reader.last_seq()
+            self._seq = reader.read_last_seq()
 
-    def _leave(self, due: Due) -> None:
+    def _leave(self, due: SaveKind) -> None:
         begun, seq = time.monotonic(), self._seq
         try:
             if due == "state":
-                anyio.run(leave, self._job, self._place)
+                anyio.run(save_run_state, self._job, self._place)
                 self._kept = seq
             else:
-                anyio.run(partial(beat, self._job))
-        except Superseded as lost:
-            self.lost = lost
+                anyio.run(partial(send_heartbeat, self._job))
+        except StateSuperseded as lost:
+            self.superseded = lost
             os.kill(os.getpid(), signal.SIGTERM)
         except (OrchestrateError, GitError, OSError) as error:
             self._say(f"warning: the state could not be left for the next job: {error}; this is tried again")
-        self._cadence.left(due, begun, time.monotonic())
+        self._cadence.record_save(due, begun, time.monotonic())

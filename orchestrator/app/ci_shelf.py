@@ -7,32 +7,32 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from orchestrator.ci.shelf import Shelf
-from orchestrator.ci.ticket import Ticket
+from orchestrator.ci.shelf import RemoteState
+from orchestrator.ci.ticket import LeaseRecord
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.portable import by_ref
 from orchestrator.portable.manifest import Manifest
 from worktrees.git import Git
-from worktrees.packs import object_format
+from worktrees.packs import read_object_format
 
 _LONGEST_S = 1800.0
 
 
-async def shelve(shelf: Shelf, ticket: Ticket, manifest: Manifest, archive: Path, scratch: Path) -> None:
+async def push_run_state(shelf: RemoteState, ticket: LeaseRecord, manifest: Manifest, archive: Path, scratch: Path) -> None:
     """Put an archive of the ticket's run on the shelf with the ticket; raises as `Shelf.put`.
 
     The objects that it is pushed as are not kept in the clone: a long job would fill the disk with them.
     """
     apart = Git(scratch / "shelf.git")
     await to_thread.run_sync(apart.git_dir.mkdir)
-    await apart.run("init", "--quiet", "--bare", f"--object-format={await object_format(shelf.git)}")
-    ref = await by_ref.store(apart, manifest, archive)
-    commit = await apart.text("rev-parse", "--verify", ref)
-    await shelf.put(ticket, commit, apart.git_dir / "objects")
+    await apart.run("init", "--quiet", "--bare", f"--object-format={await read_object_format(shelf.git)}")
+    ref = await by_ref.write_archive_ref(apart, manifest, archive)
+    commit = await apart.run_text("rev-parse", "--verify", ref)
+    await shelf.push_state(ticket, commit, apart.git_dir / "objects")
 
 
 @contextmanager
-def answered(remote: str) -> Iterator[None]:
+def limit_remote_wait(remote: str) -> Iterator[None]:
     """Wait for a remote only so long.
 
     Raises:

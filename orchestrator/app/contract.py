@@ -2,19 +2,19 @@
 
 from anyio import to_thread
 
-from orchestrator.config.layers import project_criteria
+from orchestrator.config.layers import read_project_criteria
 from orchestrator.domain.event.run import Noticed
 from orchestrator.engine.context import RunContext
 
 
-async def notice_another_contract(context: RunContext) -> None:
+async def record_contract_change(context: RunContext) -> None:
     """Say once which criteria of the project's file the run does not have: its contract stays as it was frozen."""
     state = context.state
     if state.contract is None or state.ended is not None:
         return
-    asked = await to_thread.run_sync(project_criteria, context.repository.root)
+    asked = await to_thread.run_sync(read_project_criteria, context.repository.root)
     held = {criterion.id: criterion for criterion in state.contract.criteria}
-    other = [one.id for one in asked if held.get(one.id) != one.criterion()]
+    other = [one.id for one in asked if held.get(one.id) != one.build_criterion()]
     text = (
         f"the project's file asks for criteria that this run does not have, or not as they stand there now "
         f"({', '.join(other)}); its contract stays as it was frozen: orchestrate criterion add or drop changes it"

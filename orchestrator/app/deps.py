@@ -8,29 +8,29 @@ from pathlib import Path
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.tier import Tier
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.hands.deps import Deps
+from orchestrator.hands.deps import DependencyInstaller
 from orchestrator.hands.deps_store import DepsStore
-from orchestrator.hands.local import local_hands
+from orchestrator.hands.local import open_local_hands
 from orchestrator.hands.manifests import Manifests, read_manifests
-from orchestrator.hands.policy import GivenDir, Grant
+from orchestrator.hands.policy import GrantedFolder, SandboxGrant
 from worktrees.git import Git
-from worktrees.repository import Repository
+from worktrees.repository import GitRepository
 from worktrees.trees import list_tree, read_blob
 
-DEPS = "deps"
+DEPS_DIRECTORY = "deps"
 """Where they lie, below the state directory."""
 
 
-async def with_deps(
-    granted: Grant,
+async def install_dependencies(
+    granted: SandboxGrant,
     entries: Sequence[str],
-    repository: Repository,
+    repository: GitRepository,
     state: Path,
     store: Path,
     commit: CommitId,
     tell: Callable[[str], Awaitable[None]],
     stack: ExitStack,
-) -> Grant:
+) -> SandboxGrant:
     """The grant with what the entries name lent to every workspace; it stays while `stack` is open.
 
     They go before what the user's own checkout has in these places: it may be of another commit. Nothing is installed
@@ -42,18 +42,18 @@ async def with_deps(
     """
     if not entries:
         return granted
-    manifests = await manifests_of(granted, entries, repository, commit)
-    alone = granted.model_copy(update={"share": (), "read_only": tuple(outside(granted, repository.root))})
-    async with local_hands(repository, state, alone) as hands:
-        if hands.refusal:
-            raise EnvironmentProblem(hands.refusal)
-        lent = await Deps(hands, DepsStore(store), manifests, commit).ready(tell, stack)
+    manifests = await load_manifests(granted, entries, repository, commit)
+    alone = granted.model_copy(update={"share": (), "read_only": tuple(iterate_outside_directories(granted, repository.root))})
+    async with open_local_hands(repository, state, alone) as hands:
+        if hands.refusal_reason:
+            raise EnvironmentProblem(hands.refusal_reason)
+        lent = await DependencyInstaller(hands, DepsStore(store), manifests, commit).install_missing(tell, stack)
     if hidden := [name for name in lent if (repository.root / name).exists()]:
         await tell(f"deps: {', '.join(hidden)} of your checkout is not used; what deps installed stands in its place")
     return granted.model_copy(update={"lent": lent})
 
 
-async def manifests_of(granted: Grant, entries: Sequence[str], repository: Repository, commit: CommitId) -> Manifests:
+async def load_manifests(granted: SandboxGrant, entries: Sequence[str], repository: GitRepository, commit: CommitId) -> Manifests:
     """What the entries name, if it may be installed.
 
     Raises:
@@ -66,13 +66,13 @@ async def manifests_of(granted: Grant, entries: Sequence[str], repository: Repos
         )
         raise UsageProblem(told, ("env", "deps"))
 
-    async def read(path: str) -> str | None:
+    async def read_text_at_commit(path: str) -> str | None:
         return await _text(repository.git, commit, path)
 
-    return await read_manifests(entries, read)
+    return await read_manifests(entries, read_text_at_commit)
 
 
-def outside(granted: Grant, root: Path) -> Iterator[GivenDir]:
+def iterate_outside_directories(granted: SandboxGrant, root: Path) -> Iterator[GrantedFolder]:
     """What was given of the host beside the checkout: there nothing is about to be installed."""
     for given in granted.read_only:
         if given.path.startswith("~") or not Path(normpath(root / given.path)).is_relative_to(root):

@@ -4,11 +4,11 @@ import os
 import subprocess
 import sys
 
-from orchestrator.app.place import Place
+from orchestrator.app.place import RunLocation
 from orchestrator.errors import EnvironmentProblem
 
 
-def start_engine(place: Place, *, outlives_us: bool = True) -> "subprocess.Popen[bytes]":
+def start_engine(place: RunLocation, *, outlives_us: bool = True) -> "subprocess.Popen[bytes]":
     """Start a process that works on the run; it belongs to no terminal, and what it prints goes to the run's log.
 
     Unless it `outlives_us` it stops when this process is gone, however that came.

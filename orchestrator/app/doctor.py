@@ -10,28 +10,28 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from orchestrator.app.forges import github_place
-from orchestrator.app.options import Options, Surroundings, grant, look_around, provider_rules
+from orchestrator.app.forges import find_github_repository
+from orchestrator.app.options import Options, ProjectContext, build_grant, load_project_context, build_provider_rules
 from orchestrator.config.roles import ModelSettings
-from orchestrator.domain.unsafe import UNSAFE
+from orchestrator.domain.unsafe import UNSAFE_BANNER
 from orchestrator.errors import OrchestrateError
-from orchestrator.forge.github_answers import Repository as GitHubRepository
-from orchestrator.forge.github_pace import Patience
-from orchestrator.hands.local import local_hands
+from orchestrator.forge.github_answers import GitHubRepository as GitHubRepository
+from orchestrator.forge.github_pace import GitHubRetryPolicy
+from orchestrator.hands.local import open_local_hands
 from orchestrator.llm.router import ModelRouter
-from roles.kit import configured
+from roles.kit import iterate_configured_models
 from worktrees.errors import GitError, LockedRepository
-from worktrees.git import version
-from worktrees.lock_files import find_repository_locks, lock_ref
+from worktrees.git import read_git_version
+from worktrees.lock_files import find_repository_locks, get_locked_ref
 
 _MIN_GIT = (2, 38)
-_ONCE = Patience(tries=2, longest_s=5.0)
+_ONCE = GitHubRetryPolicy(tries=2, max_total_wait_s=5.0)
 _UNUSED = "no configured model falls under this key, so its limits hold for nothing: see docs/providers.md"
 _MIN_FREE_BYTES = 2 * 1024**3
 
 
 @dataclass(frozen=True)
-class Finding:
+class DoctorFinding:
     """One thing that was looked at. A problem that is no more than a warning keeps nothing from working."""
 
     name: str
@@ -40,16 +40,16 @@ class Finding:
     is_warning: bool = False
 
 
-async def examine(options: Options) -> AsyncIterator[Finding]:
+async def check_requirements(options: Options) -> AsyncIterator[DoctorFinding]:
     """Look at everything a run needs, one finding at a time; nothing is changed and no model is called."""
-    yield Finding("python", sys.version_info >= (3, 11), platform.python_version())
+    yield DoctorFinding("python", sys.version_info >= (3, 11), platform.python_version())
     yield await _git()
     try:
-        around = await to_thread.run_sync(look_around, options)
+        around = await to_thread.run_sync(load_project_context, options)
     except OrchestrateError as error:
-        yield Finding("repository", False, str(error))
+        yield DoctorFinding("repository", False, str(error))
         return
-    yield Finding("repository", True, f"{around.repository.root}, {around.repository.head()[:12]}")
+    yield DoctorFinding("repository", True, f"{around.repository.root}, {around.repository.read_head_commit()[:12]}")
     yield _disk(around.state.path)
     yield await _locks(around)
     for finding in await _hands(around):
@@ -61,88 +61,88 @@ async def examine(options: Options) -> AsyncIterator[Finding]:
         yield finding
 
 
-async def _git() -> Finding:
+async def _git() -> DoctorFinding:
     try:
-        found = await to_thread.run_sync(version)
+        found = await to_thread.run_sync(read_git_version)
     except GitError as error:
-        return Finding("git", False, f"{error}; install git with your system's package manager")
+        return DoctorFinding("git", False, f"{error}; install git with your system's package manager")
     told = ".".join(map(str, found))
     is_new = found >= _MIN_GIT
-    return Finding("git", is_new, told if is_new else f"{told}: 2.38 or newer is needed (merge-tree --write-tree)")
+    return DoctorFinding("git", is_new, told if is_new else f"{told}: 2.38 or newer is needed (merge-tree --write-tree)")
 
 
-def _disk(state: Path) -> Finding:
+def _disk(state: Path) -> DoctorFinding:
     place = next(parent for parent in (state, *state.parents) if parent.exists())
     if not os.access(place, os.W_OK | os.X_OK):
-        return Finding("state", False, f"{place} cannot be written to: name another place for {state} with --state DIR")
+        return DoctorFinding("state", False, f"{place} cannot be written to: name another place for {state} with --state DIR")
     free = shutil.disk_usage(place).free
     text = f"{free / 1024**3:.0f} GiB free for {state}"
-    return Finding("state", free > _MIN_FREE_BYTES, text, is_warning=True)
+    return DoctorFinding("state", free > _MIN_FREE_BYTES, text, is_warning=True)
 
 
-async def _locks(around: Surroundings) -> Finding:
+async def _locks(around: ProjectContext) -> DoctorFinding:
     """Locks that dead processes left: those of our refs are no problem, the others stand in everybody's way."""
     git_dir = around.repository.common_dir
     found = await find_repository_locks(git_dir)
-    ours = [lock for lock in found.dead if lock_ref(git_dir, lock).startswith("refs/orchestrate/")]
-    told = [str(LockedRepository.held(lock.path, ())) for lock in found.dead if lock not in ours]
-    told += [str(LockedRepository.held(lock.path, holders)) for lock, holders in found.held.items()]
+    ours = [lock for lock in found.dead if get_locked_ref(git_dir, lock).startswith("refs/orchestrate/")]
+    told = [str(LockedRepository.for_held_lock(lock.path, ())) for lock in found.dead if lock not in ours]
+    told += [str(LockedRepository.for_held_lock(lock.path, holders)) for lock, holders in found.held.items()]
     told += [f"{lock.path} was left by a process that died: the next resume or gc removes it" for lock in ours]
-    return Finding("git locks", not told, "; ".join(told) or "none was left", is_warning=True)
+    return DoctorFinding("git locks", not told, "; ".join(told) or "none was left", is_warning=True)
 
 
-async def _hands(around: Surroundings) -> list[Finding]:
+async def _hands(around: ProjectContext) -> list[DoctorFinding]:
     """All at once: nothing may be yielded out of a task group, which a reader who goes away would leave open."""
     try:
-        async with local_hands(around.repository, around.state.path, grant(around.config)) as hands:
-            first = Finding("sandbox", hands.refusal is None, hands.refusal or "the escape self-test passed")
+        async with open_local_hands(around.repository, around.state.path, build_grant(around.config)) as hands:
+            first = DoctorFinding("sandbox", hands.refusal_reason is None, hands.refusal_reason or "the escape self-test passed")
             if around.config.hands.without_sandbox:
-                first = Finding("sandbox", False, UNSAFE, is_warning=True)
-            others = [(name, text) for name, text in hands.described.items() if name not in {"commands", "self-test"}]
-            return [first, *(Finding(f"sandbox {name}", True, text) for name, text in others)]
+                first = DoctorFinding("sandbox", False, UNSAFE_BANNER, is_warning=True)
+            others = [(name, text) for name, text in hands.policy_summary.items() if name not in {"commands", "self-test"}]
+            return [first, *(DoctorFinding(f"sandbox {name}", True, text) for name, text in others)]
     except OrchestrateError as error:
-        return [Finding("sandbox", False, str(error))]
+        return [DoctorFinding("sandbox", False, str(error))]
 
 
-def _gate(around: Surroundings) -> Finding:
+def _gate(around: ProjectContext) -> DoctorFinding:
     command = around.config.gate.command
     text = (
         command or 'no gate command: `run` needs --gate "COMMAND" or command under [gate]; migrations bring their own'
     )
-    return Finding("gate", bool(command), text, is_warning=True)
+    return DoctorFinding("gate", bool(command), text, is_warning=True)
 
 
-async def _forge(around: Surroundings) -> list[Finding]:
+async def _forge(around: ProjectContext) -> list[DoctorFinding]:
     """Nothing to look at where pull requests stay in the repository."""
     if around.config.pr.forge == "local":
         return []
-    from orchestrator.forge.github_api import github_api  # only who uses it pays for an HTTP client
+    from orchestrator.forge.github_api import open_github_api  # only who uses it pays for an HTTP client
 
     try:
-        place = await github_place(around.repository, around.config)
-        async with github_api(place, patience=_ONCE) as api:
-            found = await api.get(GitHubRepository, "")
+        place = await find_github_repository(around.repository, around.config)
+        async with open_github_api(place, patience=_ONCE) as api:
+            found = await api.read_object(GitHubRepository, "")
     except OrchestrateError as problem:
-        return [Finding("forge", False, str(problem))]
+        return [DoctorFinding("forge", False, str(problem))]
     if found.permissions and not found.permissions.push:
         mend = "give it contents: write and pull_requests: write"
-        return [Finding("forge", False, f"the token in {place.variable} may not write to {found.full_name}: {mend}")]
-    return [Finding("forge", True, f"{found.full_name} by the token in {place.variable}")]
+        return [DoctorFinding("forge", False, f"the token in {place.token_variable} may not write to {found.full_name}: {mend}")]
+    return [DoctorFinding("forge", True, f"{found.full_name} by the token in {place.token_variable}")]
 
 
-async def _models(around: Surroundings) -> list[Finding]:
+async def _models(around: ProjectContext) -> list[DoctorFinding]:
     config = around.config
     async with ModelRouter(Path()) as router:
-        found = [await _model(router, name, settings) for name, settings in configured(config.roles)]
-    rules = provider_rules(config)
-    asked = {rules.key(settings.model, settings.api_base or None) for _, settings in configured(config.roles)}
+        found = [await _model(router, name, settings) for name, settings in iterate_configured_models(config.roles)]
+    rules = build_provider_rules(config)
+    asked = {rules.get_limits_key(settings.model, settings.api_base or None) for _, settings in iterate_configured_models(config.roles)}
     unused = sorted(set(config.providers) - asked)
-    return found + [Finding(f"providers.{key}", False, _UNUSED, is_warning=True) for key in unused]
+    return found + [DoctorFinding(f"providers.{key}", False, _UNUSED, is_warning=True) for key in unused]
 
 
-async def _model(router: ModelRouter, name: str, settings: ModelSettings) -> Finding:
+async def _model(router: ModelRouter, name: str, settings: ModelSettings) -> DoctorFinding:
     if not settings.model:
         text = f"none: set roles.{name}.model, or --model {name}=MODEL; only `run` and `plan` need it"
-        return Finding(f"model {name}", False, text, is_warning=True)
-    problem = await router.check(settings.model, settings.api_base or None, settings.api_key_env or None)
-    return Finding(f"model {name}", problem is None, problem or settings.model)
+        return DoctorFinding(f"model {name}", False, text, is_warning=True)
+    problem = await router.find_model_problem(settings.model, settings.api_base or None, settings.api_key_env or None)
+    return DoctorFinding(f"model {name}", problem is None, problem or settings.model)

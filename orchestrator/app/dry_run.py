@@ -6,24 +6,24 @@ from typing import Any
 
 from anyio import to_thread
 
-from orchestrator.app.beginning import begin_run, grants
-from orchestrator.app.deps import DEPS
-from orchestrator.app.earlier import earlier_runs
-from orchestrator.app.options import Options, Surroundings, look_around
-from orchestrator.app.place import Place
-from orchestrator.app.scratch import Scratch, scratch
-from orchestrator.app.surveying import surveyed_at
-from orchestrator.app.wiring import Means, Watcher, open_run
-from orchestrator.config.layers import merged
+from orchestrator.app.beginning import create_new_run, build_world_grants
+from orchestrator.app.deps import DEPS_DIRECTORY
+from orchestrator.app.earlier import find_previous_run_notice
+from orchestrator.app.options import Options, ProjectContext, load_project_context
+from orchestrator.app.place import RunLocation
+from orchestrator.app.scratch import ScratchDirectory, create_scratch_directory
+from orchestrator.app.surveying import discover_migration_at
+from orchestrator.app.wiring import RunOverrides, RunWatcher, open_run
+from orchestrator.config.layers import merge_settings
 from orchestrator.config.model import Config
 from orchestrator.domain.ids import CommitId
 from orchestrator.engine.begin import NewRun
-from orchestrator.migrate.asked import EVERYTHING, Asked
-from orchestrator.migrate.dry_report import dry_report
-from orchestrator.migrate.dry_run import DryRun
+from orchestrator.migrate.asked import EVERYTHING, WorkFilter
+from orchestrator.migrate.dry_report import build_dry_run_report
+from orchestrator.migrate.dry_run import DryRunner
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.scope.inventory import base_of
-from orchestrator.migrate.steps.knowledge import knowledge
+from orchestrator.migrate.scope.inventory import resolve_base
+from orchestrator.migrate.steps.knowledge import get_process_cache
 
 _ALONE = {"pr": {"push": "", "forge": "local"}, "approval": {"mode": "auto", "expires_s": 0}}
 _LEFT_OUT = {"hooks", "notify"}
@@ -31,16 +31,16 @@ _LEFT_OUT = {"hooks", "notify"}
 
 
 @dataclass(frozen=True)
-class DryWishes:
+class DryRunOptions:
     """What is asked for; with `verify` the gate is run as well, with `diff` the report has the unified diff."""
 
-    asked: Asked = EVERYTHING
+    asked: WorkFilter = EVERYTHING
     verify: bool = False
     diff: bool = False
 
 
-async def dry_run(
-    options: Options, recipe: Recipe, wishes: DryWishes, watcher: Watcher | None = None
+async def dry_run_recipe(
+    options: Options, recipe: Recipe, wishes: DryRunOptions, watcher: RunWatcher | None = None
 ) -> dict[str, Any]:
     """Try a recipe, and report: `orchestrate.dry-run/1`.
 
@@ -50,27 +50,27 @@ async def dry_run(
     Raises:
         OrchestrateError: as `begin_migration` does, or it had to stop.
     """
-    around = await to_thread.run_sync(look_around, options)
-    base = await base_of(around.repository.git, recipe, around.repository.head())
-    with scratch(around.repository, around.state, keep=False) as place:
-        run = await _begun(_inside(around, place), around, wishes.asked.of(recipe), base, wishes.asked)
-        async with open_run(run, watcher, Means(deps=around.state.path / DEPS)) as context:
-            knowledge(context).earlier = around.state.runs()
+    around = await to_thread.run_sync(load_project_context, options)
+    base = await resolve_base(around.repository.git, recipe, around.repository.read_head_commit())
+    with create_scratch_directory(around.repository, around.state, keep=False) as place:
+        run = await _begun(_inside(around, place), around, wishes.asked.apply_sample(recipe), base, wishes.asked)
+        async with open_run(run, watcher, RunOverrides(deps=around.state.path / DEPS_DIRECTORY)) as context:
+            get_process_cache(context).earlier_runs = around.state.list_runs()
             slots = context.config.hands.slots or len(os.sched_getaffinity(0))
             only_sample = bool(wishes.asked.sample)
-            tried = await DryRun(context, slots, only_sample=only_sample, verify=wishes.verify).execute()
-            return await dry_report(place.repository.git, context.state, tried, wants_diff=wishes.diff)
+            tried = await DryRunner(context, slots, only_sample=only_sample, verify=wishes.verify).run_to_queue()
+            return await build_dry_run_report(place.repository.git, context.state, tried, wants_diff=wishes.diff)
 
 
-def _inside(around: Surroundings, place: Scratch) -> Surroundings:
+def _inside(around: ProjectContext, place: ScratchDirectory) -> ProjectContext:
     """The same in the scratch directory, with settings that reach nobody outside."""
     settings = around.config.model_dump(mode="json", by_alias=True, exclude=_LEFT_OUT)
-    config = Config.model_validate(merged(settings, _ALONE))
-    return Surroundings(place.repository, replace(around.loaded, config=config), place.state)
+    config = Config.model_validate(merge_settings(settings, _ALONE))
+    return ProjectContext(place.repository, replace(around.loaded, config=config), place.state)
 
 
-async def _begun(inside: Surroundings, around: Surroundings, recipe: Recipe, base: CommitId, asked: Asked) -> Place:
-    found = await surveyed_at(inside, recipe, base, asked, around.state.path / DEPS)
-    found = (*found, *await earlier_runs(around, recipe, base, found))
-    new = NewRun("migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump(), found, base)
-    return await begin_run(inside, new, *grants(inside.config, recipe))
+async def _begun(inside: ProjectContext, around: ProjectContext, recipe: Recipe, base: CommitId, asked: WorkFilter) -> RunLocation:
+    found = await discover_migration_at(inside, recipe, base, asked, around.state.path / DEPS_DIRECTORY)
+    found = (*found, *await find_previous_run_notice(around, recipe, base, found))
+    new = NewRun("migration", recipe.title, f"migrate/{recipe.migration.id}/", recipe.dump_values(), found, base)
+    return await create_new_run(inside, new, *build_world_grants(inside.config, recipe))

@@ -5,17 +5,17 @@ from contextlib import closing, suppress
 
 from anyio import to_thread
 
-from orchestrator.app.options import Surroundings
+from orchestrator.app.options import ProjectContext
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.migration import FileMoved, FilesFound
 from orchestrator.domain.event.run import Noticed, RunStarted
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.state import RunState
 from orchestrator.errors import OrchestrateError
-from orchestrator.journal.reader import Reader
+from orchestrator.journal.reader import EventReader
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.states import derive_whole
-from orchestrator.migrate.landing.pr_text import EARLIER
+from orchestrator.journal.states import derive_whole_state
+from orchestrator.migrate.landing.pr_text import EARLIER_RUN
 from orchestrator.migrate.recipe import Recipe
 from worktrees.refs import list_refs
 
@@ -23,8 +23,8 @@ _RUNS = 50
 _URLS = 3
 
 
-async def earlier_runs(
-    around: Surroundings, recipe: Recipe, base: CommitId, events: Sequence[Event]
+async def find_previous_run_notice(
+    around: ProjectContext, recipe: Recipe, base: CommitId, events: Sequence[Event]
 ) -> tuple[Noticed, ...]:
     """A notice of the newest run of the same migration whose branch has files that are to be done again, if one has.
 
@@ -39,7 +39,7 @@ async def earlier_runs(
     """
     to_do = set(_to_do(events))
     branches = await list_refs(around.repository.git, "refs/heads/")
-    for run in reversed(around.state.runs()[-_RUNS:]):
+    for run in reversed(around.state.list_runs()[-_RUNS:]):
         state = await to_thread.run_sync(_read, run, recipe.migration.id)
         if state is None or f"refs/heads/{state.run.branch}" not in branches:
             continue
@@ -59,11 +59,11 @@ def _to_do(events: Iterable[Event]) -> Iterator[tuple[str, str]]:
 
 def _read(run: RunDirectory, migration: str) -> RunState | None:
     """Where a run of this migration stands that is under way or has published; None for any other. Blocks."""
-    with suppress(OrchestrateError), closing(Reader.open_reader(run.journal)) as reader:
-        first = next(iter(reader.read(until=1)), None)
+    with suppress(OrchestrateError), closing(EventReader.open_reader(run.journal)) as reader:
+        first = next(iter(reader.read_events(until=1)), None)
         if first is None or not isinstance(first.event, RunStarted) or _id(first.event) != migration:
             return None
-        state = derive_whole(reader).state
+        state = derive_whole_state(reader).state
         return state if state.ended is None or state.pr is not None or state.prs else None
     return None
 
@@ -83,6 +83,6 @@ def _told(state: RunState, base: CommitId, again: int) -> str:
         else "merge that first, or delete the branch if nobody wants it"
     )
     return (
-        f"{EARLIER} {run.run}, has landed {again} of these files on {run.branch}{shown}, and commit {base[:12]} "
+        f"{EARLIER_RUN} {run.run}, has landed {again} of these files on {run.branch}{shown}, and commit {base[:12]} "
         f"does not have them: a further run does them again and proposes them a second time; {mend}"
     )

@@ -9,12 +9,12 @@ from pathlib import Path
 from orchestrator.config.model import Config
 from orchestrator.domain.state import RunState
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.forge.github_place import Place
+from orchestrator.forge.github_place import RepositoryEndpoint
 from orchestrator.forge.local import LocalForge
 from orchestrator.ports.forge import Forge
 from worktrees.errors import GitError, UnknownRemote
-from worktrees.remote import require_remote
-from worktrees.repository import Repository
+from worktrees.remote import get_push_url
+from worktrees.repository import GitRepository
 
 _HOST = r"(?:[^/@\s]+@)?[^/\s:]+"
 _OWNER_NAME = re.compile(
@@ -23,7 +23,7 @@ _OWNER_NAME = re.compile(
 """A repository in both ways to write its URL, `https://HOST/owner/name.git` and `git@HOST:owner/name.git`."""
 
 
-async def require_forge(repository: Repository, config: Config, environ: Mapping[str, str] = os.environ) -> None:
+async def require_forge(repository: GitRepository, config: Config, environ: Mapping[str, str] = os.environ) -> None:
     """Make sure before hours of work, not after them, that what lands can be pushed and a pull request be opened.
 
     Nothing is asked of the forge itself.
@@ -38,7 +38,7 @@ async def require_forge(repository: Repository, config: Config, environ: Mapping
         _place(config, url, environ)
 
 
-async def github_place(repository: Repository, config: Config, environ: Mapping[str, str] = os.environ) -> Place:
+async def find_github_repository(repository: GitRepository, config: Config, environ: Mapping[str, str] = os.environ) -> RepositoryEndpoint:
     """The repository on GitHub, and the token for it.
 
     Raises:
@@ -48,31 +48,31 @@ async def github_place(repository: Repository, config: Config, environ: Mapping[
 
 
 @asynccontextmanager
-async def opened_forge(
-    repository: Repository, pages: Path, config: Config, state: RunState, tell: Callable[[str], Awaitable[None]]
+async def open_forge(
+    repository: GitRepository, pages: Path, config: Config, state: RunState, tell: Callable[[str], Awaitable[None]]
 ) -> AsyncIterator[Forge]:
     """The forge of a run while the block lasts. `pages` is where the local one writes; `tell` hears of long waits."""
     if config.pr.forge == "local":
         yield LocalForge(repository.git, pages, state.run.started_at.isoformat(timespec="seconds"))
         return
     from orchestrator.forge.github import GitHubForge  # only runs that use it pay for an HTTP client
-    from orchestrator.forge.github_api import github_api
+    from orchestrator.forge.github_api import open_github_api
 
-    async with github_api(await github_place(repository, config), tell) as api:
+    async with open_github_api(await find_github_repository(repository, config), tell) as api:
         yield GitHubForge(api, state.run.run)
 
 
-async def _push_url(repository: Repository, config: Config) -> str:
+async def _push_url(repository: GitRepository, config: Config) -> str:
     name = config.pr.push
     try:
-        return await require_remote(repository.git, name) if name else ""
+        return await get_push_url(repository.git, name) if name else ""
     except UnknownRemote as error:
         raise UsageProblem(f"{error} to push to: add it (git remote add {name} URL), or set push under [pr]") from error
     except GitError as error:
         raise UsageProblem(str(error)) from error
 
 
-def _place(config: Config, url: str, environ: Mapping[str, str]) -> Place:
+def _place(config: Config, url: str, environ: Mapping[str, str]) -> RepositoryEndpoint:
     pr = config.pr
     if not pr.push:
         raise UsageProblem(
@@ -92,4 +92,4 @@ def _place(config: Config, url: str, environ: Mapping[str, str]) -> Place:
             f"there is no token for GitHub in {pr.token_env}: put one there that may write contents and pull requests "
             f"of {repository}, or name another variable with token_env under [pr]; docs/pull-requests.md"
         )
-    return Place(pr.url, repository, token, pr.token_env)
+    return RepositoryEndpoint(pr.url, repository, token, pr.token_env)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from orchestrator.domain.event.work import WorkspaceLeased, WorkspaceLeasing
 from orchestrator.domain.ids import CommitId
-from orchestrator.ports.effect import effect
+from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import Hands, Workspace
 from orchestrator.ports.ledger import Ledger
 
@@ -17,24 +17,24 @@ class JournaledHands:
         self._ledger = ledger
 
     @property
-    def refusal(self) -> str | None:
+    def refusal_reason(self) -> str | None:
         """As the hands below say."""
-        return self._hands.refusal
+        return self._hands.refusal_reason
 
     @property
-    def environment(self) -> str:
+    def environment_hash(self) -> str:
         """As the hands below say."""
-        return self._hands.environment
+        return self._hands.environment_hash
 
     @property
-    def described(self) -> Mapping[str, str]:
+    def policy_summary(self) -> Mapping[str, str]:
         """As the hands below say."""
-        return self._hands.described
+        return self._hands.policy_summary
 
-    async def open(self, commit: CommitId, purpose: str) -> Workspace:
+    async def open_workspace(self, commit: CommitId, purpose: str) -> Workspace:
         """A clean workspace at a commit, booked under its purpose."""
-        key = self._ledger.next_key(f"workspace/{purpose}")
-        async with effect(self._ledger, WorkspaceLeasing(key=key, purpose=purpose, commit=commit)) as leasing:
-            workspace = await self._hands.open(commit, purpose)
+        key = self._ledger.build_next_key(f"workspace/{purpose}")
+        async with record_effect(self._ledger, WorkspaceLeasing(key=key, purpose=purpose, commit=commit)) as leasing:
+            workspace = await self._hands.open_workspace(commit, purpose)
             leasing.done = WorkspaceLeased(key=key, name=workspace.name)
         return workspace

@@ -2,8 +2,8 @@
 
 import shlex
 
-from orchestrator.config.layers import user_path
-from orchestrator.migrate.filling import toml_list, toml_text
+from orchestrator.config.layers import get_user_config_path
+from orchestrator.migrate.filling import format_toml_list, format_toml_text
 from orchestrator.migrate.survey.findings import Findings, TestCommand
 
 _HEAD = """# What Orchestrate has to know of this project. It is committed, so it holds for everybody who works on it.
@@ -17,14 +17,14 @@ _NO_COMMAND = """# The command of your tests was not found: write it here. Witho
 # report = "auto"  # auto | junit | tap | pytest-rA | unittest | exit-code"""
 
 
-def project_toml(findings: Findings) -> str:
+def render_project_toml(findings: Findings) -> str:
     """The file: the gate, and in comments what else was found."""
     parts = [_HEAD.format(user=_place()), "\n".join(_found(findings)), "[gate]\n" + _gate(findings.command)]
     return "\n".join([*parts, _env(findings)])
 
 
 def _place() -> str:
-    return str(user_path({"HOME": "~"}))
+    return str(get_user_config_path({"HOME": "~"}))
 
 
 def _found(findings: Findings) -> list[str]:
@@ -39,10 +39,10 @@ def _gate(command: TestCommand | None) -> str:
     run = " ".join(command.run.replace("{tests}", command.all).split()) if "{tests}" in command.run else command.run
     notes = [f"# {_comment(note)}" for note in command.notes]
     lines = [
-        f"# found in: {_comment(command.said)}",
+        f"# found in: {_comment(command.source_file)}",
         *notes,
-        f"command = {toml_text(run)}",
-        f"report = {toml_text(command.report)}",
+        f"command = {format_toml_text(run)}",
+        f"report = {format_toml_text(command.report)}",
     ]
     return "\n".join(lines) + "\n"
 
@@ -53,7 +53,7 @@ def _env(findings: Findings) -> str:
         names = ", ".join(map(shlex.quote, findings.environments))
         return f"# [env]\n# {names} of the checkout: lent to every workspace, read-only, unless deps say otherwise.\n"
     if findings.manifests:
-        deps = toml_list(findings.manifests[:1])
+        deps = format_toml_list(findings.manifests[:1])
         return (
             "# [env]\n# The checkout has no .venv, venv or node_modules to lend: this installs one (docs/tiers.md).\n"
             f"# deps = {deps}\n"

@@ -2,15 +2,15 @@
 
 from anyio import to_thread
 
-from orchestrator.app.options import Options, look_around
-from orchestrator.app.surveying import surveyed
+from orchestrator.app.options import Options, load_project_context
+from orchestrator.app.surveying import discover_migration
 from orchestrator.domain.event.migration import FilesFound, ShardsPlanned
 from orchestrator.domain.event.run import Noticed
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.scope.plan_report import Inventory
+from orchestrator.migrate.scope.plan_report import PlanReport
 
 
-async def inventory(options: Options, recipe: Recipe) -> Inventory:
+async def build_inventory(options: Options, recipe: Recipe) -> PlanReport:
     """Find what the recipe covers.
 
     Raises:
@@ -18,9 +18,9 @@ async def inventory(options: Options, recipe: Recipe) -> Inventory:
         NothingToMigrate: no file in scope has a site.
         EnvironmentProblem: it takes a sandbox or a program that this host does not have.
     """
-    around = await to_thread.run_sync(look_around, options)
-    base, events = await surveyed(around, recipe)
-    return Inventory(
+    around = await to_thread.run_sync(load_project_context, options)
+    base, events = await discover_migration(around, recipe)
+    return PlanReport(
         recipe=recipe,
         base=base,
         files=tuple(file for event in events if isinstance(event, FilesFound) for file in event.files),

@@ -6,24 +6,24 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from orchestrator.app.place import Place, foreseen
-from orchestrator.config.effective import effective
+from orchestrator.app.place import RunLocation, predict_state
+from orchestrator.config.effective import build_effective_config
 from orchestrator.domain.command import Publish, Revise
-from orchestrator.domain.commanded import refusal
+from orchestrator.domain.commanded import explain_refusal
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState
-from orchestrator.domain.told_migrations import fixed_parts_changed
+from orchestrator.domain.told_migrations import find_changed_fixed_parts
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.landing.pr_groups import TOGETHER, groups_of
-from orchestrator.migrate.landing.publishing import openable
+from orchestrator.migrate.landing.pr_groups import TOGETHER, group_shards
+from orchestrator.migrate.landing.publishing import list_openable_groups
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.recipe.writing import recipe_diff
+from orchestrator.migrate.recipe.writing import diff_recipes
 
 _FAILED = frozenset({FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN})
 
 
 @dataclass(frozen=True)
-class Selection:
+class FileSelection:
     """Which files a person means: these paths, or all that failed, of either only what fits the rest.
 
     `reason` and `signature` are parts of what the files failed of, in any case.
@@ -36,21 +36,21 @@ class Selection:
     shard: str = ""
 
     @property
-    def says_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether it selects by nothing at all."""
         return not (self.paths or self.failed or self.reason or self.signature or self.shard)
 
 
-def selected(place: Place, state: RunState, wish: Selection) -> tuple[str, ...]:
+def select_files(place: RunLocation, state: RunState, wish: FileSelection) -> tuple[str, ...]:
     """The paths that a person means.
 
     Raises:
         UsageProblem: nothing is said, no file fits, or there is no such shard.
     """
-    if wish.says_nothing:
+    if wish.is_empty:
         raise UsageProblem("say which files: PATH…, --failed, --reason TEXT, --signature TEXT or --shard SHARD")
     shard = _shard(state, wish.shard) if wish.shard else None
-    paths = as_tracked(place, state, wish.paths)
+    paths = resolve_tracked_paths(place, state, wish.paths)
     unknown = [path for path in paths if path not in state.files]
     if unknown:
         return tuple(unknown)  # whoever takes the command names what is like it
@@ -69,12 +69,12 @@ def selected(place: Place, state: RunState, wish: Selection) -> tuple[str, ...]:
     return found
 
 
-def as_tracked(place: Place, state: RunState, paths: Sequence[str]) -> tuple[str, ...]:
+def resolve_tracked_paths(place: RunLocation, state: RunState, paths: Sequence[str]) -> tuple[str, ...]:
     """Paths as the repository has them, where they were given as seen from the current directory."""
     return tuple(_as_tracked(place, state, path) for path in paths)
 
 
-def _as_tracked(place: Place, state: RunState, path: str) -> str:
+def _as_tracked(place: RunLocation, state: RunState, path: str) -> str:
     plain = posixpath.normpath(path)
     here = Path.cwd() / path
     if plain not in state.files and here.is_relative_to(place.repository.root):
@@ -89,7 +89,7 @@ def _shard(state: RunState, name: str) -> frozenset[str]:
     return frozenset(state.shards[name].files)
 
 
-def landed_shards(state: RunState) -> tuple[str, ...]:
+def list_landed_shards(state: RunState) -> tuple[str, ...]:
     """Every shard that can be taken back.
 
     Raises:
@@ -101,14 +101,14 @@ def landed_shards(state: RunState) -> tuple[str, ...]:
     return names
 
 
-def publishing(state: RunState, groups: Sequence[str]) -> Publish:
+def build_publish_command(state: RunState, groups: Sequence[str]) -> Publish:
     """The command to open these groups' pull requests, or those of all.
 
     Raises:
         UsageProblem: there is no such group.
     """
     if groups and state.recipe is not None:
-        known = [group.name for group in groups_of(state, Recipe.model_validate(state.recipe))]
+        known = [group.name for group in group_shards(state, Recipe.model_validate(state.recipe))]
         wrong = next((name for name in groups if name not in (*known, TOGETHER)), None)
         if wrong is not None:
             raise UsageProblem(_unknown("group of landed shards", wrong, known))
@@ -121,24 +121,24 @@ def _unknown(what: str, name: str, known: list[str]) -> str:
     return f"there is no {what} {name!r} in this run: {hint}"
 
 
-def revision(place: Place, state: RunState, recipe: Recipe) -> tuple[Revise, str]:
+def build_revise_command(place: RunLocation, state: RunState, recipe: Recipe) -> tuple[Revise, str]:
     """The command to go on by another recipe, and the difference it makes, as a diff. Blocks.
 
     Raises:
         UsageProblem: the run cannot go on by it.
     """
-    command = Revise(recipe=recipe.dump())
-    after = foreseen(place, state)
-    if why := refusal(after, command):
-        changed = fixed_parts_changed(after.revised or after.recipe or {}, command.recipe)
+    command = Revise(recipe=recipe.dump_values())
+    after = predict_state(place, state)
+    if why := explain_refusal(after, command):
+        changed = find_changed_fixed_parts(after.requested_recipe or after.recipe or {}, command.recipe)
         raise UsageProblem(why, tuple(changed[0].split(".")) if changed else ())
-    return command, recipe_diff(Recipe.model_validate(state.recipe), recipe)
+    return command, diff_recipes(Recipe.model_validate(state.recipe), recipe)
 
 
-async def due_groups(place: Place, state: RunState) -> tuple[str, ...]:
+async def list_due_groups(place: RunLocation, state: RunState) -> tuple[str, ...]:
     """The groups of an ended migration whose pull requests have waited and may be opened by now."""
     recipe = Recipe.model_validate(state.recipe)
     is_one = state.pr is not None and not state.pr.group
     if state.ended is None or not recipe.merge.has_groups or is_one or TOGETHER in state.prs:
         return ()
-    return await openable(place.repository.git, state, recipe, effective(state).pr.push)
+    return await list_openable_groups(place.repository.git, state, recipe, build_effective_config(state).pr.push)

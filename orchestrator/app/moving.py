@@ -10,39 +10,39 @@ from typing import Any
 
 from anyio import to_thread
 
-from orchestrator.app.options import Options, open_repository, state_directory
-from orchestrator.app.recipe_trust import opened_places
-from orchestrator.config.layers import is_for_users_alone, leaves, load, merged
+from orchestrator.app.options import Options, open_repository, open_state_directory
+from orchestrator.app.recipe_trust import iterate_exposed_paths
+from orchestrator.config.layers import is_user_only_key, iterate_leaf_values, load_config, merge_settings
 from orchestrator.config.model import Config
-from orchestrator.config.toml import dotted
+from orchestrator.config.toml import format_dotted_key
 from orchestrator.domain.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.hands.session import open_session
 from orchestrator.journal.runs import StateDirectory
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.portable import by_ref
-from orchestrator.portable.export import Exported, export_run
-from orchestrator.portable.importing import Imported, import_run
-from worktrees.repository import Repository
+from orchestrator.portable.export import ArchiveExport, export_run
+from orchestrator.portable.importing import ImportedRun, import_run
+from worktrees.repository import GitRepository
 
 _NOT_RESUMED = {"state", "gc"}
 """Tables that are this machine's business, whatever a run began with."""
 
 
 @dataclass(frozen=True)
-class Sent:
+class ExportedRun:
     """An exported run, and the file or ref that it is in now. `left_behind` counts commands that no engine has taken:
     they are no part of its history yet.
     """
 
-    exported: Exported
+    exported: ArchiveExport
     place: str
-    left_behind: int = 0
+    untaken_commands: int = 0
 
 
-async def send(
+async def export_run_archive(
     options: Options, wanted: str, target: Path | None, *, is_whole: bool = False, may_replace: bool = False
-) -> Sent:
+) -> ExportedRun:
     """Export a run into a file, or into its own ref `journal` where `target` is None.
 
     Raises:
@@ -51,16 +51,16 @@ async def send(
     repository, state = await to_thread.run_sync(_places, options)
     if target is not None and not may_replace:
         _require_free(target)
-    run = state.find(wanted)
+    run = state.find_run(wanted)
     with _scratch(state) as scratch:
         file = target or scratch / "archive.tar.gz"
         exported = await export_run(repository.git, run, file, scratch, is_whole=is_whole)
-        place = str(target) if target else await by_ref.store(repository.git, exported.manifest, file)
-    waiting = await to_thread.run_sync(lambda: list(run.inbox.waiting()))
-    return Sent(exported, place, len(waiting))
+        place = str(target) if target else await by_ref.write_archive_ref(repository.git, exported.manifest, file)
+    waiting = await to_thread.run_sync(lambda: list(run.inbox.iterate_commands()))
+    return ExportedRun(exported, place, len(waiting))
 
 
-async def receive(
+async def import_run_archive(
     options: Options,
     source: Path | None,
     ref: str | None,
@@ -68,7 +68,7 @@ async def receive(
     trust_settings: bool = False,
     own: Config | None = None,
     trust_recipe: bool = False,
-) -> Imported:
+) -> ImportedRun:
     """Import a run from a file, or from the ref `journal` of the run that `ref` names.
 
     Unless its settings are trusted, what of them acts as the user, opens places of this machine or decides where keys
@@ -80,20 +80,20 @@ async def receive(
             places of this machine.
     """
     repository, state = await to_thread.run_sync(_places, options)
-    instead = None if trust_settings else partial(own_instead, own=own)
+    instead = None if trust_settings else partial(replace_foreign_settings, own=own)
     require = None if trust_settings or trust_recipe else _require_closed_recipe
     if source is not None:
         return await import_run(repository, state, source, instead, require)
     with _scratch(state) as scratch:
         archive = scratch / "archive.tar.gz"
-        await by_ref.fetch(repository.git, ref or "", archive)
+        await by_ref.read_archive_ref(repository.git, ref or "", archive)
         return await import_run(repository, state, archive, instead, require)
 
 
 def _require_closed_recipe(state: RunState) -> None:
     """Refuse a run whose recipe opens places of this machine: nobody here has said that commands may see them."""
-    stands = state.revised or state.recipe
-    opened = list(opened_places(Recipe.model_validate(stands).env)) if stands else []
+    stands = state.requested_recipe or state.recipe
+    opened = list(iterate_exposed_paths(Recipe.model_validate(stands).env)) if stands else []
     if opened:
         named = ", ".join(f"{key} = {value!r}" for key, value in opened)
         raise UsageProblem(
@@ -102,14 +102,14 @@ def _require_closed_recipe(state: RunState) -> None:
         )
 
 
-def own_instead(settings: Mapping[str, Any], own: Config | None = None) -> dict[str, Any]:
+def replace_foreign_settings(settings: Mapping[str, Any], own: Config | None = None) -> dict[str, Any]:
     """The settings that hold instead of those that came with a run: this user's own for what is not somebody else's.
 
     Those are what runs or reaches out as the user (hooks, notifications, pushes), what the sandbox shows of this
     machine and of the checkout, and where model calls and their keys go. A tier may be lower than the user's own and
     never higher, and what is a secret for either of them is one. Without `own` the user's own are those of no project.
     """
-    ours = (own or load(None).config).model_dump(mode="json", by_alias=True)
+    ours = (own or load_config(None).config).model_dump(mode="json", by_alias=True)
     roles = {}
     for name, theirs in settings["roles"].items():
         place = {key: ours["roles"][name][key] for key in ("api_base", "api_key_env", "fallbacks")}
@@ -123,7 +123,7 @@ def own_instead(settings: Mapping[str, Any], own: Config | None = None) -> dict[
         "env": {"share": ours["env"]["share"]},
         "redact": {key: _united(ours["redact"][key], settings["redact"][key]) for key in ours["redact"]},
     }
-    return merged(others, own_keys) | own_tables
+    return merge_settings(others, own_keys) | own_tables
 
 
 def _lower_tier(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,23 +144,23 @@ def _places_within(role: Mapping[str, Any], place: Mapping[str, Any]) -> dict[st
     return ({"variants": variants} if variants else {}) | ({"lenses": lenses} if lenses else {})
 
 
-def foreign_settings(settings: Mapping[str, Any], *, trust_settings: bool = False) -> tuple[str, ...]:
+def list_foreign_settings(settings: Mapping[str, Any], *, trust_settings: bool = False) -> tuple[str, ...]:
     """What a resume would work with although only users may set it, and this one has not: `key = value`."""
     if not trust_settings:
-        settings = own_instead(settings)
-    own = dict(leaves(load(None).config.model_dump(mode="json", by_alias=True)))
-    found = ((key, value) for key, value in leaves(settings) if is_for_users_alone(key) and key[0] not in _NOT_RESUMED)
-    return tuple(f"{dotted(key)} = {json.dumps(value)}" for key, value in found if own.get(key) != value)
+        settings = replace_foreign_settings(settings)
+    own = dict(iterate_leaf_values(load_config(None).config.model_dump(mode="json", by_alias=True)))
+    found = ((key, value) for key, value in iterate_leaf_values(settings) if is_user_only_key(key) and key[0] not in _NOT_RESUMED)
+    return tuple(f"{format_dotted_key(key)} = {json.dumps(value)}" for key, value in found if own.get(key) != value)
 
 
-def replaced_settings(settings: Mapping[str, Any]) -> tuple[str, ...]:
+def list_replaced_settings(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what of an imported run's settings does not count here, since only users say such: `key = value`."""
-    kept = dict(leaves(own_instead(settings)))
-    found = ((key, value) for key, value in leaves(settings) if key[0] not in _NOT_RESUMED)
-    return tuple(f"{dotted(key)} = {json.dumps(value)}" for key, value in found if kept.get(key) != value)
+    kept = dict(iterate_leaf_values(replace_foreign_settings(settings)))
+    found = ((key, value) for key, value in iterate_leaf_values(settings) if key[0] not in _NOT_RESUMED)
+    return tuple(f"{format_dotted_key(key)} = {json.dumps(value)}" for key, value in found if kept.get(key) != value)
 
 
-def absent_paths(settings: Mapping[str, Any]) -> tuple[str, ...]:
+def list_absent_paths(settings: Mapping[str, Any]) -> tuple[str, ...]:
     """Settings of an imported run that name files which this machine does not have, as `key = path`."""
     found = [("hands.read_only", path) for path in settings.get("hands", {}).get("read_only", ())]
     for role, values in settings.get("roles", {}).items():
@@ -175,10 +175,10 @@ def _require_free(target: Path) -> None:
         raise UsageProblem(f"{target} exists: name another file, or replace it with --force")
 
 
-def _places(options: Options) -> tuple[Repository, StateDirectory]:
+def _places(options: Options) -> tuple[GitRepository, StateDirectory]:
     repository = open_repository(options.repository)
-    configured = load(None, {"state": options.flags.get("state", {})}).config.state.dir
-    return repository, state_directory(repository, configured)
+    configured = load_config(None, {"state": options.flags.get("state", {})}).config.state.dir
+    return repository, open_state_directory(repository, configured)
 
 
 @contextmanager

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orchestrator.config.layers import Loaded, load
+from orchestrator.config.layers import LoadedConfig, load_config
 from orchestrator.config.model import Config
 from orchestrator.domain.price import Price
 from orchestrator.errors import UsageProblem
-from orchestrator.hands.policy import Choice, GivenDir, Grant, Limits, RegistryWish
+from orchestrator.hands.policy import BackendChoice, GrantedFolder, SandboxGrant, CommandLimits, RegistryGrant
 from orchestrator.hands.unwatched import refuse_in_ci
 from orchestrator.journal.runs import StateDirectory
 from orchestrator.llm.limits import ProviderRules
@@ -18,8 +18,8 @@ from orchestrator.llm.litellm_client import LiteLLMClient
 from orchestrator.llm.retry import RetryPolicy
 from orchestrator.migrate.recipe import RecipeEnv
 from worktrees.errors import GitError
-from worktrees.names import printable
-from worktrees.repository import Repository
+from worktrees.names import escape_path
+from worktrees.repository import GitRepository
 
 _SCRIPTED = "scripted:"
 
@@ -35,11 +35,11 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class ProjectContext:
     """The repository, its configuration and where its runs lie."""
 
-    repository: Repository
-    loaded: Loaded
+    repository: GitRepository
+    loaded: LoadedConfig
     state: StateDirectory
 
     @property
@@ -48,7 +48,7 @@ class Surroundings:
         return self.loaded.config
 
 
-def look_around(options: Options) -> Surroundings:
+def load_project_context(options: Options) -> ProjectContext:
     """Open the repository and resolve its configuration. Blocks.
 
     Raises:
@@ -59,39 +59,39 @@ def look_around(options: Options) -> Surroundings:
     if options.read_only:
         hands = dict(flags.get("hands", {}))
         flags["hands"] = hands | {"read_only": [str(Path(d).expanduser().absolute()) for d in options.read_only]}
-    loaded = load(repository.root, flags, trust_project=options.trust_project)
-    config = with_absolute_scripts(loaded.config)
+    loaded = load_config(repository.root, flags, trust_project=options.trust_project)
+    config = resolve_script_paths(loaded.config)
     if config.hands.without_sandbox:
         refuse_in_ci(os.environ)
-    state = state_directory(repository, config.state.dir)
-    return Surroundings(repository, Loaded(config, loaded.origins, loaded.layers), state)
+    state = open_state_directory(repository, config.state.dir)
+    return ProjectContext(repository, LoadedConfig(config, loaded.origins, loaded.layers), state)
 
 
-def open_repository(path: Path) -> Repository:
+def open_repository(path: Path) -> GitRepository:
     """The repository that `path` lies in.
 
     Raises:
         UsageProblem: there is none that can be worked on.
     """
     try:
-        repository = Repository.open(path)
+        repository = GitRepository.open(path)
         str(repository.root).encode()
     except GitError as error:
         raise UsageProblem(str(error)) from error
     except UnicodeEncodeError as error:
-        name = printable(str(repository.root))
+        name = escape_path(str(repository.root))
         raise UsageProblem(f"the path {name} is not UTF-8, so it cannot be recorded: rename the directory") from error
     return repository
 
 
-def state_directory(repository: Repository, configured: str) -> StateDirectory:
+def open_state_directory(repository: GitRepository, configured: str) -> StateDirectory:
     """Where the runs of a repository lie; `configured` is empty for the usual place.
 
     Raises:
         UsageProblem: it would lie inside the checkout, which is never touched.
         EnvironmentProblem: other users could change it.
     """
-    state = StateDirectory.open(repository.root, configured)
+    state = StateDirectory.open_for(repository.root, configured)
     if state.path.is_relative_to(repository.root):
         raise UsageProblem(
             f"the state directory {state.path} would lie inside the checkout {repository.root}, where git and tests "
@@ -100,50 +100,50 @@ def state_directory(repository: Repository, configured: str) -> StateDirectory:
     return state
 
 
-def with_absolute_scripts(config: Config) -> Config:
+def resolve_script_paths(config: Config) -> Config:
     """The configuration with scripted models named by absolute paths, so that a resume finds them from anywhere."""
 
-    def absolute(model: str) -> str:
+    def resolve_script(model: str) -> str:
         if not model.startswith(_SCRIPTED):
             return model
         return _SCRIPTED + str(Path(model.removeprefix(_SCRIPTED)).expanduser().absolute())
 
-    def fixed(settings: dict[str, Any]) -> None:
+    def resolve_settings(settings: dict[str, Any]) -> None:
         if "model" in settings:
-            settings["model"] = absolute(settings["model"])
+            settings["model"] = resolve_script(settings["model"])
         for fallback in settings.get("fallbacks", ()):
-            fixed(fallback)
+            resolve_settings(fallback)
 
     values = config.model_dump(mode="json", by_alias=True)
     for role in values["roles"].values():
-        fixed(role)
+        resolve_settings(role)
         for own in (*role.get("variants", {}).values(), *role.get("lenses", {}).values()):
-            fixed(own)
-    values["budget"]["models"] = {absolute(model): limit for model, limit in values["budget"]["models"].items()}
+            resolve_settings(own)
+    values["budget"]["models"] = {resolve_script(model): limit for model, limit in values["budget"]["models"].items()}
     return Config.model_validate(values)
 
 
-def grant(config: Config, recipe: RecipeEnv | None = None, programs: Sequence[str] = ()) -> Grant:
+def build_grant(config: Config, recipe: RecipeEnv | None = None, programs: Sequence[str] = ()) -> SandboxGrant:
     """What the user allows in the sandbox: the configuration's share and the recipe's, and programs of our own."""
     hands, extra = config.hands, recipe or RecipeEnv()
-    given = [GivenDir(path=path) for path in hands.read_only]
-    given += [GivenDir(path=path, origin="env.read_only of the recipe") for path in extra.read_only]
-    return Grant(
+    given = [GrantedFolder(path=path) for path in hands.read_only]
+    given += [GrantedFolder(path=path, origin="env.read_only of the recipe") for path in extra.read_only]
+    return SandboxGrant(
         read_only=tuple(given),
         programs=tuple(programs),
         share=(*config.env.share, *extra.share),
         env={**config.env.vars, **extra.vars},
         uid=hands.uid,
-        backend=Choice(hands.backend),
+        backend=BackendChoice(hands.backend),
         without_sandbox=hands.without_sandbox,
         ceiling=max(hands.ask_tier, config.roles.worker.tier, config.roles.planner.tier, *hands.tiers.values()),
-        registries=RegistryWish(
+        registries=RegistryGrant(
             named=hands.registries,
             private=hands.private_registries,
             plain=hands.plain_registries,
             budget_bytes=hands.registry_mb * 1024 * 1024,
         ),
-        limits=Limits(
+        limits=CommandLimits(
             address_space_bytes=hands.memory_mb * 1024 * 1024 or None,
             file_bytes=hands.file_mb * 1024 * 1024,
             processes=hands.processes,
@@ -155,22 +155,22 @@ def grant(config: Config, recipe: RecipeEnv | None = None, programs: Sequence[st
     )
 
 
-def prices(config: Config) -> dict[str, Price]:
+def build_prices(config: Config) -> dict[str, Price]:
     """`[prices]` by model."""
-    return {model: settings.price() for model, settings in config.prices.items()}
+    return {model: settings.build_price() for model, settings in config.prices.items()}
 
 
-def litellm_client(config: Config) -> LiteLLMClient:
+def build_litellm_client(config: Config) -> LiteLLMClient:
     """Return a client for every model that is not scripted, with the user's prices and bounds."""
-    return LiteLLMClient(prices(config), max_reply_mb=config.retry.max_reply_mb)
+    return LiteLLMClient(build_prices(config), max_reply_mb=config.retry.max_reply_mb)
 
 
-def retry_policy(config: Config) -> RetryPolicy:
+def build_retry_policy(config: Config) -> RetryPolicy:
     """`[retry]` as the retries take it."""
     return RetryPolicy(**config.retry.model_dump(include=set(RetryPolicy.model_fields)))
 
 
-def provider_rules(config: Config) -> ProviderRules:
+def build_provider_rules(config: Config) -> ProviderRules:
     """`[providers]`, and what `[retry]` says of providers, as the limits take it."""
     retry = config.retry
     rules = ProviderRules(
@@ -181,6 +181,6 @@ def provider_rules(config: Config) -> ProviderRules:
         patience_s=retry.retry_after_cap_s,
     )
     judge = config.roles.judge
-    asked = (judge, *(judge.lens(name) for name in judge.reviewers))
-    judges = (rules.key(model.model, model.api_base or None) for settings in asked for model in settings.chain())
+    asked = (judge, *(judge.get_lens_settings(name) for name in judge.active_lenses))
+    judges = (rules.get_limits_key(model.model, model.api_base or None) for settings in asked for model in settings.list_fallback_chain())
     return rules.model_copy(update={"judge_keys": frozenset(judges)})

@@ -8,43 +8,43 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.app.beginning import require_models
-from orchestrator.app.options import Options, grant, litellm_client, look_around
-from orchestrator.app.secrets import redactor_for
+from orchestrator.app.options import Options, build_grant, build_litellm_client, load_project_context
+from orchestrator.app.secrets import build_redactor
 from orchestrator.app.wiring import build_roles
 from orchestrator.domain.contract import Contract
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.plan import Plan, PlanLimits
-from orchestrator.engine.contract import contract_for
-from orchestrator.engine.ladder import RunLadder
-from orchestrator.engine.planning import root_task
+from orchestrator.engine.contract import build_contract
+from orchestrator.engine.ladder import RunTierGrants
+from orchestrator.engine.planning import build_root_task
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.hands.local import local_hands
+from orchestrator.hands.local import open_local_hands
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.llm.router import ModelRouter
 from orchestrator.ports.roles import PlanningBrief
 
 
 @dataclass(frozen=True)
-class Planned:
+class GoalPlan:
     """What a run would begin with: its contract, and the root planner's plan or report that nothing is to be done."""
 
     contract: Contract
     plan: Plan | Handoff
 
 
-async def plan_goal(options: Options, goal: str) -> Planned:
+async def plan_goal(options: Options, goal: str) -> GoalPlan:
     """The root planner's plan for a goal, or its report that nothing needs to be done.
 
     Raises:
         OrchestrateError: it could not plan; says why.
     """
-    around = await to_thread.run_sync(look_around, options)
+    around = await to_thread.run_sync(load_project_context, options)
     config = around.config
     await require_models(config, "planner")
-    contract = contract_for(goal, config.gate.command, (settings.criterion() for settings in config.contract))
+    contract = build_contract(goal, config.gate.command, (settings.build_criterion() for settings in config.contract))
     brief = PlanningBrief(
-        task=root_task(goal),
+        task=build_root_task(goal),
         goal=goal,
         contract=contract,
         round=1,
@@ -56,16 +56,16 @@ async def plan_goal(options: Options, goal: str) -> Planned:
         ),
     )
     with tempfile.TemporaryDirectory(prefix="orchestrate-plan-") as scratch:
-        redactor = await to_thread.run_sync(redactor_for, config)
+        redactor = await to_thread.run_sync(build_redactor, config)
         journal = Journal(Path(scratch), SystemClock(), redactor)
         async with (
-            local_hands(around.repository, around.state.path, grant(config), redactor=redactor) as hands,
-            ModelRouter(Path(), connect=partial(litellm_client, config)) as router,
+            open_local_hands(around.repository, around.state.path, build_grant(config), redactor=redactor) as hands,
+            ModelRouter(Path(), connect=partial(build_litellm_client, config)) as router,
         ):
-            workspace = await hands.open(CommitId(around.repository.head()), "planning")
-            roles = build_roles(config, journal, router, ladder=RunLadder(lambda: config, journal))
-            result = await roles.planner.plan(brief, workspace)
+            workspace = await hands.open_workspace(CommitId(around.repository.read_head_commit()), "planning")
+            roles = build_roles(config, journal, router, ladder=RunTierGrants(lambda: config, journal))
+            result = await roles.planner.plan_slice(brief, workspace)
         journal.close()
     if isinstance(result, Plan | Handoff):
-        return Planned(contract, result)
+        return GoalPlan(contract, result)
     raise EnvironmentProblem(f"the planner ended {result.exit}: {result.detail}")

@@ -6,23 +6,23 @@ from functools import partial
 
 from anyio import to_thread
 
-from orchestrator.app.deps import DEPS
-from orchestrator.app.options import Options, look_around, open_repository
-from orchestrator.app.scratch import scratch
-from orchestrator.app.surveying import workspace_at
+from orchestrator.app.deps import DEPS_DIRECTORY
+from orchestrator.app.options import Options, load_project_context, open_repository
+from orchestrator.app.scratch import create_scratch_directory
+from orchestrator.app.surveying import open_workspace_at
 from orchestrator.domain.ids import CommitId
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.ratchet import Tally, Verdict, count, judge
+from orchestrator.migrate.ratchet import SiteCount, SiteCheckResult, count_sites, check_site_limits
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.scope.sites import find_sites, needs_workspace
-from worktrees.names import printable
-from worktrees.repository import Repository
+from worktrees.names import escape_path
+from worktrees.repository import GitRepository
 
 _ALL = 10**9
 
 
 @dataclass(frozen=True)
-class Question:
+class SiteCheckRequest:
     """What is asked: `ref` is counted (empty for what is checked out), `since` is what it is held against, if any.
 
     `most` bounds all sites together; without it each kind of site has its own target.
@@ -34,7 +34,7 @@ class Question:
     most: int | None = None
 
 
-async def check_sites(options: Options, question: Question) -> Verdict:
+async def check_sites(options: Options, question: SiteCheckRequest) -> SiteCheckResult:
     """Count, and compare. Only commits are looked at, never what lies about in the checkout.
 
     Where sites are found by commands or ast-grep, they run in the sandbox in a scratch directory, which is removed.
@@ -51,31 +51,31 @@ async def check_sites(options: Options, question: Question) -> Verdict:
     names = [question.ref or "HEAD", *([question.since] if question.since else [])]
     commits = [await to_thread.run_sync(_resolve, repository, name) for name in names]
     tally, *earlier = [tally async for tally in _tallies(options, recipe, repository, commits)]
-    return judge(recipe, tally, question.most, *earlier)
+    return check_site_limits(recipe, tally, question.most, *earlier)
 
 
 async def _tallies(
-    options: Options, recipe: Recipe, repository: Repository, commits: Sequence[CommitId]
-) -> AsyncIterator[Tally]:
+    options: Options, recipe: Recipe, repository: GitRepository, commits: Sequence[CommitId]
+) -> AsyncIterator[SiteCount]:
     if not needs_workspace(recipe.work_scope):
         for commit in commits:
-            yield await count(repository.git, commit, recipe.work_scope)
+            yield await count_sites(repository.git, commit, recipe.work_scope)
         return
-    around = await to_thread.run_sync(look_around, options)
-    with scratch(repository, around.state, keep=False) as place:
+    around = await to_thread.run_sync(load_project_context, options)
+    with create_scratch_directory(repository, around.state, keep=False) as place:
         inside = replace(around, repository=place.repository, state=place.state)
         for commit in commits:
-            async with workspace_at(inside, recipe, commit, around.state.path / DEPS) as workspace:
+            async with open_workspace_at(inside, recipe, commit, around.state.path / DEPS_DIRECTORY) as workspace:
                 find = partial(find_sites, workspace=workspace)
-                yield await count(repository.git, commit, recipe.work_scope, find, at_once=_ALL)
+                yield await count_sites(repository.git, commit, recipe.work_scope, find, at_once=_ALL)
 
 
-def _resolve(repository: Repository, name: str) -> CommitId:
+def _resolve(repository: GitRepository, name: str) -> CommitId:
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     found = repository.checkout_git.run_sync(*words, ok=(0, 1, 128))
     if found.exit_code:
         raise UsageProblem(
-            f"there is no commit {printable(name)} in {repository.root}; a shallow clone lacks old ones: fetch more of "
+            f"there is no commit {escape_path(name)} in {repository.root}; a shallow clone lacks old ones: fetch more of "
             "the history (in GitHub's checkout action: fetch-depth: 0)"
         )
     return CommitId(found.text)

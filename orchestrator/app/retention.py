@@ -10,11 +10,11 @@ from orchestrator.domain.migration import FileStatus
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
 from worktrees.git import Git
-from worktrees.packs import existing
+from worktrees.packs import find_existing_objects
 
 
 @dataclass(frozen=True)
-class Work:
+class UnlandedWork:
     """Something that would be lost with a run: a task's candidate, or what was made of a migration's file.
 
     `commit` is None where no commit of its own holds it.
@@ -26,15 +26,15 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptRun:
     """A run that is past retention and stays: why, and the work that would be lost."""
 
     run: RunId
     why: str
-    work: tuple[Work, ...] = ()
+    work: tuple[UnlandedWork, ...] = ()
 
 
-def past_retention(ends: Sequence[tuple[RunId, datetime | None]], now: datetime, limits: GcSettings) -> set[RunId]:
+def select_expired_runs(ends: Sequence[tuple[RunId, datetime | None]], now: datetime, limits: GcSettings) -> set[RunId]:
     """The runs that `[gc]` does not ask to keep.
 
     Args:
@@ -48,42 +48,42 @@ def past_retention(ends: Sequence[tuple[RunId, datetime | None]], now: datetime,
     return beyond | aged
 
 
-def unlanded(state: RunState) -> tuple[Work, ...]:
+def list_unlanded_work(state: RunState) -> tuple[UnlandedWork, ...]:
     """What the journal knows to have been made and not landed; a task that landed at last has left nothing."""
     tasks = [
-        Work(task.spec.id, task.status.value, task.candidates[-1].commit)
+        UnlandedWork(task.spec.id, task.status.value, task.candidates[-1].commit)
         for task in state.tasks.values()
         if task.status != TaskStatus.MERGED and task.candidates and task.candidates[-1].paths
     ]
     lost = {FileStatus.TRANSFORMED, FileStatus.EJECTED, FileStatus.REJECTED}
     files = [
-        Work(file.path, file.status.value, None)
+        UnlandedWork(file.path, file.status.value, None)
         for file in state.files.values()
         if file.status in lost and (file.blob or file.tried) not in (None, file.base)
     ]
     return (*tasks, *files)
 
 
-async def reason_to_keep(git: Git, state: RunState) -> Kept | None:
+async def find_reason_to_keep(git: Git, state: RunState) -> KeptRun | None:
     """Why a run that nobody works on may not be removed unless it is named; None if nothing would be lost.
 
     Work that a branch, a tag or a remote's branch holds would not be lost.
     """
     run = state.run.run
     if state.ended is None:
-        return Kept(run, "it has not ended", await _not_held(git, unlanded(state)))
-    work = await _not_held(git, unlanded(state))
+        return KeptRun(run, "it has not ended", await _not_held(git, list_unlanded_work(state)))
+    work = await _not_held(git, list_unlanded_work(state))
     if work:
-        return Kept(run, "work of it has not landed", work)
-    landed = await _not_held(git, (Work(state.run.branch, "landed", state.head),) if state.head else ())
+        return KeptRun(run, "work of it has not landed", work)
+    landed = await _not_held(git, (UnlandedWork(state.run.branch, "landed", state.head),) if state.head else ())
     return (
-        Kept(run, f"what it landed is on no branch any more, {state.run.branch} being gone", landed) if landed else None
+        KeptRun(run, f"what it landed is on no branch any more, {state.run.branch} being gone", landed) if landed else None
     )
 
 
-async def _not_held(git: Git, work: Sequence[Work]) -> tuple[Work, ...]:
-    commits = await existing(git, [one.commit for one in work if one.commit])
+async def _not_held(git: Git, work: Sequence[UnlandedWork]) -> tuple[UnlandedWork, ...]:
+    commits = await find_existing_objects(git, [one.commit for one in work if one.commit])
     options = ("rev-list", "--no-walk=unsorted", "--stdin", "--not", "--branches", "--tags", "--remotes")
     asked = "".join(f"{commit}\n" for commit in commits)
-    lonely = set((await git.text(*options, stdin=asked.encode())).split()) if asked else set()
+    lonely = set((await git.run_text(*options, stdin=asked.encode())).split()) if asked else set()
     return tuple(one for one in work if one.commit is None or one.commit in lonely)

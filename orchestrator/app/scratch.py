@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.hands.living import keep_folder, living_folder
+from orchestrator.hands.living import keep_folder, create_process_folder
 from orchestrator.journal.runs import StateDirectory
-from worktrees.borrow import borrow
-from worktrees.repository import Repository
+from worktrees.borrow import create_borrowing_repository
+from worktrees.repository import GitRepository
 
 
 @dataclass(frozen=True)
-class Scratch:
+class ScratchDirectory:
     """A repository that borrows the user's objects, and a state directory, both below `path`."""
 
     path: Path
-    repository: Repository
+    repository: GitRepository
 
     @property
     def state(self) -> StateDirectory:
@@ -27,7 +27,7 @@ class Scratch:
 
 
 @contextmanager
-def scratch(repository: Repository, state: StateDirectory, keep: bool) -> Iterator[Scratch]:
+def create_scratch_directory(repository: GitRepository, state: StateDirectory, keep: bool) -> Iterator[ScratchDirectory]:
     """A new scratch directory below `state`, removed at the end unless it is to be kept. Blocks.
 
     What killed processes have left there is removed first. What had to be made to hold it is removed as well.
@@ -41,7 +41,7 @@ def scratch(repository: Repository, state: StateDirectory, keep: bool) -> Iterat
     with ExitStack() as stack:
         stack.callback(_unmake, made)
         try:
-            path = stack.enter_context(living_folder(home, secrets.token_hex(4)))
+            path = stack.enter_context(create_process_folder(home, secrets.token_hex(4)))
         except OSError as error:
             raise EnvironmentProblem(
                 f"no scratch directory can be made in {home}: {error.strerror or error}; make the state directory "
@@ -49,7 +49,7 @@ def scratch(repository: Repository, state: StateDirectory, keep: bool) -> Iterat
             ) from error
         if keep:
             stack.callback(keep_folder, path)
-        yield Scratch(path, borrow(repository, path / "git"))
+        yield ScratchDirectory(path, create_borrowing_repository(repository, path / "git"))
 
 
 def _unmake(made: list[Path]) -> None:

@@ -5,16 +5,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from orchestrator.app.deps import outside
+from orchestrator.app.deps import iterate_outside_directories
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.tier import Tier
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.hands.deps_store import DepsStore
-from orchestrator.hands.local import local_hands
-from orchestrator.hands.policy import Grant
-from orchestrator.hands.setup import Setup
+from orchestrator.hands.local import open_local_hands
+from orchestrator.hands.policy import SandboxGrant
+from orchestrator.hands.setup import ProjectSetup
 from orchestrator.migrate.recipe import RecipeEnv
-from worktrees.repository import Repository
+from worktrees.repository import GitRepository
 from worktrees.trees import list_tree
 
 _MANIFEST = re.compile(
@@ -24,16 +24,16 @@ _MANIFEST = re.compile(
 )
 
 
-async def with_setup(
-    granted: Grant,
+async def run_setup_commands(
+    granted: SandboxGrant,
     env: RecipeEnv,
-    repository: Repository,
+    repository: GitRepository,
     state: Path,
     store: Path,
     commit: CommitId,
     tell: Callable[[str], Awaitable[None]],
     stack: ExitStack,
-) -> Grant:
+) -> SandboxGrant:
     """The grant with what the commands of `env.setup` leave lent to every workspace; it stays while `stack` is open.
 
     Nothing is run where the user grants nobody the tier that it takes.
@@ -44,20 +44,20 @@ async def with_setup(
     """
     if not env.setup:
         return granted
-    tier = granted_tier(granted, env)
-    own = tuple(outside(granted, repository.root))
+    tier = require_setup_tier(granted, env)
+    own = tuple(iterate_outside_directories(granted, repository.root))
     alone = granted.model_copy(update={"share": (), "read_only": own})
-    async with local_hands(repository, state, alone) as hands:
-        if hands.refusal:
-            raise EnvironmentProblem(hands.refusal)
+    async with open_local_hands(repository, state, alone) as hands:
+        if hands.refusal_reason:
+            raise EnvironmentProblem(hands.refusal_reason)
         manifests = await _manifests(repository, commit)
-        lent = await Setup(hands, DepsStore(store), env.setup, manifests, commit, tier).ready(tell, stack)
+        lent = await ProjectSetup(hands, DepsStore(store), env.setup, manifests, commit, tier).run_missing_setup(tell, stack)
     if hidden := [name for name in lent if (repository.root / name).exists()]:
         await tell(f"setup: {', '.join(hidden)} of your checkout is not used; what setup made stands in its place")
     return granted.model_copy(update={"lent": {**granted.lent, **lent}})
 
 
-def granted_tier(granted: Grant, env: RecipeEnv) -> Tier:
+def require_setup_tier(granted: SandboxGrant, env: RecipeEnv) -> Tier:
     """The tier at which the commands of `env.setup`, of which there are some, are run.
 
     Raises:
@@ -73,7 +73,7 @@ def granted_tier(granted: Grant, env: RecipeEnv) -> Tier:
 def _not_granted(tier: Tier, ceiling: Tier) -> str:
     if tier == Tier.EVERYTHING:
         return (
-            f'network = "allow" under [env] asks for tier {int(tier)}, {tier.words}, and nothing here may have '
+            f'network = "allow" under [env] asks for tier {int(tier)}, {tier.description}, and nothing here may have '
             f"more than {int(ceiling)}. A recipe cannot raise that: set ask_tier under [hands] to {int(tier)}, or "
             "remove network"
         )
@@ -83,7 +83,7 @@ def _not_granted(tier: Tier, ceiling: Tier) -> str:
     )
 
 
-async def _manifests(repository: Repository, commit: CommitId) -> Mapping[str, str]:
+async def _manifests(repository: GitRepository, commit: CommitId) -> Mapping[str, str]:
     """Path → blob of the files that say what the project needs, as they stand in the commit."""
     return {
         entry.path: entry.oid for entry in await list_tree(repository.git, commit) if _MANIFEST.fullmatch(entry.path)

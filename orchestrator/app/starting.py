@@ -8,18 +8,18 @@ from typing import Any
 
 from anyio import to_thread
 
-from orchestrator.app.inventory import inventory
-from orchestrator.app.options import Options, look_around
+from orchestrator.app.inventory import build_inventory
+from orchestrator.app.options import Options, load_project_context
 from orchestrator.errors import OrchestrateError, UsageProblem
-from orchestrator.migrate.bundled import OWN, WORDS, Template, template
-from orchestrator.migrate.filling import fill
+from orchestrator.migrate.bundled import COMMAND_TEMPLATE, NATURAL_LANGUAGE_TEMPLATE, RecipeTemplate, load_template
+from orchestrator.migrate.filling import fill_template
 from orchestrator.migrate.recipe import Recipe, load_recipe
 from orchestrator.migrate.survey.findings import Findings
 from orchestrator.migrate.survey.layout import LANGUAGES
-from orchestrator.migrate.survey.look import survey
-from orchestrator.migrate.survey.project import SPEAKING, Project
-from orchestrator.migrate.survey.tools import Tools, find_tools
-from worktrees.repository import Repository
+from orchestrator.migrate.survey.look import survey_repository
+from orchestrator.migrate.survey.project import CONFIG_FILES, RepositoryFiles
+from orchestrator.migrate.survey.tools import RecipeTools, find_tools
+from worktrees.repository import GitRepository
 from worktrees.trees import list_tree, read_blobs
 
 _PATTERN = "old"
@@ -27,7 +27,7 @@ _LONGEST_ID = 40
 
 
 @dataclass(frozen=True)
-class Wish:
+class RecipeRequest:
     """What the user asked for: the name of a template, a change in words, a pattern for its sites."""
 
     template: str = ""
@@ -35,19 +35,19 @@ class Wish:
     pattern: str = ""
 
     @property
-    def name(self) -> str:
+    def template_name(self) -> str:
         """The template that is meant."""
-        return self.template or (WORDS if self.goal else OWN)
+        return self.template or (NATURAL_LANGUAGE_TEMPLATE if self.goal else COMMAND_TEMPLATE)
 
 
 @dataclass(frozen=True)
-class Started:
+class WrittenRecipe:
     """The recipe that was written, what it rests on, and what it finds."""
 
     file: Path
-    template: Template
+    template: RecipeTemplate
     findings: Findings
-    tools: Tools
+    tools: RecipeTools
     counted: str
 
     def as_object(self) -> dict[str, Any]:
@@ -61,19 +61,19 @@ class Started:
             "scope": self.counted,
         }
 
-    def lines(self) -> Iterator[str]:
+    def render_lines(self) -> Iterator[str]:
         """For a person."""
         yield f"wrote {self.file} ({self.template.name}: {self.template.summary})"
-        yield from self.findings.lines()
+        yield from self.findings.render_lines()
         if self.tools.missing:
-            yield from (f"  {line}" for line in self.tools.advice())
+            yield from (f"  {line}" for line in self.tools.render_advice())
         if "model" in self.template.needs:
             yield "  it asks a model: [roles.worker] of your configuration"
         yield f"  {self.counted}"
         yield f"next: orchestrate migrate plan {self.file}, then orchestrate migrate run {self.file}"
 
 
-async def start_recipe(options: Options, wish: Wish, file: Path | None, overwrite: bool) -> Started:
+async def write_recipe_file(options: Options, wish: RecipeRequest, file: Path | None, overwrite: bool) -> WrittenRecipe:
     """Write a recipe.
 
     Args:
@@ -86,29 +86,29 @@ async def start_recipe(options: Options, wish: Wish, file: Path | None, overwrit
         UsageProblem: there is no such template, what it needs was not said, or the file exists.
     """
     chosen = _checked(wish)
-    around = await to_thread.run_sync(look_around, options)
+    around = await to_thread.run_sync(load_project_context, options)
     project = await read_project(around.repository)
-    findings = survey(project, chosen.language)
-    if chosen.language and not project.with_suffix(*LANGUAGES[chosen.language]):
+    findings = survey_repository(project, chosen.language)
+    if chosen.language and not project.list_with_suffix(*LANGUAGES[chosen.language]):
         raise UsageProblem(f"{chosen.name} is for {chosen.language}, of which no file is committed here")
-    words = {"id": _id(wish.goal or OWN), "goal": wish.goal, "pattern": wish.pattern or _PATTERN}
-    draft = fill(chosen, findings, words, Tools())
+    words = {"id": _id(wish.goal or COMMAND_TEMPLATE), "goal": wish.goal, "pattern": wish.pattern or _PATTERN}
+    draft = fill_template(chosen, findings, words, RecipeTools())
     tools = find_tools(draft, chosen.needs, around.repository.root)
-    place = file or Path(f"{words['id'] if chosen.takes('id') else chosen.name}.toml")
-    text = fill(chosen, findings, words, tools)
+    place = file or Path(f"{words['id'] if chosen.has_placeholder('id') else chosen.name}.toml")
+    text = fill_template(chosen, findings, words, tools)
     await to_thread.run_sync(_write, place, text, overwrite)
-    return Started(place, chosen, findings, tools, await _counted(options, load_recipe(place)))
+    return WrittenRecipe(place, chosen, findings, tools, await _counted(options, load_recipe(place)))
 
 
-def _checked(wish: Wish) -> Template:
+def _checked(wish: RecipeRequest) -> RecipeTemplate:
     """The template, if the wish fits it."""
-    chosen = template(wish.name)
+    chosen = load_template(wish.template_name)
     for word, given in (("goal", wish.goal), ("pattern", wish.pattern)):
         if not given.isprintable() and any(0xD800 <= ord(letter) <= 0xDFFF for letter in given):
             raise UsageProblem(f"--{word} is not UTF-8")
-        if given and not chosen.takes(word):
+        if given and not chosen.has_placeholder(word):
             raise UsageProblem(f"the recipe {chosen.name} takes no --{word}; leave it out, or do not say --from")
-    if chosen.takes("goal") and not (wish.goal and wish.pattern):
+    if chosen.has_placeholder("goal") and not (wish.goal and wish.pattern):
         raise UsageProblem(
             f"{chosen.name} needs --goal TEXT, what is to be changed, and --pattern REGEX, which finds where"
         )
@@ -130,13 +130,13 @@ def _id(text: str) -> str:
     return name or "change"
 
 
-async def read_project(repository: Repository) -> Project:
+async def read_project(repository: GitRepository) -> RepositoryFiles:
     """What the current commit of a repository tells of itself."""
-    entries = [entry for entry in await list_tree(repository.git, repository.head()) if entry.kind == "blob"]
-    speaking = {entry.path: entry.oid for entry in entries if entry.path in SPEAKING}
+    entries = [entry for entry in await list_tree(repository.git, repository.read_head_commit()) if entry.kind == "blob"]
+    speaking = {entry.path: entry.oid for entry in entries if entry.path in CONFIG_FILES}
     contents = await read_blobs(repository.git, list(speaking.values()))
     texts = {path: contents[oid].decode("utf-8", "replace") for path, oid in speaking.items()}
-    return Project(tuple(entry.path for entry in entries), texts, repository.root, repository.branch() or "")
+    return RepositoryFiles(tuple(entry.path for entry in entries), texts, repository.root, repository.read_branch() or "")
 
 
 def _write(place: Path, text: str, overwrite: bool) -> None:
@@ -152,7 +152,7 @@ async def _counted(options: Options, recipe: Recipe) -> str:
     if any(site.engine != "regex" for site in recipe.scope.site):
         return "its sites are counted by orchestrate migrate plan"
     try:
-        found = await inventory(options, recipe)
+        found = await build_inventory(options, recipe)
     except OrchestrateError as problem:
         return f"as it stands it finds nothing: {problem}"
     sites = f", {found.sites} sites in {sum(file.sites > 0 for file in found.files)} of them"

@@ -6,28 +6,28 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from orchestrator.app.deps import DEPS, manifests_of, with_deps
-from orchestrator.app.earlier import earlier_runs
-from orchestrator.app.options import Surroundings, grant
-from orchestrator.app.secrets import redactor_for
-from orchestrator.app.setup import granted_tier, with_setup
+from orchestrator.app.deps import DEPS_DIRECTORY, load_manifests, install_dependencies
+from orchestrator.app.earlier import find_previous_run_notice
+from orchestrator.app.options import ProjectContext, build_grant
+from orchestrator.app.secrets import build_redactor
+from orchestrator.app.setup import require_setup_tier, run_setup_commands
 from orchestrator.domain.event.migration import FileMoved, FilesFound, ShardsPlanned
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.hands.local import local_hands
-from orchestrator.migrate.asked import EVERYTHING, Asked
-from orchestrator.migrate.judging.worlds import WORLDS, env_of
+from orchestrator.hands.local import open_local_hands
+from orchestrator.migrate.asked import EVERYTHING, WorkFilter
+from orchestrator.migrate.judging.worlds import ENVIRONMENT_NAMES, select_environment
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.scope.ast_grep import programs
-from orchestrator.migrate.scope.inventory import base_of
-from orchestrator.migrate.scope.planning import needs_hands, survey
+from orchestrator.migrate.scope.ast_grep import list_needed_programs
+from orchestrator.migrate.scope.inventory import resolve_base
+from orchestrator.migrate.scope.planning import needs_hands, plan_migration
 from orchestrator.ports.hands import Workspace
 
-Surveyed = tuple[FilesFound | FileMoved | ShardsPlanned | Noticed, ...]
+DiscoveryEvents = tuple[FilesFound | FileMoved | ShardsPlanned | Noticed, ...]
 
 
-async def surveyed(around: Surroundings, recipe: Recipe, asked: Asked = EVERYTHING) -> tuple[CommitId, Surveyed]:
+async def discover_migration(around: ProjectContext, recipe: Recipe, asked: WorkFilter = EVERYTHING) -> tuple[CommitId, DiscoveryEvents]:
     """The commit that a migration starts from, and the events that it begins with, with a notice of an earlier run.
 
     Raises:
@@ -35,39 +35,39 @@ async def surveyed(around: Surroundings, recipe: Recipe, asked: Asked = EVERYTHI
         NothingToMigrate: no file in scope has a site.
         EnvironmentProblem: it takes a sandbox or a program that this host does not have.
     """
-    base = await base_of(around.repository.git, recipe, around.repository.head())
-    found = await surveyed_at(around, recipe, base, asked)
-    return base, (*found, *await earlier_runs(around, recipe, base, found))
+    base = await resolve_base(around.repository.git, recipe, around.repository.read_head_commit())
+    found = await discover_migration_at(around, recipe, base, asked)
+    return base, (*found, *await find_previous_run_notice(around, recipe, base, found))
 
 
-async def surveyed_at(
-    around: Surroundings, recipe: Recipe, base: CommitId, asked: Asked, store: Path | None = None
-) -> Surveyed:
+async def discover_migration_at(
+    around: ProjectContext, recipe: Recipe, base: CommitId, asked: WorkFilter, store: Path | None = None
+) -> DiscoveryEvents:
     """The events that a migration begins with at a commit; raises as `surveyed` does."""
     git = around.repository.git
     if not needs_hands(recipe):
-        return await survey(git, base, recipe, None, asked)
-    async with workspace_at(around, recipe, base, store) as workspace:
-        return await survey(git, base, recipe, workspace, asked)
+        return await plan_migration(git, base, recipe, None, asked)
+    async with open_workspace_at(around, recipe, base, store) as workspace:
+        return await plan_migration(git, base, recipe, workspace, asked)
 
 
-async def require_installable(around: Surroundings, recipe: Recipe, base: CommitId) -> None:
+async def require_installable(around: ProjectContext, recipe: Recipe, base: CommitId) -> None:
     """Make sure, while there is no run yet, of what can be told of `[env]` without installing anything.
 
     Raises:
         UsageProblem: an entry of `deps` cannot be understood, or what is to be installed needs a tier that nobody has.
     """
-    granted = grant(around.config)
+    granted = build_grant(around.config)
     if entries := (*around.config.env.deps, *recipe.env.deps):
-        await manifests_of(granted, entries, around.repository, base)
-    for world in WORLDS:
-        if (env := env_of(recipe.env, world)).setup:
-            granted_tier(granted, env)
+        await load_manifests(granted, entries, around.repository, base)
+    for world in ENVIRONMENT_NAMES:
+        if (env := select_environment(recipe.env, world)).setup:
+            require_setup_tier(granted, env)
 
 
 @asynccontextmanager
-async def workspace_at(
-    around: Surroundings, recipe: Recipe, commit: CommitId, store: Path | None = None
+async def open_workspace_at(
+    around: ProjectContext, recipe: Recipe, commit: CommitId, store: Path | None = None
 ) -> AsyncIterator[Workspace]:
     """A workspace at a commit in which the recipe's commands find sites and name shards, as its new world has it.
 
@@ -79,22 +79,22 @@ async def workspace_at(
         EnvironmentProblem: there is no sandbox, or something cannot be installed.
     """
 
-    async def tell(text: str) -> None:
+    async def ignore_notice(text: str) -> None:
         """What is installed is told when the run begins."""
 
-    config, state, env = around.config, around.state.path, env_of(recipe.env, "after")
-    granted = grant(config, env, programs(recipe))
-    redactor = await to_thread.run_sync(redactor_for, config)
+    config, state, env = around.config, around.state.path, select_environment(recipe.env, "after")
+    granted = build_grant(config, env, list_needed_programs(recipe))
+    redactor = await to_thread.run_sync(build_redactor, config)
     async with AsyncExitStack() as stack:
         lent = stack.enter_context(ExitStack())
-        here = (around.repository, state, store or state / DEPS, commit, tell, lent)
+        here = (around.repository, state, store or state / DEPS_DIRECTORY, commit, ignore_notice, lent)
         if _has_commands(recipe):
-            granted = await with_deps(granted, (*config.env.deps, *env.deps), *here)
-            granted = await with_setup(granted, env, *here)
-        hands = await stack.enter_async_context(local_hands(around.repository, state, granted, redactor=redactor))
-        if hands.refusal:
-            raise EnvironmentProblem(hands.refusal)
-        yield await hands.open(commit, "inventory")
+            granted = await install_dependencies(granted, (*config.env.deps, *env.deps), *here)
+            granted = await run_setup_commands(granted, env, *here)
+        hands = await stack.enter_async_context(open_local_hands(around.repository, state, granted, redactor=redactor))
+        if hands.refusal_reason:
+            raise EnvironmentProblem(hands.refusal_reason)
+        yield await hands.open_workspace(commit, "inventory")
 
 
 def _has_commands(recipe: Recipe) -> bool:

@@ -4,19 +4,19 @@ import os
 from getpass import getuser
 from uuid import uuid4
 
-from orchestrator.domain.command import Command, Sent
+from orchestrator.domain.command import Command, InboxCommand
 from orchestrator.journal.journal import SystemClock
 from orchestrator.journal.runs import RunDirectory
 
 
-def tell(directory: RunDirectory, command: Command, key: str = "", by: str = "") -> str:
+def send_command(directory: RunDirectory, command: Command, key: str = "", by: str = "") -> str:
     """Leave a command in a run's inbox; the engine acts on it, now or when one is started. Gives the command's key."""
-    sent = Sent(key=key or uuid4().hex, at=SystemClock().now(), by=by or user(), command=command)
-    directory.inbox.send(sent)
+    sent = InboxCommand(key=key or uuid4().hex, at=SystemClock().now(), by=by or get_user_name(), command=command)
+    directory.inbox.send_command(sent)
     return sent.key
 
 
-def user() -> str:
+def get_user_name() -> str:
     """The name of whoever gives commands here."""
     try:
         return getuser()

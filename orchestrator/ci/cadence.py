@@ -3,25 +3,25 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Due = Literal["state", "lease"]
+SaveKind = Literal["state", "lease"]
 _SHARE = 4
 """A save that took so long is followed by this many times as long without one."""
 
 
 @dataclass
-class Cadence:
+class SaveSchedule:
     """Times are in seconds of one monotonic clock.
 
     `every_s` is the longest time that something new waits, `beat_s` the longest time without a sign of life.
     """
 
     every_s: float
-    beat_s: float
+    heartbeat_s: float
     saved_at: float
-    rests_until: float = 0.0
-    beat_at: float = 0.0
+    paused_until: float = 0.0
+    heartbeat_at: float = 0.0
 
-    def due(self, now: float, *, is_news: bool, has_landed: bool) -> Due | None:
+    def choose_save(self, now: float, *, is_news: bool, has_landed: bool) -> SaveKind | None:
         """What is to be left now.
 
         Args:
@@ -29,12 +29,12 @@ class Cadence:
             is_news: something was recorded since the state was last left.
             has_landed: and a landing is among it.
         """
-        if now >= self.rests_until and is_news and (has_landed or now - self.saved_at >= self.every_s):
+        if now >= self.paused_until and is_news and (has_landed or now - self.saved_at >= self.every_s):
             return "state"
-        return "lease" if now - self.beat_at >= self.beat_s else None
+        return "lease" if now - self.heartbeat_at >= self.heartbeat_s else None
 
-    def left(self, what: Due, begun: float, now: float) -> None:
+    def record_save(self, what: SaveKind, begun: float, now: float) -> None:
         """It was left, or could not be."""
-        self.beat_at = now
+        self.heartbeat_at = now
         if what == "state":
-            self.saved_at, self.rests_until = now, now + _SHARE * (now - begun)
+            self.saved_at, self.paused_until = now, now + _SHARE * (now - begun)

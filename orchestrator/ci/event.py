@@ -26,7 +26,7 @@ _CUT = "\n\n(The text goes on; it was cut here.)"
 
 
 @dataclass(frozen=True)
-class Order:
+class JobOrder:
     """What a job is to do. `goal` or `run` is what to work on; neither: what the key's jobs have begun.
 
     `answer` is `approve` or `deny`, with an item after a space if one was named. `time_limit_s` is the job's.
@@ -41,9 +41,9 @@ class Order:
     budget_usd: str = ""
     time_limit_s: int = 0
     dry_run: bool = False
-    is_anew: bool = False
+    is_restart: bool = False
 
-    def outputs(self, *, is_again: bool = False) -> dict[str, str]:
+    def build_outputs(self, *, is_again: bool = False) -> dict[str, str]:
         """For the steps that follow. A job that is done again goes on with what it has begun."""
         return {
             "key": self.key,
@@ -53,7 +53,7 @@ class Order:
             "budget_usd": self.budget_usd,
             "time_limit": f"{self.time_limit_s}s",
             "dry_run": _word(self.dry_run),
-            "restart": _word(self.is_anew and not is_again),
+            "restart": _word(self.is_restart and not is_again),
         }
 
 
@@ -62,15 +62,15 @@ def _word(wish: bool) -> str:
 
 
 @dataclass(frozen=True)
-class Usual:
+class JobDefaults:
     """What holds where an event does not say otherwise; no event may ask for more than `time_limit_s`."""
 
     time_limit_s: int
     budget_usd: str = ""
-    scheduled: str = ""
+    scheduled_goal: str = ""
 
 
-def order_of(kind: str, payload: Mapping[str, Any], job: str, usual: Usual) -> Order:
+def parse_event(kind: str, payload: Mapping[str, Any], job: str, usual: JobDefaults) -> JobOrder:
     """What an event asks for.
 
     Args:
@@ -88,9 +88,9 @@ def order_of(kind: str, payload: Mapping[str, Any], job: str, usual: Usual) -> O
         case "repository_dispatch":
             return _dispatched(_part(payload, "client_payload"), job, usual)
         case "schedule":
-            if not usual.scheduled.strip():
+            if not usual.scheduled_goal.strip():
                 raise UsageProblem("a schedule needs a goal: set the repository's variable ORCHESTRATE_GOAL")
-            return _made(f"run-{job}", usual, goal=usual.scheduled)
+            return _made(f"run-{job}", usual, goal=usual.scheduled_goal)
         case "issues":
             return _labelled(payload, usual)
         case "issue_comment":
@@ -98,25 +98,25 @@ def order_of(kind: str, payload: Mapping[str, Any], job: str, usual: Usual) -> O
     raise UsageProblem(f"no run is started by the event {kind!r}: it may bring code or words of anybody")
 
 
-def _dispatched(inputs: Mapping[str, Any], job: str, usual: Usual) -> Order:
+def _dispatched(inputs: Mapping[str, Any], job: str, usual: JobDefaults) -> JobOrder:
     given = {name: _text(inputs, name) for name in ("goal", "resume_run", "issue", "budget_usd", "time_limit")}
     issue, run = given["issue"], given["resume_run"]
     _require(_NUMBER, issue, "issue", "the number of an issue")
     _require(_RUN, run, "resume_run", "the id of a run, or the end of one")
     if bool(given["goal"]) == bool(run):
         raise UsageProblem("say either a goal, or a run to go on with")
-    usual = Usual(_seconds(given["time_limit"], usual), given["budget_usd"] or ("" if run else usual.budget_usd))
+    usual = JobDefaults(_seconds(given["time_limit"], usual), given["budget_usd"] or ("" if run else usual.budget_usd))
     key = f"issue-{issue}" if issue else "" if run else f"run-{job}"
     is_dry = str(inputs.get("dry_run", "")).lower() == "true"
     return _made(key, usual, goal=given["goal"], run=run, issue=issue, dry_run=is_dry and not run)
 
 
-def _labelled(payload: Mapping[str, Any], usual: Usual) -> Order:
+def _labelled(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
     issue = _issue(payload)
     return _made(f"issue-{issue}", usual, goal=_words(payload["issue"]), issue=issue)
 
 
-def _commented(payload: Mapping[str, Any], usual: Usual) -> Order:
+def _commented(payload: Mapping[str, Any], usual: JobDefaults) -> JobOrder:
     issue, text = _issue(payload), _text(_part(payload, "comment"), "body")
     found = _COMMAND.match(text)
     if found is None:
@@ -126,7 +126,7 @@ def _commented(payload: Mapping[str, Any], usual: Usual) -> Order:
     if verb == "run":
         return _made(key, usual, goal=rest or _words(payload["issue"]), issue=issue, is_anew=True)
     word = rest.split()[0] if rest else ""
-    usual = Usual(usual.time_limit_s)  # a run that goes on has its budget
+    usual = JobDefaults(usual.time_limit_s)  # a run that goes on has its budget
     if verb == "resume":
         _require(_RUN, word, "resume", "the id of a run, or the end of one")
         return _made("" if word else key, usual, run=word, issue=issue)
@@ -154,11 +154,11 @@ def _words(issue: Mapping[str, Any]) -> str:
     return f"{_text(issue, 'title')}\n\n{_text(issue, 'body')}"
 
 
-def _made(key: str, usual: Usual, *, goal: str = "", **more: Any) -> Order:  # noqa: ANN401
+def _made(key: str, usual: JobDefaults, *, goal: str = "", **more: Any) -> JobOrder:  # noqa: ANN401
     goal = _goal(goal) if goal else ""
     if not goal and not more.get("run") and not more.get("answer") and not more.get("issue"):
         raise UsageProblem("there is no goal: what people see of the text is empty")
-    return Order(key=key, goal=goal, time_limit_s=usual.time_limit_s, budget_usd=_dollars(usual.budget_usd), **more)
+    return JobOrder(key=key, goal=goal, time_limit_s=usual.time_limit_s, budget_usd=_dollars(usual.budget_usd), **more)
 
 
 def _goal(text: str) -> str:
@@ -180,7 +180,7 @@ def _require(pattern: re.Pattern[str], value: str, name: str, what: str) -> None
         raise UsageProblem(f"{name}: {json.dumps(value[:80])} is not {what}")
 
 
-def _seconds(text: str, usual: Usual) -> int:
+def _seconds(text: str, usual: JobDefaults) -> int:
     parts = _TIME.fullmatch(text)
     if parts is None:
         raise UsageProblem(f"time_limit: {json.dumps(text[:80])} is no duration: write for example 5h30m or 90m")

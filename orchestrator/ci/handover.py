@@ -6,22 +6,22 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from orchestrator.ci.ticket import Ticket
-from orchestrator.domain.base import Frozen
+from orchestrator.ci.ticket import LeaseRecord
+from orchestrator.domain.base import FrozenModel
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.ports.forge import PullRequest
 
-ARCHIVE, HANDOVER, SUMMARY = "run.tar.gz", "handover.json", "summary.md"
+ARCHIVE_FILE, HANDOVER_FILE, SUMMARY_FILE = "run.tar.gz", "handover.json", "summary.md"
 
 
-class Asked(Frozen):
+class RequestedPullRequest(FrozenModel):
     """A pull request that a run asks a forge for; `group` says which of several it is."""
 
     group: str = ""
     request: PullRequest
 
 
-class Handover(Frozen):
+class Handover(FrozenModel):
     """What stands in `handover.json`, beside the run's archive.
 
     `ticket` is what the next job is to find, `tips` the refs of the state as this job saw them: they may be moved only
@@ -29,14 +29,14 @@ class Handover(Frozen):
     """
 
     format: Literal["orchestrate.handover/1"] = "orchestrate.handover/1"
-    ticket: Ticket
+    ticket: LeaseRecord
     tips: dict[str, str | None]
     status: str = "running"
     exit: int | None = Field(default=None, ge=0, le=255)
     reason: str = ""
     resumable: bool = False
     cost_usd: float = 0.0
-    pull_requests: tuple[Asked, ...] = ()
+    pull_requests: tuple[RequestedPullRequest, ...] = ()
 
 
 def write_handover(directory: Path, handover: Handover, summary: str = "") -> None:
@@ -45,7 +45,7 @@ def write_handover(directory: Path, handover: Handover, summary: str = "") -> No
     Raises:
         EnvironmentProblem: the directory cannot be written.
     """
-    files = {HANDOVER: handover.model_dump_json(indent=1)} | ({SUMMARY: summary} if summary else {})
+    files = {HANDOVER_FILE: handover.model_dump_json(indent=1)} | ({SUMMARY_FILE: summary} if summary else {})
     try:
         for name, text in files.items():
             draft = directory / f".{name}.{secrets.token_hex(4)}"
@@ -61,7 +61,7 @@ def read_handover(directory: Path) -> Handover:
     Raises:
         UsageProblem: there is nothing of the kind, or it is damaged.
     """
-    file = directory / HANDOVER
+    file = directory / HANDOVER_FILE
     try:
         return Handover.model_validate_json(file.read_bytes())
     except OSError as error:
@@ -70,7 +70,7 @@ def read_handover(directory: Path) -> Handover:
         ) from error
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or HANDOVER
+        place = ".".join(map(str, first["loc"])) or HANDOVER_FILE
         raise UsageProblem(
             f"{file} is none that this version of orchestrate understands ({place}: {first['msg']})"
         ) from error

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.ci.ticket import Ticket
-from orchestrator.domain.plain import one_line
+from orchestrator.ci.ticket import LeaseRecord
+from orchestrator.domain.plain import to_one_line
 from orchestrator.domain.state import RunState
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.report.contract import contract_object
-from orchestrator.report.result import run_result
+from orchestrator.report.contract import build_contract
+from orchestrator.report.result import build_run_result
 
-SCHEMA = "orchestrate.ci-result/1"
+JOB_RESULT_SCHEMA = "orchestrate.ci-result/1"
 _NO_RESULT = 4
 _LIMIT = 5
 _CLOCK_S = 1.0
@@ -22,7 +22,7 @@ _OUTPUT_CHARS = 100_000
 
 
 @dataclass(frozen=True)
-class JobEnd:
+class JobResult:
     """How a job ended: `status` is the run's outcome, or `paused`, or `not-started`.
 
     `is_resumable` says that another job would get further now: it was this job's time that ran out, and not the money,
@@ -50,7 +50,7 @@ class JobEnd:
         """What is known of the run's cost so far, of all its jobs together."""
         return float(self.result["spent"]["usd_known"]) if self.result else 0.0
 
-    def outputs(self) -> dict[str, str]:
+    def build_outputs(self) -> dict[str, str]:
         """What the workflow's other steps can read."""
         return {
             "status": self.status,
@@ -63,10 +63,10 @@ class JobEnd:
             "exit": str(self.exit),
         }
 
-    def as_object(self) -> dict[str, Any]:
+    def to_json_object(self) -> dict[str, Any]:
         """What `--json` prints; `result` is what `run --json` gives, None where no run came about."""
         return {
-            "schema": SCHEMA,
+            "schema": JOB_RESULT_SCHEMA,
             "status": self.status,
             "exit": self.exit,
             "reason": self.reason,
@@ -79,7 +79,7 @@ class JobEnd:
         }
 
 
-def job_end(state: RunState, journal: Path, ticket: Ticket, until_s: float | None) -> JobEnd:
+def build_job_result(state: RunState, journal: Path, ticket: LeaseRecord, until_s: float | None) -> JobResult:
     """How the job ended that left a run in this state.
 
     Args:
@@ -88,11 +88,11 @@ def job_end(state: RunState, journal: Path, ticket: Ticket, until_s: float | Non
         ticket: the key's.
         until_s: after how many seconds of work in all this job was to stop, None for no limit.
     """
-    result = run_result(state, journal)
+    result = build_run_result(state, journal)
     code, reason = result["exit"], result["reason"]
     if code == 0 and not has_result(state):
         code, reason = _NO_RESULT, f"there is no pull request, nor evidence that nothing had to change: {reason}"
-    return JobEnd(
+    return JobResult(
         status=result["outcome"] if state.ended else "paused",
         exit=1 if code is None else code,
         key=ticket.key,
@@ -108,7 +108,7 @@ def has_result(state: RunState) -> bool:
     """Whether there is something to show: a pull request; or, if nothing landed, a contract that holds all the same."""
     if state.pr or state.prs:
         return True
-    contract = contract_object(state)
+    contract = build_contract(state)
     return not state.landings and bool(contract) and all(one["met"] for one in contract)
 
 
@@ -123,7 +123,7 @@ def write_outputs(environ: Mapping[str, str], outputs: Mapping[str, str]) -> Non
     Raises:
         EnvironmentProblem: the file cannot be written.
     """
-    lines = "".join(f"{name}={one_line(value, _OUTPUT_CHARS)}\n" for name, value in outputs.items())
+    lines = "".join(f"{name}={to_one_line(value, _OUTPUT_CHARS)}\n" for name, value in outputs.items())
     _append(environ.get("GITHUB_OUTPUT", ""), lines)
 
 

@@ -9,40 +9,40 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from orchestrator.ci.ticket import Ticket
+from orchestrator.ci.ticket import LeaseRecord
 from orchestrator.domain.ids import RunId
 from orchestrator.errors import EnvironmentProblem, RunLocked, UsageProblem
 from worktrees.errors import GitError, UnknownRemote
 from worktrees.git import Git
-from worktrees.merge import EPOCH, commit_tree
-from worktrees.overlay import overlay
+from worktrees.merge import EPOCH_DATE, commit_tree
+from worktrees.overlay import overlay_tree
 from worktrees.refs import list_refs, read_ref
-from worktrees.remote import fetch_refs, remote_refs, require_remote, swap_refs
-from worktrees.trees import empty_tree, read_blob, write_blob
+from worktrees.remote import fetch_refs, list_remote_refs, get_push_url, swap_remote_refs
+from worktrees.trees import write_empty_tree, read_blob, write_blob
 
-TICKET = "ticket.json"
+LEASE_FILE = "ticket.json"
 _PREFIX = "refs/orchestrate/ci/"
 
-Tips = dict[str, str | None]
+RefTips = dict[str, str | None]
 """Refs with what each points at, None: it does not exist."""
 
 
-class Superseded(RunLocked):
+class StateSuperseded(RunLocked):
     """The state at the remote is another job's by now."""
 
 
-def ticket_ref(key: str) -> str:
+def get_lease_ref(key: str) -> str:
     """The ref that holds a key's ticket."""
     return _PREFIX + key
 
 
-def journal_ref(run: str) -> str:
+def get_journal_ref(run: str) -> str:
     """The ref that holds a run's state."""
     return f"refs/orchestrate/{run}/journal"
 
 
 @dataclass
-class Shelf:
+class RemoteState:
     """The state of one key at a remote; `tips` are the refs as this job last saw or put them there.
 
     Without a remote it is what somebody has fetched into this clone, and can only be looked at. `doubted` is what was
@@ -52,24 +52,24 @@ class Shelf:
     git: Git
     remote: str
     key: str
-    tips: Tips = field(default_factory=dict)
-    doubted: dict[str, str] = field(default_factory=dict)
+    tips: RefTips = field(default_factory=dict)
+    unconfirmed: dict[str, str] = field(default_factory=dict)
 
-    async def look(self) -> Ticket:
+    async def fetch_lease_record(self) -> LeaseRecord:
         """The ticket, with the state of its run fetched into the ref of the same name; an empty one if there is none.
 
         Raises:
             UsageProblem: there is no such remote, or what lies there is none of ours.
             EnvironmentProblem: it cannot be reached.
         """
-        ref = ticket_ref(self.key)
+        ref = get_lease_ref(self.key)
         if not await self._fetched(ref):
             self.tips = {ref: None}
-            return Ticket(key=self.key)
+            return LeaseRecord(key=self.key)
         ticket = await _read(self.git, ref)
         self.tips = {ref: await read_ref(self.git, ref)}
         if ticket.run is not None:
-            state = journal_ref(ticket.run)
+            state = get_journal_ref(ticket.run)
             self.tips[state] = await read_ref(self.git, state) if await self._fetched(state) else None
         return ticket
 
@@ -77,14 +77,14 @@ class Shelf:
         if not self.remote:
             return await read_ref(self.git, ref) is not None
         try:
-            if ref not in await remote_refs(self.git, self.remote, ref):
+            if ref not in await list_remote_refs(self.git, self.remote, ref):
                 return False
             await fetch_refs(self.git, self.remote, [ref])
         except GitError as error:
             raise _problem(self.remote, error) from error
         return True
 
-    async def put(self, ticket: Ticket, journal: str | None = None, objects: Path | None = None) -> None:
+    async def push_state(self, ticket: LeaseRecord, journal: str | None = None, objects: Path | None = None) -> None:
         """Leave a ticket, and with it a run's state.
 
         Args:
@@ -97,43 +97,43 @@ class Shelf:
             EnvironmentProblem: the remote cannot be reached, or does not allow it.
         """
         await self._settle()
-        new: dict[str, str] = {ticket_ref(self.key): await _commit(self.git, ticket)}
+        new: dict[str, str] = {get_lease_ref(self.key): await _commit(self.git, ticket)}
         if journal is not None and ticket.run is not None:
-            new[journal_ref(ticket.run)] = journal
+            new[get_journal_ref(ticket.run)] = journal
         moves = {ref: (oid, self.tips.get(ref)) for ref, oid in new.items() if self.tips.get(ref) != oid}
         if not moves:
             return
-        self.doubted = new
+        self.unconfirmed = new
         try:
-            await swap_refs(self.git, self.remote, moves, objects)
+            await swap_remote_refs(self.git, self.remote, moves, objects)
         except GitError as error:
             await self._require_arrived(new, error)
         self.tips |= new
-        self.doubted = {}
+        self.unconfirmed = {}
 
     async def _settle(self) -> None:
         """Know what became of the last push, if nobody has heard: what it put there is this job's own."""
-        if not self.doubted:
+        if not self.unconfirmed:
             return
         try:
-            there = await remote_refs(self.git, self.remote, *self.doubted)
+            there = await list_remote_refs(self.git, self.remote, *self.unconfirmed)
         except GitError as error:
             raise _problem(self.remote, error) from error
-        if all(there.get(ref) == oid for ref, oid in self.doubted.items()):
-            self.tips |= self.doubted
-        self.doubted = {}
+        if all(there.get(ref) == oid for ref, oid in self.unconfirmed.items()):
+            self.tips |= self.unconfirmed
+        self.unconfirmed = {}
 
     async def _require_arrived(self, new: dict[str, str], error: GitError) -> None:
         """Nothing, if all is there although git could not tell: an answer may get lost on its way."""
         try:
-            there = await remote_refs(self.git, self.remote, *new)
+            there = await list_remote_refs(self.git, self.remote, *new)
         except GitError:
             raise _problem(self.remote, error) from error
         if all(there.get(ref) == oid for ref, oid in new.items()):
             return
         moved = [ref for ref in new if there.get(ref) != self.tips.get(ref)]
         if moved:
-            raise Superseded(
+            raise StateSuperseded(
                 f"{moved[0]} on {self.remote} is another job's by now, so this one's state was not put there: two jobs "
                 f"with the key {self.key} worked at the same time, or --stale-after is too short"
             ) from error
@@ -143,7 +143,7 @@ class Shelf:
         ) from error
 
 
-async def key_of(git: Git, remote: str, wanted: str) -> str:
+async def find_key(git: Git, remote: str, wanted: str) -> str:
     """The key whose jobs carry on a run, which may be named by its id, or the beginning or end of one.
 
     Without a remote it is looked for among the refs of this clone.
@@ -164,7 +164,7 @@ async def key_of(git: Git, remote: str, wanted: str) -> str:
 
 async def _all_tickets(git: Git, remote: str) -> list[str]:
     try:
-        refs = list(await remote_refs(git, remote, f"{_PREFIX}*"))
+        refs = list(await list_remote_refs(git, remote, f"{_PREFIX}*"))
         if refs:
             await fetch_refs(git, remote, refs)
     except GitError as error:
@@ -172,27 +172,27 @@ async def _all_tickets(git: Git, remote: str) -> list[str]:
     return refs
 
 
-async def require_shelf(git: Git, remote: str) -> None:
+async def check_remote(git: Git, remote: str) -> None:
     """Make sure that there is such a remote.
 
     Raises:
         UsageProblem: there is none.
     """
     try:
-        await require_remote(git, remote)
+        await get_push_url(git, remote)
     except UnknownRemote as error:
         raise _problem(remote, error) from error
 
 
-async def _commit(git: Git, ticket: Ticket) -> str:
+async def _commit(git: Git, ticket: LeaseRecord) -> str:
     text = ticket.model_dump_json(indent=1).encode()
-    tree = await overlay(git, await empty_tree(git), {TICKET: ("100644", await write_blob(git, text))})
-    return await commit_tree(git, tree, [], f"Jobs of key {ticket.key}: run {ticket.run}, hop {ticket.hop}\n", EPOCH)
+    tree = await overlay_tree(git, await write_empty_tree(git), {LEASE_FILE: ("100644", await write_blob(git, text))})
+    return await commit_tree(git, tree, [], f"Jobs of key {ticket.key}: run {ticket.run}, hop {ticket.hop}\n", EPOCH_DATE)
 
 
-async def _read(git: Git, ref: str) -> Ticket:
+async def _read(git: Git, ref: str) -> LeaseRecord:
     try:
-        return Ticket.model_validate_json(await read_blob(git, f"{ref}:{TICKET}"))
+        return LeaseRecord.model_validate_json(await read_blob(git, f"{ref}:{LEASE_FILE}"))
     except (GitError, ValidationError) as error:
         raise UsageProblem(
             f"{ref} holds no ticket that this version of orchestrate understands: use the version that wrote it, or "

@@ -9,17 +9,17 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.ids import RunId
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.errors import LimitReached, RunLocked, UsageProblem
 
-MOST_HOPS = 20
+MAX_HOPS = 20
 _KEY = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|lock$|$)){0,99}")
 _NAME_CHARS = 200
 
 
-class Lease(Frozen):
+class Lease(FrozenModel):
     """A job that works on the run, until another one may take it over because nothing was heard of it."""
 
     token: str
@@ -27,7 +27,7 @@ class Lease(Frozen):
     until: datetime
 
 
-class Ticket(Frozen):
+class LeaseRecord(FrozenModel):
     """What is kept of a key beside the run's state.
 
     `hop` counts the jobs that have begun to work on the run; `events` is how far the state that lies beside it is.
@@ -37,7 +37,7 @@ class Ticket(Frozen):
     key: str
     run: RunId | None = Field(default=None, pattern=r"^[0-9]{8}-[0-9]{6}-[0-9a-f]{4,32}$")
     hop: int = Field(default=0, ge=0)
-    max_hops: int = Field(default=MOST_HOPS, ge=1)
+    max_hops: int = Field(default=MAX_HOPS, ge=1)
     events: int = Field(default=0, ge=0)
     is_ended: bool = False
     lease: Lease | None = None
@@ -54,22 +54,22 @@ class Ticket(Frozen):
         """Whether another job may work on the run."""
         return self.hop < self.max_hops
 
-    def released(self) -> "Ticket":
+    def release_lease(self) -> "LeaseRecord":
         """The same with nobody at work."""
         return self.model_copy(update={"lease": None})
 
-    def renewed(self, now: datetime, stale_s: float) -> "Ticket":
+    def renew_lease(self, now: datetime, stale_s: float) -> "LeaseRecord":
         """The same with a lease that holds for so long from now on."""
         assert self.lease is not None
         lease = self.lease.model_copy(update={"until": now + timedelta(seconds=stale_s)})
         return self.model_copy(update={"lease": lease})
 
-    def of_run(self, run: RunId, events: int, *, is_ended: bool) -> "Ticket":
+    def update_run(self, run: RunId, events: int, *, is_ended: bool) -> "LeaseRecord":
         """The same once so much of the run's state lies beside it."""
         return self.model_copy(update={"run": run, "events": events, "is_ended": is_ended})
 
 
-def require_key(key: str) -> str:
+def check_key(key: str) -> str:
     """The key, if it can be part of a ref's name.
 
     Raises:
@@ -82,12 +82,12 @@ def require_key(key: str) -> str:
     return key
 
 
-def lease_for(holder: str, now: datetime, stale_s: float) -> Lease:
+def create_lease(holder: str, now: datetime, stale_s: float) -> Lease:
     """A lease of a job's own."""
     return Lease(token=secrets.token_hex(8), holder=holder, until=now + timedelta(seconds=stale_s))
 
 
-def claimed(ticket: Ticket, lease: Lease, now: datetime, max_hops: int | None = None) -> Ticket:
+def claim_lease(ticket: LeaseRecord, lease: Lease, now: datetime, max_hops: int | None = None) -> LeaseRecord:
     """The ticket once a job has begun.
 
     Args:
@@ -103,7 +103,7 @@ def claimed(ticket: Ticket, lease: Lease, now: datetime, max_hops: int | None = 
     other = ticket.lease
     if other is not None and other.until > now:
         raise RunLocked(
-            f"key {ticket.key} is being worked on by {one_line(other.holder, _NAME_CHARS)}; if that job is dead, "
+            f"key {ticket.key} is being worked on by {to_one_line(other.holder, _NAME_CHARS)}; if that job is dead, "
             f"another may take over after {other.until:%Y-%m-%d %H:%M:%S %Z}"
         )
     most = max_hops or ticket.max_hops
@@ -115,7 +115,7 @@ def claimed(ticket: Ticket, lease: Lease, now: datetime, max_hops: int | None = 
     return ticket.model_copy(update={"hop": ticket.hop + 1, "max_hops": most, "lease": lease})
 
 
-def job_name(environ: Mapping[str, str]) -> str:
+def get_job_name(environ: Mapping[str, str]) -> str:
     """What a CI system calls this job, as far as it tells; else the machine."""
     if "GITHUB_RUN_ID" in environ:
         place = f"{environ.get('GITHUB_SERVER_URL', '')}/{environ.get('GITHUB_REPOSITORY', '')}"

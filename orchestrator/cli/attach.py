@@ -10,18 +10,18 @@ from types import FrameType
 from typing import Literal
 
 from orchestrator.app.detached import start_engine
-from orchestrator.app.place import Place
-from orchestrator.app.telling import tell
-from orchestrator.cli.finding import is_live
-from orchestrator.cli.progress import Watching, watching
-from orchestrator.cli.reading import opened
+from orchestrator.app.place import RunLocation
+from orchestrator.app.telling import send_command
+from orchestrator.cli.finding import has_live_engine
+from orchestrator.cli.progress import ProgressWatcher, choose_watcher
+from orchestrator.cli.reading import open_run_journal
 from orchestrator.domain.command import Stop
-from orchestrator.domain.fold import advance
+from orchestrator.domain.fold import apply_recorded_event
 from orchestrator.domain.state import RunState
 from orchestrator.errors import EnvironmentProblem, RunLocked
-from orchestrator.journal.lock import holder
-from orchestrator.journal.states import derive_whole
-from orchestrator.journal.store import Store
+from orchestrator.journal.lock import find_lock_owner
+from orchestrator.journal.states import derive_whole_state
+from orchestrator.journal.store import EventStore
 
 _POLL_S = 0.1
 _How = Literal["drain", "interrupt", "terminate"]
@@ -30,23 +30,23 @@ _How = Literal["drain", "interrupt", "terminate"]
 class Detached(Exception):
     """The terminal went away, or whoever sits there wants to: the engine goes on."""
 
-    def __init__(self, place: Place, has_terminal: bool) -> None:
+    def __init__(self, place: RunLocation, has_terminal: bool) -> None:
         super().__init__()
         self.place = place
         self.has_terminal = has_terminal
 
 
-def start_in_background(place: Place) -> None:
+def start_background_engine(place: RunLocation) -> None:
     """Start an engine for a run and wait only until it has taken it.
 
     Raises:
         RunLocked: another engine works on the run.
         EnvironmentProblem: the engine ended at once.
     """
-    if is_live(place.directory):
+    if has_live_engine(place.directory):
         raise _locked(place)
     engine = start_engine(place)
-    while not is_live(place.directory):
+    while not has_live_engine(place.directory):
         if engine.poll() not in (None, 0):
             raise EnvironmentProblem(f"the engine ended at once ({_how(engine)}): {_last_words(place)}")
         if engine.returncode == 0:
@@ -54,7 +54,7 @@ def start_in_background(place: Place) -> None:
         time.sleep(_POLL_S)
 
 
-def work_on(place: Place, *, outlives_us: bool = True) -> RunState:
+def follow_engine(place: RunLocation, *, outlives_us: bool = True) -> RunState:
     """Start an engine for a run and follow it to where it stops; gives the state then.
 
     The engine `outlives_us` if this process dies, or stops then, too.
@@ -64,10 +64,10 @@ def work_on(place: Place, *, outlives_us: bool = True) -> RunState:
         EnvironmentProblem: the engine ended without a word in the journal.
         Detached: the terminal hung up, or Ctrl-C came a third time.
     """
-    if is_live(place.directory):
+    if has_live_engine(place.directory):
         raise _locked(place)
-    with opened(place.directory) as store, watching() as watcher:
-        engine, state = _Follower(place, store, watcher).follow(outlives_us)
+    with open_run_journal(place.directory) as store, choose_watcher() as watcher:
+        engine, state = _Follower(place, store, watcher).follow_to_end(outlives_us)
     if engine.returncode == RunLocked.exit_code and (state.ended or state.paused) is None:
         raise _locked(place)
     if (state.ended or state.paused) is None or (engine.returncode or 0) < 0:
@@ -81,19 +81,19 @@ def work_on(place: Place, *, outlives_us: bool = True) -> RunState:
 class _Follower:
     """Reads a journal as it grows."""
 
-    def __init__(self, place: Place, store: Store, watcher: Watching) -> None:
+    def __init__(self, place: RunLocation, store: EventStore, watcher: ProgressWatcher) -> None:
         self._place = place
         self._store = store
         self._watcher = watcher
-        self._state = derive_whole(store).state
+        self._state = derive_whole_state(store).state
         self._state.paused = None  # of an earlier engine
         self._interrupts = 0
         self._engine: int | None = None
         self._early: list[tuple[_How, str]] = []
 
-    def follow(self, outlives_us: bool) -> tuple["subprocess.Popen[bytes]", RunState]:
+    def follow_to_end(self, outlives_us: bool) -> tuple["subprocess.Popen[bytes]", RunState]:
         """Start an engine and follow it to its end; gives it and the state then."""
-        self._watcher.opened(self._state)
+        self._watcher.on_run_opened(self._state)
         self._tell_beginning()
         with self._signals():
             engine = start_engine(self._place, outlives_us=outlives_us)
@@ -110,13 +110,13 @@ class _Follower:
     def _tell_beginning(self) -> None:
         """Show what a run that no engine has worked on yet begins with: its id, warnings, what was found."""
         if not self._state.epoch:
-            for recorded in self._store.read():
-                self._watcher.recorded(recorded)
+            for recorded in self._store.read_events():
+                self._watcher.on_event_recorded(recorded)
 
     def _read_on(self) -> None:
-        for recorded in self._store.read(after=self._state.seq):
-            advance(self._state, recorded)
-            self._watcher.recorded(recorded)
+        for recorded in self._store.read_events(after=self._state.seq):
+            apply_recorded_event(self._state, recorded)
+            self._watcher.on_event_recorded(recorded)
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
@@ -145,14 +145,14 @@ class _Follower:
         if self._engine is None:
             self._early.append((how, by))  # it is only being started
             return
-        tell(self._place.directory, Stop(how=how, process=self._engine), by=by)
+        send_command(self._place.directory, Stop(how=how, process=self._engine), by=by)
 
     def _hung_up(self, _number: int, _frame: FrameType | None) -> None:
         raise Detached(self._place, has_terminal=False)
 
 
-def _locked(place: Place) -> RunLocked:
-    return RunLocked(f"run {place.directory.run} is being worked on by {holder(place.directory.path) or 'another'}")
+def _locked(place: RunLocation) -> RunLocked:
+    return RunLocked(f"run {place.directory.run} is being worked on by {find_lock_owner(place.directory.path) or 'another'}")
 
 
 def _how(engine: "subprocess.Popen[bytes]") -> str:
@@ -160,7 +160,7 @@ def _how(engine: "subprocess.Popen[bytes]") -> str:
     return f"signal {-code}" if code is not None and code < 0 else f"exit {code}"
 
 
-def _last_words(place: Place) -> str:
+def _last_words(place: RunLocation) -> str:
     log: Path = place.directory.engine_log
     lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
     return f"{lines[-1] if lines else 'it printed nothing'} (see {log})"

@@ -10,7 +10,7 @@ from orchestrator.errors import EnvironmentProblem
 from orchestrator.journal.runs import RunDirectory
 
 
-def in_browser(directory: RunDirectory, where: Sequence[str], port: int, *, can_act: bool) -> None:
+def serve_dashboard(directory: RunDirectory, where: Sequence[str], port: int, *, can_act: bool) -> None:
     """Serve dashboards of a run until Ctrl-C.
 
     Args:
@@ -23,7 +23,7 @@ def in_browser(directory: RunDirectory, where: Sequence[str], port: int, *, can_
         EnvironmentProblem: textual-serve is not installed, or the port is taken.
     """
     try:
-        from orchestrator.tui.web.server import Dashboards, free_socket
+        from orchestrator.tui.web.server import DashboardServer, open_loopback_socket
     except ModuleNotFoundError as error:
         raise EnvironmentProblem(
             f"a browser needs {error.name}: install Orchestrate with its extra `web`, "
@@ -31,9 +31,9 @@ def in_browser(directory: RunDirectory, where: Sequence[str], port: int, *, can_
         ) from error
     read_only = () if can_act else ("--read-only",)
     words = [sys.executable, "-P", "-m", "orchestrator", "watch", directory.run, *read_only, *where]
-    dashboards = Dashboards(shlex.join(words), f"orchestrate {directory.run}")
+    dashboards = DashboardServer(shlex.join(words), f"orchestrate {directory.run}")
     try:
-        listening = free_socket(port)
+        listening = open_loopback_socket(port)
     except OSError as error:
         raise EnvironmentProblem(f"port {port} cannot be used: {error.strerror}; name another with --port") from error
     host, taken = listening.getsockname()[:2]

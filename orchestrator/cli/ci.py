@@ -33,7 +33,7 @@ class _Group(click.Group):
 
 
 @click.group("ci", cls=_Group)
-def command() -> None:
+def ci_command() -> None:
     """Carry a run on from job to job of a CI system: each on a fresh clone, each for as long as a job may last.
 
     \b

@@ -5,10 +5,10 @@ from typing import Any
 import anyio
 import click
 
-from orchestrator.app.ci_answer import item_of, run_of_key
+from orchestrator.app.ci_answer import select_waiting_item, import_run_of_key
 from orchestrator.app.options import Options
-from orchestrator.cli.commands import send
-from orchestrator.cli.options import as_json, in_repository
+from orchestrator.cli.commands import deliver_command
+from orchestrator.cli.options import json_option, repository_options
 from orchestrator.domain.command import Approve, Deny
 
 
@@ -16,9 +16,9 @@ from orchestrator.domain.command import Approve, Deny
 @click.argument("words", nargs=-1, required=True, metavar="approve|deny [ITEM]")
 @click.option("--key", required=True, metavar="KEY", help="Of the jobs that carry the run on.")
 @click.option("--reason", default="", help="Why; it is kept, and shown to whoever it concerns.")
-@in_repository
-@as_json
-def command(words: tuple[str, ...], key: str, reason: str, **given: Any) -> None:  # noqa: ANN401
+@repository_options
+@json_option
+def answer_command(words: tuple[str, ...], key: str, reason: str, **given: Any) -> None:  # noqa: ANN401
     """Answer what the run of KEY asks, from what was fetched into this clone; `ci run` then goes on with the answer.
 
     ITEM is a name or a number as `orchestrate inbox` lists them; it may be left out where only one thing is asked.
@@ -31,7 +31,7 @@ def command(words: tuple[str, ...], key: str, reason: str, **given: Any) -> None
     if verb not in {"approve", "deny"} or len(rest) > 1:
         raise click.UsageError("say approve or deny, and at most one ITEM")
     flags = {"state": {"dir": given["state"]}} if given["state"] else {}
-    place, state = anyio.run(run_of_key, Options(given["repo"], flags), key)
-    item = item_of(state, rest[0] if rest else "")
+    place, state = anyio.run(import_run_of_key, Options(given["repo"], flags), key)
+    item = select_waiting_item(state, rest[0] if rest else "")
     answer = Approve(item=item, reason=reason) if verb == "approve" else Deny(item=item, reason=reason)
-    send(place, state, answer, wake=False, as_json=given["as_json"])
+    deliver_command(place, state, answer, wake=False, as_json=given["as_json"])

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from orchestrator.ci.event import Order, Usual, order_of
+from orchestrator.ci.event import JobOrder, JobDefaults, parse_event
 from orchestrator.ci.outputs import write_outputs
-from orchestrator.cli.options import Duration, as_json
+from orchestrator.cli.options import Duration, json_option
 from orchestrator.cli.output import print_lines, print_object
 from orchestrator.domain.encoding import decode_json
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.errors import EnvironmentProblem
 
 _GOAL_CHARS = 200
@@ -23,8 +23,8 @@ _GOAL_CHARS = 200
 )
 @click.option("--time-limit", type=Duration(), default="5h30m", metavar="5h30m", help="The most that a job may work.")
 @click.option("--budget-usd", default="", metavar="USD", help="What a run may cost where the event does not say.")
-@as_json
-def command(goal_file: Path | None, time_limit: float, budget_usd: str, as_json: bool) -> None:
+@json_option
+def event_command(goal_file: Path | None, time_limit: float, budget_usd: str, as_json: bool) -> None:
     """Tell what the event of this job asks for: a goal, a run to go on with, an answer. For GitHub workflows.
 
     The event is read from $GITHUB_EVENT_PATH, so nobody's words become part of a script. Outputs go to $GITHUB_OUTPUT
@@ -33,13 +33,13 @@ def command(goal_file: Path | None, time_limit: float, budget_usd: str, as_json:
     \b
     orchestrate ci event --goal-file "$RUNNER_TEMP/goal.txt" --time-limit 5h30m
     """
-    usual = Usual(int(time_limit), budget_usd, os.environ.get("GOAL_OF_SCHEDULE", ""))
+    usual = JobDefaults(int(time_limit), budget_usd, os.environ.get("GOAL_OF_SCHEDULE", ""))
     job = os.environ.get("GITHUB_RUN_ID", "0")
-    order = order_of(os.environ.get("GITHUB_EVENT_NAME", ""), _payload(), job, usual)
+    order = parse_event(os.environ.get("GITHUB_EVENT_NAME", ""), _payload(), job, usual)
     if goal_file:
         goal_file.write_text(order.goal, encoding="utf-8")
     is_again = os.environ.get("GITHUB_RUN_ATTEMPT", "1") != "1"
-    outputs = order.outputs(is_again=is_again)
+    outputs = order.build_outputs(is_again=is_again)
     write_outputs(os.environ, outputs)
     if as_json:
         print_object({"schema": "orchestrate.ci-event/1", "goal": order.goal, **outputs})
@@ -58,8 +58,8 @@ def _payload() -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _lines(order: Order) -> list[str]:
+def _lines(order: JobOrder) -> list[str]:
     """Lines for a log in which GitHub takes `::` at the beginning of one, and `##[` anywhere, for a command."""
-    goal = one_line(order.goal, _GOAL_CHARS).replace("##[", "## [")
+    goal = to_one_line(order.goal, _GOAL_CHARS).replace("##[", "## [")
     what = order.answer or (f"goal: {goal}" if goal else f"go on with {order.run or order.key}")
     return [what, f"key {order.key or '(that of the run)'}, {order.time_limit_s} s"]

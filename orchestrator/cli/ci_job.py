@@ -11,24 +11,24 @@ from typing import Any, NoReturn
 
 import anyio
 
-from orchestrator.app.ci import Job, Wish, claim, leave, let_go, take_up
-from orchestrator.app.ci_keeper import Keeper
+from orchestrator.app.ci import CiJob, JobRequest, claim_key, save_run_state, release_key, start_or_resume_run
+from orchestrator.app.ci_keeper import StateSaver
 from orchestrator.app.options import Options
-from orchestrator.app.place import Place, is_due
-from orchestrator.app.telling import tell
-from orchestrator.ci.outputs import JobEnd, job_end, write_outputs, write_summary
-from orchestrator.ci.shelf import Superseded
-from orchestrator.cli.attach import Detached, work_on
-from orchestrator.cli.finding import is_live
-from orchestrator.cli.output import print_object, say, told
-from orchestrator.cli.reading import TolerantBlobs, opened
+from orchestrator.app.place import RunLocation, needs_engine
+from orchestrator.app.telling import send_command
+from orchestrator.ci.outputs import JobResult, build_job_result, write_outputs, write_summary
+from orchestrator.ci.shelf import StateSuperseded
+from orchestrator.cli.attach import Detached, follow_engine
+from orchestrator.cli.finding import has_live_engine
+from orchestrator.cli.output import print_object, print_message, convert_to_user_error
+from orchestrator.cli.reading import TolerantBlobs, open_run_journal
 from orchestrator.domain.command import Stop
 from orchestrator.domain.state import RunState
 from orchestrator.errors import OrchestrateError, Terminated
 from orchestrator.journal.states import read_state
-from orchestrator.report.ci_summary import MOST_BYTES, step_summary
-from orchestrator.report.run_report import report_of
-from orchestrator.report.summary import summary
+from orchestrator.report.ci_summary import MOST_BYTES, render_step_summary
+from orchestrator.report.run_report import collect_run_report
+from orchestrator.report.summary import render_summary_lines
 from worktrees.errors import GitError
 
 _TRIES_S = (0.0, 5.0, 20.0)
@@ -36,7 +36,7 @@ _STOPPING_S = 60.0
 _OURS = (OrchestrateError, GitError, OSError)
 
 
-def carry_job(options: Options, wish: Wish, every_s: float, as_json: bool) -> int:
+def run_ci_job(options: Options, wish: JobRequest, every_s: float, as_json: bool) -> int:
     """Do what one job does: take the key, carry the run on, leave its state, tell the CI system; gives the exit code.
 
     Raises:
@@ -44,109 +44,109 @@ def carry_job(options: Options, wish: Wish, every_s: float, as_json: bool) -> in
     """
     try:
         with _stopped_by_sigterm():
-            job = anyio.run(claim, options, wish)
+            job = anyio.run(claim_key, options, wish)
             place, state = _taken_up(job)
         with _noting_signals() as came:
             failed, lost = _worked(job, place, state, every_s, came)
             end = _left(job, place, failed, lost)
     except BaseException as error:
-        problem = told(error) if isinstance(error, _OURS) else None
+        problem = convert_to_user_error(error) if isinstance(error, _OURS) else None
         code = problem.exit_code if problem else 1
-        _tell(JobEnd("not-started", code, key=wish.key, reason=str(problem or error)), as_json)
+        _tell(JobResult("not-started", code, key=wish.key, reason=str(problem or error)), as_json)
         raise
     _tell(end, as_json)
     return end.exit
 
 
-def _taken_up(job: Job) -> tuple[Place, RunState]:
+def _taken_up(job: CiJob) -> tuple[RunLocation, RunState]:
     """The run, here; if that fails, the key is free again."""
     try:
-        place, state = anyio.run(take_up, job)
+        place, state = anyio.run(start_or_resume_run, job)
     except BaseException:
         with suppress(*_OURS):
-            anyio.run(let_go, job)
+            anyio.run(release_key, job)
         raise
-    say(f"key {job.ticket.key}: job {job.ticket.hop} of at most {job.ticket.max_hops} on run {place.directory.run}")
+    print_message(f"key {job.ticket.key}: job {job.ticket.hop} of at most {job.ticket.max_hops} on run {place.directory.run}")
     return place, state
 
 
 def _worked(
-    job: Job, place: Place, state: RunState, every_s: float, came: Sequence[int]
-) -> tuple[OrchestrateError | None, Superseded | None]:
+    job: CiJob, place: RunLocation, state: RunState, every_s: float, came: Sequence[int]
+) -> tuple[OrchestrateError | None, StateSuperseded | None]:
     """Have an engine work on the run; what went wrong with it, and whether the key was lost meanwhile."""
     failed: OrchestrateError | None = None
-    with Keeper(job, place, every_s, say) as keeper:
+    with StateSaver(job, place, every_s, print_message) as keeper:
         try:
             if came:
                 raise Terminated("stopped before an engine was started")
-            if is_due(place, state):
-                work_on(place, outlives_us=False)
+            if needs_engine(place, state):
+                follow_engine(place, outlives_us=False)
         except Detached:
             _stop(place)
         except OrchestrateError as error:
             failed = error
-    return failed, keeper.lost
+    return failed, keeper.superseded
 
 
-def _stop(place: Place) -> None:
+def _stop(place: RunLocation) -> None:
     """No engine outlives its job."""
-    tell(place.directory, Stop(how="terminate"), by="the end of the job")
+    send_command(place.directory, Stop(how="terminate"), by="the end of the job")
     until = time.monotonic() + _STOPPING_S
-    while is_live(place.directory) and time.monotonic() < until:
+    while has_live_engine(place.directory) and time.monotonic() < until:
         time.sleep(0.1)
 
 
-def _left(job: Job, place: Place, failed: OrchestrateError | None, lost: Superseded | None) -> JobEnd:
+def _left(job: CiJob, place: RunLocation, failed: OrchestrateError | None, lost: StateSuperseded | None) -> JobResult:
     """How it ended, once the state is where the next job looks for it."""
     state = read_state(place.directory.journal)
-    end = job_end(state, place.directory.journal, job.ticket, job.until_s)
+    end = build_job_result(state, place.directory.journal, job.ticket, job.until_s)
     if failed is not None:
         end = replace(end, exit=failed.exit_code, is_resumable=False, reason=str(failed))
     text = _summary(job, place, state)
     problem = lost or _problem_of_leaving(job, place, end, text)
     if problem is not None:
         end = replace(end, exit=problem.exit_code, is_resumable=False, reason=str(problem))
-    say("")
-    for line in summary(state, ""):
-        say(line)
+    print_message("")
+    for line in render_summary_lines(state, ""):
+        print_message(line)
     if failed or problem or end.exit != (state.ended or state.paused or end).exit:
-        say(f"error: {end.reason}")
+        print_message(f"error: {end.reason}")
     write_summary(os.environ, text)
     return end
 
 
-def _problem_of_leaving(job: Job, place: Place, end: JobEnd, text: str) -> OrchestrateError | None:
+def _problem_of_leaving(job: CiJob, place: RunLocation, end: JobResult, text: str) -> OrchestrateError | None:
     """Leave the state for the last time; what kept it from that."""
     problem: OrchestrateError | None = None
     for pause_s in _TRIES_S:
         time.sleep(pause_s)
         try:
-            anyio.run(leave, job, place, end, text)
-        except Superseded as lost:
+            anyio.run(save_run_state, job, place, end, text)
+        except StateSuperseded as lost:
             return lost
         except _OURS as error:
-            problem = told(error)
+            problem = convert_to_user_error(error)
             if problem is None:
                 raise
-            say(f"warning: the state could not be left for the next job: {problem}")
+            print_message(f"warning: the state could not be left for the next job: {problem}")
         else:
             return None
     return problem
 
 
-def _summary(job: Job, place: Place, state: RunState) -> str:
+def _summary(job: CiJob, place: RunLocation, state: RunState) -> str:
     """The run as Markdown, with which job of how many this was."""
     ticket = job.ticket
     head = f"Job {ticket.hop} of at most {ticket.max_hops} with the key `{ticket.key}`.\n\n"
-    with opened(place.directory) as store:
-        report = report_of(state, place.directory.journal, store.of_kinds, TolerantBlobs(place.directory).get)
-    return head + step_summary(report, MOST_BYTES - len(head.encode()))
+    with open_run_journal(place.directory) as store:
+        report = collect_run_report(state, place.directory.journal, store.read_kinds, TolerantBlobs(place.directory).get)
+    return head + render_step_summary(report, MOST_BYTES - len(head.encode()))
 
 
-def _tell(end: JobEnd, as_json: bool) -> None:
-    write_outputs(os.environ, end.outputs())
+def _tell(end: JobResult, as_json: bool) -> None:
+    write_outputs(os.environ, end.build_outputs())
     if as_json:
-        print_object(end.as_object())
+        print_object(end.to_json_object())
 
 
 @contextmanager
@@ -157,10 +157,10 @@ def _stopped_by_sigterm() -> Iterator[None]:
         Terminated: one came.
     """
 
-    def stop(_number: int, _frame: FrameType | None) -> NoReturn:
+    def raise_terminated(_number: int, _frame: FrameType | None) -> NoReturn:
         raise Terminated("stopped by SIGTERM")
 
-    with _on_signals(stop, signal.SIGTERM):
+    with _on_signals(raise_terminated, signal.SIGTERM):
         yield
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from orchestrator.app.ci import Wish
+from orchestrator.app.ci import JobRequest
 from orchestrator.app.options import Options
-from orchestrator.ci.ticket import job_name
-from orchestrator.cli.ci_job import carry_job
-from orchestrator.cli.options import Duration, as_json, configured, contracted, goal_of, in_repository, running, unsafe
-from orchestrator.cli.run import options_of
+from orchestrator.ci.ticket import get_job_name
+from orchestrator.cli.ci_job import run_ci_job
+from orchestrator.cli.options import Duration, json_option, config_options, contract_options, read_goal, repository_options, engine_limit_options, no_sandbox_option
+from orchestrator.cli.run import build_run_options
 from orchestrator.cli.running import exit_with
 
 _MIN_BEATS = 2
@@ -19,7 +19,7 @@ _MIN_BEATS = 2
 
 @click.command("run")
 @click.argument("goal", required=False)
-@in_repository
+@repository_options
 @click.option("--key", metavar="KEY", default="", help="What the jobs of one run have in common, such as issue-12.")
 @click.option("--resume", "wanted", metavar="RUN", default="", help="Go on with this run, also where KEY is not named.")
 @click.option(
@@ -44,17 +44,17 @@ _MIN_BEATS = 2
 )
 @click.option("--restart", "is_anew", is_flag=True, help="Begin anew, whatever the key's last run was.")
 @click.option("--gate", metavar="COMMAND", help="What a tree must pass before it may land, e.g. 'python -m pytest -q'.")
-@contracted
+@contract_options
 @click.option("--target", metavar="BRANCH", help="Branch the pull request is meant for.")
 @click.option("--model", "models", multiple=True, metavar="ROLE=MODEL", help="As for `orchestrate run`.")
 @click.option("--max-workers", type=click.IntRange(1), help="Attempts that run at the same time.")
 @click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of all jobs together.")
 @click.option("--approval", type=click.Choice(["auto", "review", "pr"]), help="When to ask you, see [approval].")
-@running
-@unsafe
-@configured
-@as_json
-def command(goal: str | None, **given: Any) -> None:  # noqa: ANN401
+@engine_limit_options
+@no_sandbox_option
+@config_options
+@json_option
+def run_command(goal: str | None, **given: Any) -> None:  # noqa: ANN401
     """Begin to carry GOAL to a PR branch (`-` reads it from standard input), or go on with it: one job of a CI system.
 
     KEY decides. If an earlier job has left a run under it at the remote, this one goes on with that, whatever became of
@@ -73,25 +73,25 @@ def command(goal: str | None, **given: Any) -> None:  # noqa: ANN401
     Exit codes: those of `orchestrate run`; 5 limit reached (of time, money or jobs), 8 another job works on the run.
     0 always comes with a pull request, or with evidence that nothing had to change.
     """
-    goal = goal_of(goal or "")
+    goal = read_goal(goal or "")
     if goal and given["recipe"]:
         raise click.UsageError("a GOAL and --recipe exclude each other")
     if not (given["key"] or given["wanted"]):
         raise click.UsageError("name what the jobs of this run have in common with --key, such as --key issue-12")
     if given["stale_after"] < _MIN_BEATS:
         raise click.UsageError(f"--stale-after: at least {_MIN_BEATS} s, or a job that lives could seem dead")
-    exit_with(carry_job(_options(given), _wish(goal, given), given["save_every"], given["as_json"]))
+    exit_with(run_ci_job(_options(given), _wish(goal, given), given["save_every"], given["as_json"]))
 
 
 def _options(given: dict[str, Any]) -> Options:
     """The time limit is one of the job, not of the run as elsewhere."""
-    return options_of(given | {"time_limit": None})
+    return build_run_options(given | {"time_limit": None})
 
 
-def _wish(goal: str, given: dict[str, Any]) -> Wish:
+def _wish(goal: str, given: dict[str, Any]) -> JobRequest:
     handover: Path | None = given["handover"]
-    return Wish(
-        holder=job_name(os.environ),
+    return JobRequest(
+        holder=get_job_name(os.environ),
         key=given["key"],
         wanted=given["wanted"],
         goal=goal,

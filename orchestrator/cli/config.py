@@ -6,16 +6,16 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.finding import top_of
-from orchestrator.cli.options import as_json, configured, settings_of
+from orchestrator.cli.finding import find_checkout_root
+from orchestrator.cli.options import json_option, config_options, parse_settings
 from orchestrator.cli.output import print_lines, print_object
-from orchestrator.config.layers import leaves, load
-from orchestrator.config.toml import dotted
+from orchestrator.config.layers import iterate_leaf_values, load_config
+from orchestrator.config.toml import format_dotted_key
 from orchestrator.errors import UsageProblem
 
 
 @click.group("config")
-def command() -> None:
+def config_command() -> None:
     """Show the configuration, and the shape of what verbs print with --json.
 
     \b
@@ -24,34 +24,34 @@ def command() -> None:
     """
 
 
-@command.command("show")
+@config_command.command("show")
 @click.option("--repo", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="The repository.")
 @click.option("--origin", is_flag=True, help="Say where each value comes from.")
-@configured
-@as_json
-def show(repo: Path, origin: bool, settings: tuple[str, ...], trust_project: bool, as_json: bool) -> None:
+@config_options
+@json_option
+def show_command(repo: Path, origin: bool, settings: tuple[str, ...], trust_project: bool, as_json: bool) -> None:
     """Print every value as it would be used here.
 
     \b
     orchestrate config show --origin
     orchestrate config show --set run.max_workers=8 --json
     """
-    loaded = load(_project(repo), settings_of(settings), trust_project=trust_project)
+    loaded = load_config(_project(repo), parse_settings(settings), trust_project=trust_project)
     values: dict[str, Any] = loaded.config.model_dump(mode="json", by_alias=True)
     if as_json:
         origins = {"origins": dict(loaded.origins)} if origin else {}
         print_object({"schema": "orchestrate.config/1", "values": values} | origins)
         return
-    for key, value in leaves(values):
-        name = dotted(key)
+    for key, value in iterate_leaf_values(values):
+        name = format_dotted_key(key)
         came = f"  # {loaded.origins.get(name, 'inherited')}" if origin else ""
         click.echo(f"{name} = {value!r}{came}")
 
 
-@command.command("schema")
+@config_command.command("schema")
 @click.argument("name", required=False)
-@as_json
-def schema(name: str | None, as_json: bool) -> None:
+@json_option
+def schema_command(name: str | None, as_json: bool) -> None:
     """Print the JSON Schema of what a verb prints with --json; without NAME all names there are.
 
     NAME is what the object gives as its `schema`, or the part of it between `orchestrate.` and the number.
@@ -82,6 +82,6 @@ def _full(name: str, known: Iterable[str]) -> str:
 
 def _project(repo: Path) -> Path | None:
     try:
-        return top_of(repo)
+        return find_checkout_root(repo)
     except UsageProblem:
         return None

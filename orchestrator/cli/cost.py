@@ -4,19 +4,19 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.finding import state_directory
-from orchestrator.cli.options import as_json, in_repository
+from orchestrator.cli.finding import find_state_directory
+from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_lines, print_object
-from orchestrator.cli.reading import opened, state_of
-from orchestrator.report.cost import RefusedPlans, cost_of
-from orchestrator.report.cost_view import cost_lines, cost_object
+from orchestrator.cli.reading import open_run_journal, read_state_tolerantly
+from orchestrator.report.cost import RefusedPlanLog, build_cost_breakdown
+from orchestrator.report.cost_view import render_cost_lines, build_cost_report
 
 
 @click.command("cost")
 @click.argument("run", required=False)
-@in_repository
-@as_json
-def command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
+@repository_options
+@json_option
+def cost_command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
     """Show what RUN cost (the latest run if not named): by task, role, model and attempt, and what was wasted.
 
     What nobody knows the price of is shown as unknown.
@@ -25,13 +25,13 @@ def command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
     orchestrate cost
     orchestrate cost 7f3a --json
     """
-    directory = state_directory(repo, state).find(run)
-    with state_of(directory) as found:
-        refused = RefusedPlans()
-        with opened(directory) as store:
-            refused.watch(store.of_kinds(RefusedPlans.KINDS))
-        cost = cost_of(found, refused)
+    directory = find_state_directory(repo, state).find_run(run)
+    with read_state_tolerantly(directory) as found:
+        refused = RefusedPlanLog()
+        with open_run_journal(directory) as store:
+            refused.record_events(store.read_kinds(RefusedPlanLog.KINDS))
+        cost = build_cost_breakdown(found, refused)
         if as_json:
-            print_object(cost_object(found, cost))
+            print_object(build_cost_report(found, cost))
         else:
-            print_lines(cost_lines(found, cost))
+            print_lines(render_cost_lines(found, cost))

@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
-from orchestrator.app.place import foreseen
-from orchestrator.cli.commands import find, send
-from orchestrator.cli.options import as_json, in_repository, named
+from orchestrator.app.place import predict_state
+from orchestrator.cli.commands import find_commanded_run, deliver_command
+from orchestrator.cli.options import json_option, repository_options, parse_criterion
 from orchestrator.domain.command import AddCriterion, DropCriterion
 from orchestrator.domain.contract import Criterion
 from orchestrator.domain.state import RunState
@@ -14,20 +14,20 @@ from orchestrator.errors import UsageProblem
 
 
 @click.group("criterion")
-def command() -> None:
+def criterion_command() -> None:
     """Change the contract of a run; `orchestrate status RUN` shows it.
 
     What was or is being judged of the whole is judged anew. A run that has ended keeps the contract it ended with.
     """
 
 
-@command.command("add")
+@criterion_command.command("add")
 @click.argument("run")
 @click.argument("text", default="")
 @click.option("--must", default="", metavar="COMMAND", help="What has to exit 0 on the final state.")
-@in_repository
-@as_json
-def add(run: str, text: str, must: str, **given: Any) -> None:  # noqa: ANN401
+@repository_options
+@json_option
+def add_command(run: str, text: str, must: str, **given: Any) -> None:  # noqa: ANN401
     """Ask RUN for one thing more: TEXT (or `ID: TEXT`), a command, or both.
 
     \b
@@ -36,26 +36,26 @@ def add(run: str, text: str, must: str, **given: Any) -> None:  # noqa: ANN401
     """
     if not text.strip() and not must.strip():
         raise UsageProblem('say what is asked for: "TEXT", --must "COMMAND", or both')
-    place, state = find(run, given)
-    asked = named(text.strip(), _free(foreseen(place, state), "must-" if must.strip() else "c"))
+    place, state = find_commanded_run(run, given)
+    asked = parse_criterion(text.strip(), _free(predict_state(place, state), "must-" if must.strip() else "c"))
     wanted = Criterion(id=asked["id"], text=asked["text"] or f"`{must.strip()}` exits 0", command=must.strip() or None)
-    send(place, state, AddCriterion(criterion=wanted), wake=False, as_json=given["as_json"])
+    deliver_command(place, state, AddCriterion(criterion=wanted), wake=False, as_json=given["as_json"])
 
 
-@command.command("drop")
+@criterion_command.command("drop")
 @click.argument("run")
 @click.argument("name", metavar="ID")
 @click.option("--reason", default="", help="Why; it is kept.")
-@in_repository
-@as_json
-def drop(run: str, name: str, reason: str, **given: Any) -> None:  # noqa: ANN401
+@repository_options
+@json_option
+def drop_command(run: str, name: str, reason: str, **given: Any) -> None:  # noqa: ANN401
     """Ask RUN no longer for the criterion ID.
 
     \b
     orchestrate criterion drop 7f3a docs --reason "the manual is rewritten elsewhere"
     """
-    place, state = find(run, given)
-    send(place, state, DropCriterion(id=name, reason=reason), wake=False, as_json=given["as_json"])
+    place, state = find_commanded_run(run, given)
+    deliver_command(place, state, DropCriterion(id=name, reason=reason), wake=False, as_json=given["as_json"])
 
 
 def _free(state: RunState, prefix: str) -> str:

@@ -7,23 +7,23 @@ from pathlib import Path
 import anyio
 import click
 
-from orchestrator.cli.finding import whereabouts
-from orchestrator.cli.options import as_json
-from orchestrator.cli.output import print_object, say
-from orchestrator.cli.progress import watching
+from orchestrator.cli.finding import format_location_options
+from orchestrator.cli.options import json_option
+from orchestrator.cli.output import print_object, print_message
+from orchestrator.cli.progress import choose_watcher
 from orchestrator.cli.running import exit_with
-from orchestrator.demo.story import Told, goal, migration
+from orchestrator.demo.story import DemoResult, run_demo_goal, run_demo_migration
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.report.result import run_result
-from orchestrator.report.summary import summary
+from orchestrator.report.result import build_run_result
+from orchestrator.report.summary import render_summary_lines
 
 
 @click.command("demo")
 @click.option("--kind", type=click.Choice(["migrate", "goal"]), default="migrate", help="What to show.")
 @click.option("--offline", is_flag=True, help="Use the bundled sample without asking a package index.")
 @click.option("--dir", "directory", type=click.Path(path_type=Path), help="A new directory to work in.")
-@as_json
-def command(kind: str, offline: bool, directory: Path | None, as_json: bool) -> None:
+@json_option
+def demo_command(kind: str, offline: bool, directory: Path | None, as_json: bool) -> None:
     """Show what Orchestrate does, without a model key, in a directory of its own.
 
     `migrate` (the default) fetches click 7.1.2 from your package index, migrates it with flynt, finds the one file that
@@ -35,16 +35,16 @@ def command(kind: str, offline: bool, directory: Path | None, as_json: bool) -> 
     orchestrate demo --kind goal
     """
     place = _new_directory(directory)
-    with watching() as watcher:
-        tell = partial(goal, place, say) if kind == "goal" else partial(migration, place, offline, say)
+    with choose_watcher() as watcher:
+        tell = partial(run_demo_goal, place, print_message) if kind == "goal" else partial(run_demo_migration, place, offline, print_message)
         told = anyio.run(tell, watcher)
-    say("")
-    where = whereabouts(told.project.root, str(place / "state"))
-    for text in (*summary(told.ended.state, where), *_after(told)):
-        say(text)
+    print_message("")
+    where = format_location_options(told.project.root, str(place / "state"))
+    for text in (*render_summary_lines(told.ended.state, where), *_after(told)):
+        print_message(text)
     if as_json:
-        print_object(run_result(told.ended.state, told.ended.directory.journal))
-    is_good = told.is_as_known and told.is_untouched
+        print_object(build_run_result(told.ended.state, told.ended.directory.journal))
+    is_good = told.is_as_expected and told.is_untouched
     exit_with(0 if is_good else told.ended.exit_code or 1)
 
 
@@ -63,9 +63,9 @@ def _new_directory(given: Path | None) -> Path:
         ) from error
 
 
-def _after(told: Told) -> list[str]:
+def _after(told: DemoResult) -> list[str]:
     untouched = "byte for byte as it was" if told.is_untouched else "CHANGED, which must never happen: please report it"
     lines = [f"your checkout {told.project.root} is {untouched}"]
-    if not told.is_as_known and told.ended.error is None:
+    if not told.is_as_expected and told.ended.error is None:
         lines.append("this is not the outcome that is known of this demo: please report it with the journal")
     return lines

@@ -6,11 +6,11 @@ from pathlib import Path
 import anyio
 import click
 
-from orchestrator.app.changes import change_text
-from orchestrator.cli.finding import state_directory
-from orchestrator.cli.options import in_repository
-from orchestrator.cli.reading import state_of
-from orchestrator.domain.excerpt import visible
+from orchestrator.app.changes import render_change
+from orchestrator.cli.finding import find_state_directory
+from orchestrator.cli.options import repository_options
+from orchestrator.cli.reading import read_state_tolerantly
+from orchestrator.domain.excerpt import show_control_characters
 
 
 @click.command("diff")
@@ -18,8 +18,8 @@ from orchestrator.domain.excerpt import visible
 @click.argument("task", required=False)
 @click.option("--attempt", type=click.IntRange(1), help="This attempt of the task; the latest if not given.")
 @click.option("--stat", is_flag=True, help="Only the size of the change, file by file.")
-@in_repository
-def command(run: str | None, task: str | None, attempt: int | None, stat: bool, repo: Path, state: str) -> None:
+@repository_options
+def diff_command(run: str | None, task: str | None, attempt: int | None, stat: bool, repo: Path, state: str) -> None:
     """Print what RUN has landed, or the candidate of TASK (in a migration: of a file, landed or not).
 
     \b
@@ -27,9 +27,9 @@ def command(run: str | None, task: str | None, attempt: int | None, stat: bool, 
     orchestrate diff latest storage/index --attempt 1
     orchestrate diff 7f3a src/click/formatting.py
     """
-    directory = state_directory(repo, state).find(run)
-    with state_of(directory) as found:
-        text = anyio.run(change_text, repo, found, task, attempt, stat)
+    directory = find_state_directory(repo, state).find_run(run)
+    with read_state_tolerantly(directory) as found:
+        text = anyio.run(render_change, repo, found, task, attempt, stat)
         if sys.stdout.isatty():  # into a file or pipe it goes as it is, so that it can be applied
-            text = visible(text)
+            text = show_control_characters(text)
         click.echo(text, nl=not text.endswith("\n"))

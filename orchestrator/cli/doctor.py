@@ -7,22 +7,22 @@ import anyio
 import click
 from anyio import to_thread
 
-from orchestrator.app.doctor import Finding, examine
-from orchestrator.app.options import Options, look_around
-from orchestrator.cli.options import as_json, configured, in_repository, settings_of
-from orchestrator.cli.output import alarm, print_lines, print_object
+from orchestrator.app.doctor import DoctorFinding, check_requirements
+from orchestrator.app.options import Options, load_project_context
+from orchestrator.cli.options import json_option, config_options, repository_options, parse_settings
+from orchestrator.cli.output import print_alarm, print_lines, print_object
 from orchestrator.cli.running import exit_with
-from orchestrator.config.values import nest
-from orchestrator.domain.unsafe import UNSAFE
+from orchestrator.config.values import set_nested_value
+from orchestrator.domain.unsafe import UNSAFE_BANNER
 
 
 @click.command("doctor")
-@in_repository
+@repository_options
 @click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
 @click.option("--ci", "in_ci", is_flag=True, help="And what a job of a CI system needs, as far as it can be seen here.")
-@configured
-@as_json
-def command(
+@config_options
+@json_option
+def doctor_command(
     repo: Path,
     state: str,
     read_only: tuple[str, ...],
@@ -40,9 +40,9 @@ def command(
     orchestrate doctor --ci
     orchestrate doctor --repo ../click --read-only ~/tools --set roles.worker.model=openai/gpt-5-mini
     """
-    flags: dict[str, Any] = settings_of(settings)
+    flags: dict[str, Any] = parse_settings(settings)
     if state:
-        nest(flags, ("state", "dir"), state)
+        set_nested_value(flags, ("state", "dir"), state)
     findings = anyio.run(_examine, Options(repo, flags, read_only, trust_project), in_ci, as_json)
     is_ok = all(finding.is_ok or finding.is_warning for finding in findings)
     if as_json:
@@ -54,26 +54,26 @@ def command(
     exit_with(0 if is_ok else 7)
 
 
-async def _examine(options: Options, in_ci: bool, is_silent: bool) -> list[Finding]:
+async def _examine(options: Options, in_ci: bool, is_silent: bool) -> list[DoctorFinding]:
     findings = []
-    async for finding in examine(options):
+    async for finding in check_requirements(options):
         findings.append(finding)
         _show(finding, is_silent)
     if in_ci and any(finding.name == "repository" and finding.is_ok for finding in findings):
-        from orchestrator.app.doctor_ci import examine_ci
+        from orchestrator.app.doctor_ci import check_ci_job
 
-        for finding in await to_thread.run_sync(lambda: examine_ci(look_around(options))):
+        for finding in await to_thread.run_sync(lambda: check_ci_job(load_project_context(options))):
             findings.append(finding)
             _show(finding, is_silent)
     return findings
 
 
-def _show(finding: Finding, is_silent: bool) -> None:
+def _show(finding: DoctorFinding, is_silent: bool) -> None:
     if is_silent:
         return
     mark = "ok  " if finding.is_ok else "warn" if finding.is_warning else "FAIL"
     text = f"{mark}  {finding.name:18} {finding.detail}"
-    if finding.detail == UNSAFE:
-        alarm(text, err=False)
+    if finding.detail == UNSAFE_BANNER:
+        print_alarm(text, err=False)
     else:
         print_lines([text])

@@ -9,26 +9,26 @@ from functools import partial
 from pathlib import Path
 from threading import Thread
 
-from orchestrator.app.telling import tell
-from orchestrator.cli.finding import is_live
+from orchestrator.app.telling import send_command
+from orchestrator.cli.finding import has_live_engine
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.tui.doors import Doors
+from orchestrator.tui.doors import DashboardActions
 
 
-def real_doors(directory: RunDirectory, where: Sequence[str]) -> Doors:
+def build_dashboard_actions(directory: RunDirectory, where: Sequence[str]) -> DashboardActions:
     """The doors of a run; `where` are the options with which other verbs find it. Made before any dashboard is."""
     environ = dict(os.environ)  # Textual takes NO_COLOR out of it
-    return Doors(
-        send=partial(tell, directory),
-        wake=partial(_wake, directory, where, environ),
+    return DashboardActions(
+        send_command=partial(send_command, directory),
+        wake_engine=partial(_wake, directory, where, environ),
         open_editor=partial(_edit, environ),
         open_shell=partial(_shell, environ),
     )
 
 
 def _wake(directory: RunDirectory, where: Sequence[str], environ: Mapping[str, str]) -> None:
-    if is_live(directory):
+    if has_live_engine(directory):
         return
     _run(
         # -P: nothing of the directory that we stand in is imported

@@ -11,9 +11,9 @@ import anyio
 import click
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import Ended, resume
-from orchestrator.cli.options import in_repository
-from orchestrator.cli.output import say
+from orchestrator.app.verbs import RunExit, resume_run
+from orchestrator.cli.options import repository_options
+from orchestrator.cli.output import print_message
 from orchestrator.cli.running import exit_with
 
 _POLL_S = 0.5
@@ -21,9 +21,9 @@ _POLL_S = 0.5
 
 @click.command("engine")
 @click.argument("run")
-@in_repository
+@repository_options
 @click.option("--while", "parent", type=int, hidden=True, help="Stop when this process, which started us, is gone.")
-def command(run: str, repo: Path, state: str, parent: int | None) -> None:
+def engine_command(run: str, repo: Path, state: str, parent: int | None) -> None:
     """Work on RUN in this process, without a terminal: what `run` and `resume` start in the background.
 
     For service managers and containers: SIGTERM stops it after a checkpoint, `orchestrate resume` goes on.
@@ -34,9 +34,9 @@ def command(run: str, repo: Path, state: str, parent: int | None) -> None:
     if parent is not None:
         threading.Thread(target=_stop_without, args=(parent,), daemon=True).start()
     flags = {"state": {"dir": state}} if state else {}
-    ended: Ended = anyio.run(partial(resume, Options(repo, flags), run))
+    ended: RunExit = anyio.run(partial(resume_run, Options(repo, flags), run))
     if ended.error:
-        say(f"{type(ended.error).__name__}: {ended.error}")
+        print_message(f"{type(ended.error).__name__}: {ended.error}")
     exit_with(ended.exit_code)
 
 

@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
-from orchestrator.cli.doors import real_doors
-from orchestrator.cli.reading import state_of
-from orchestrator.cli.writing import write_out
+from orchestrator.cli.doors import build_dashboard_actions
+from orchestrator.cli.reading import read_state_tolerantly
+from orchestrator.cli.writing import write_report_file
 from orchestrator.journal.runs import RunDirectory
 
 _SIZE = (110, 30)
@@ -13,7 +13,7 @@ _LONG_S = 15.0
 """How long a film is where nobody says how fast the recording is played."""
 
 
-def into_film(directory: RunDirectory, file: Path, speed: float | None) -> None:
+def write_film(directory: RunDirectory, file: Path, speed: float | None) -> None:
     """Play a run's recording unseen, and write what would be seen.
 
     Args:
@@ -25,20 +25,20 @@ def into_film(directory: RunDirectory, file: Path, speed: float | None) -> None:
         EnvironmentProblem: the file cannot be written.
     """
     os.environ.pop("NO_COLOR", None)
-    from orchestrator.tui.feed import Feed, Recording
-    from orchestrator.tui.film import Filmed, film
-    from orchestrator.tui.look import Look
+    from orchestrator.tui.feed import RunFeed, PlaybackClock
+    from orchestrator.tui.film import FilmedDashboard, render_film_svg
+    from orchestrator.tui.look import DashboardSettings
 
-    with state_of(directory) as state:
+    with read_state_tolerantly(directory) as state:
         begun, last = state.run.started_at, state.last_at or state.run.started_at
     length_s = max((last - begun).total_seconds(), 1.0)
-    look = Look(is_read_only=True, has_animations=False)
-    app = Filmed(
-        Feed(directory, replay=Recording(speed or max(round(length_s / _LONG_S, 1), 0.1))),
-        real_doors(directory, ()),
+    look = DashboardSettings(is_read_only=True, has_animations=False)
+    app = FilmedDashboard(
+        RunFeed(directory, replay=PlaybackClock(speed or max(round(length_s / _LONG_S, 1), 0.1))),
+        build_dashboard_actions(directory, ()),
         look,
     )
     app.run(headless=True, size=_SIZE)
-    if app.crashed is not None:
-        raise app.crashed
-    write_out(file, film(app.frames, *_SIZE))
+    if app.crash_error is not None:
+        raise app.crash_error
+    write_report_file(file, render_film_svg(app.frames, *_SIZE))

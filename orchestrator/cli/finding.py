@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from orchestrator.errors import UsageProblem
-from orchestrator.journal.lock import holder
+from orchestrator.journal.lock import find_lock_owner
 from orchestrator.journal.runs import RunDirectory, StateDirectory
 from worktrees.discover import find_checkout
 from worktrees.errors import GitError
 
 
-def top_of(path: Path) -> Path:
+def find_checkout_root(path: Path) -> Path:
     """The top of the checkout that `path` lies in.
 
     Raises:
@@ -24,9 +24,9 @@ def top_of(path: Path) -> Path:
         raise UsageProblem(str(error)) from error
 
 
-def state_directory(repository: Path, state: str) -> StateDirectory:
+def find_state_directory(repository: Path, state: str) -> StateDirectory:
     """Where the runs of a repository lie; `state` is what --state said."""
-    return StateDirectory.open(top_of(repository), state or _configured(os.environ))
+    return StateDirectory.open_for(find_checkout_root(repository), state or _configured(os.environ))
 
 
 def _configured(environ: Mapping[str, str]) -> str:
@@ -34,17 +34,17 @@ def _configured(environ: Mapping[str, str]) -> str:
     base = Path(environ.get("XDG_CONFIG_HOME") or Path(environ.get("HOME", "/"), ".config"))
     if not (base / "orchestrate" / "config.toml").exists():
         return environ.get("ORCHESTRATE__STATE__DIR", "")
-    from orchestrator.config.layers import load
+    from orchestrator.config.layers import load_config
 
-    return load(None, environ=environ).config.state.dir
+    return load_config(None, environ=environ).config.state.dir
 
 
-def is_live(directory: RunDirectory) -> bool:
+def has_live_engine(directory: RunDirectory) -> bool:
     """Whether a process holds the run's lock and gives signs of life."""
-    return holder(directory.path) is not None
+    return find_lock_owner(directory.path) is not None
 
 
-def whereabouts(repo: Path, state: str) -> str:
+def format_location_options(repo: Path, state: str) -> str:
     """The options that name a repository and a state directory, where they are not the usual ones."""
     at = f" --repo {shlex.quote(str(repo))}" if repo != Path() else ""
     return at + (f" --state {shlex.quote(state)}" if state else "")

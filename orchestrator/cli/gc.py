@@ -9,13 +9,13 @@ from typing import Any
 import anyio
 import click
 
-from orchestrator.app.gc import Collected, Wish, collect
+from orchestrator.app.gc import CollectionResult, CollectionRequest, collect_garbage
 from orchestrator.app.options import Options
-from orchestrator.app.retention import Kept
-from orchestrator.cli.options import as_json, in_repository
+from orchestrator.app.retention import KeptRun
+from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_lines, print_object
-from orchestrator.config.values import nest
-from orchestrator.report.sizes import size_text
+from orchestrator.config.values import set_nested_value
+from orchestrator.report.sizes import format_size
 
 _SHOWN = 8
 
@@ -24,9 +24,9 @@ _SHOWN = 8
 @click.option("--runs", "by_policy", is_flag=True, help="Also remove ended runs past [gc] keep_days and keep_runs.")
 @click.option("--run", "runs", multiple=True, metavar="RUN", help="Also remove this run, and work of it not landed.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
-@in_repository
-@as_json
-def command(runs: tuple[str, ...], by_policy: bool, dry_run: bool, repo: Path, state: str, as_json: bool) -> None:
+@repository_options
+@json_option
+def gc_command(runs: tuple[str, ...], by_policy: bool, dry_run: bool, repo: Path, state: str, as_json: bool) -> None:
     """Remove workspaces that nobody uses, and whole outputs and caches of runs that ended long ago.
 
     Runs themselves go with --runs, if they are past retention and nothing of them would be lost, or by name. What a run
@@ -39,15 +39,15 @@ def command(runs: tuple[str, ...], by_policy: bool, dry_run: bool, repo: Path, s
     """
     flags: dict[str, Any] = {}
     if state:
-        nest(flags, ("state", "dir"), state)
-    gone = anyio.run(partial(collect, Options(repo, flags), Wish(runs, by_policy, dry_run)))
+        set_nested_value(flags, ("state", "dir"), state)
+    gone = anyio.run(partial(collect_garbage, Options(repo, flags), CollectionRequest(runs, by_policy, dry_run)))
     if as_json:
         print_object({"schema": "orchestrate.gc/1", "dry_run": dry_run} | asdict(gone))
     else:
         print_lines(_lines(gone, dry_run))
 
 
-def _lines(gone: Collected, is_dry: bool) -> Iterator[str]:
+def _lines(gone: CollectionResult, is_dry: bool) -> Iterator[str]:
     verb, freed = ("would remove", "would free") if is_dry else ("removed", "freed")
     kinds = {
         "workspaces": gone.workspaces,
@@ -59,14 +59,14 @@ def _lines(gone: Collected, is_dry: bool) -> Iterator[str]:
         "stale locks": gone.locks,
     }
     told = [f"{len(found)} {name}" for name, found in kinds.items() if found or name in {"workspaces", "runs", "refs"}]
-    yield f"{verb} {', '.join(told)}; {freed} {size_text(gone.freed_bytes)}"
+    yield f"{verb} {', '.join(told)}; {freed} {format_size(gone.freed_bytes)}"
     yield from (f"  {name}" for name in (*gone.workspaces, *gone.runs, *gone.locks))
     yield from (f"stays locked: {text}" for text in gone.locked)
     for kept in gone.kept:
         yield from _kept_lines(kept)
 
 
-def _kept_lines(kept: Kept) -> Iterator[str]:
+def _kept_lines(kept: KeptRun) -> Iterator[str]:
     yield f"kept {kept.run}: {kept.why}"
     for work in kept.work[:_SHOWN]:
         keep = f"; keep it: git branch NAME {work.commit[:12]}" if work.commit else ""

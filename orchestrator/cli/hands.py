@@ -10,29 +10,29 @@ from typing import Any, cast
 import anyio
 import click
 
-from orchestrator.app.executing import Explained, trial
+from orchestrator.app.executing import PolicyExplanation, open_sandbox_command
 from orchestrator.app.options import Options
-from orchestrator.cli.options import as_json, configured, in_repository, settings_of, unsafe, without_sandbox
-from orchestrator.cli.output import Screen, alarm, print_lines, print_object, say
+from orchestrator.cli.options import json_option, config_options, repository_options, parse_settings, no_sandbox_option, disable_sandbox
+from orchestrator.cli.output import CommandOutput, print_alarm, print_lines, print_object, print_message
 from orchestrator.cli.running import exit_with
-from orchestrator.config.values import nest
+from orchestrator.config.values import set_nested_value
 from orchestrator.domain.tier import Tier
-from orchestrator.domain.unsafe import UNSAFE
+from orchestrator.domain.unsafe import UNSAFE_BANNER
 from orchestrator.errors import UsageProblem
-from orchestrator.ports.hands import CommandResult, Ending
+from orchestrator.ports.hands import CommandResult, CommandEnding
 
 _CODES = {
-    Ending.TIMED_OUT: 124,
-    Ending.OUTPUT_LIMIT: 125,
-    Ending.LIMIT: 125,
-    Ending.KILLED: 137,
-    Ending.NOT_STARTED: 7,
+    CommandEnding.TIMED_OUT: 124,
+    CommandEnding.OUTPUT_LIMIT: 125,
+    CommandEnding.LIMIT: 125,
+    CommandEnding.KILLED: 137,
+    CommandEnding.NOT_STARTED: 7,
 }
 """How the verb leaves when the command did not end by itself; 124 and 137 as timeout(1) does."""
 
 
 @click.group("hands")
-def command() -> None:
+def hands_command() -> None:
     """Look into the sandbox that workers' commands run in.
 
     \b
@@ -40,17 +40,17 @@ def command() -> None:
     """
 
 
-@command.command("exec", context_settings={"ignore_unknown_options": True})
+@hands_command.command("exec", context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, metavar="-- CMD...", type=click.UNPROCESSED)
 @click.option("--tier", type=click.IntRange(1, 3), default=1, show_default=True, help="What it may reach.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Longest run.")
 @click.option("--explain", is_flag=True, help="Print the policy: what stands where, variables, limits.")
 @click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
-@unsafe
-@in_repository
-@configured
-@as_json
-def execute(
+@no_sandbox_option
+@repository_options
+@config_options
+@json_option
+def exec_command(
     words: tuple[str, ...],
     *,
     tier: int,
@@ -78,10 +78,10 @@ def execute(
     """
     if not words and not explain:
         raise UsageProblem("nothing to run: write the command behind --, or ask for --explain alone")
-    flags: dict[str, Any] = settings_of(settings)
+    flags: dict[str, Any] = parse_settings(settings)
     if state:
-        nest(flags, ("state", "dir"), state)
-    without_sandbox(flags, unsafe_no_sandbox)
+        set_nested_value(flags, ("state", "dir"), state)
+    disable_sandbox(flags, unsafe_no_sandbox)
     line = words[0] if len(words) == 1 else shlex.join(words)
     options = Options(repo, flags, read_only, trust_project)
     exit_with(anyio.run(_execute, options, line, Tier(tier), timeout, explain, as_json))
@@ -90,29 +90,29 @@ def execute(
 async def _execute(
     options: Options, line: str, tier: Tier, timeout_s: float | None, explain: bool, as_json: bool
 ) -> int:
-    async with trial(options, line, tier, timeout_s, _say) as tried:
-        if tried.explained["unsafe"]:
-            alarm(UNSAFE)
+    async with open_sandbox_command(options, line, tier, timeout_s, _say) as tried:
+        if tried.explanation["unsafe"]:
+            print_alarm(UNSAFE_BANNER)
         if explain and not as_json:
-            print_lines(_lines(tried.explained))
+            print_lines(_lines(tried.explanation))
         result = None
         if line:
-            screen = Screen(sys.stderr if as_json else sys.stdout)
-            result = await tried.run(screen.show)
-            screen.end()
+            screen = CommandOutput(sys.stderr if as_json else sys.stdout)
+            result = await tried.run(screen.write_chunk)
+            screen.finish_output()
     if as_json:
-        print_object(_object(line, tried.explained if explain else {}, result))
+        print_object(_object(line, tried.explanation if explain else {}, result))
     return _code(result) if result else 0
 
 
 async def _say(text: str) -> None:
-    say(text)
+    print_message(text)
 
 
 def _code(result: CommandResult) -> int:
-    if result.ending == Ending.EXITED and result.exit_code is not None:
+    if result.ending == CommandEnding.EXITED and result.exit_code is not None:
         return result.exit_code
-    say(f"the command was ended: {result.ending} after {result.seconds:.1f} s {result.detail}".rstrip())
+    print_message(f"the command was ended: {result.ending} after {result.seconds:.1f} s {result.detail}".rstrip())
     return _CODES[result.ending]
 
 
@@ -126,7 +126,7 @@ def _object(line: str, explained: Mapping[str, object], result: CommandResult | 
     return told
 
 
-def _lines(explained: Explained) -> Iterator[str]:
+def _lines(explained: PolicyExplanation) -> Iterator[str]:
     yield f"repository  {explained['repository']} (a workspace stands in its place)"
     yield f"policy      {explained['policy']}"
     for name, text in cast(Mapping[str, str], explained["in_words"]).items():

@@ -5,11 +5,11 @@ from pathlib import Path
 import anyio
 import click
 
-from orchestrator.app.initial import Initial, Wish, initialise
+from orchestrator.app.initial import ProjectFile, ProjectFileRequest, write_project_file
 from orchestrator.app.options import Options
-from orchestrator.cli.options import Duration, as_json
-from orchestrator.cli.output import print_lines, print_object, say
-from orchestrator.workflows import Forge
+from orchestrator.cli.options import Duration, json_option
+from orchestrator.cli.output import print_lines, print_object, print_message
+from orchestrator.workflows import ForgeKind
 
 _SHORTEST_S = 60.0
 
@@ -23,9 +23,9 @@ _SHORTEST_S = 60.0
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 @click.option("--dry-run", is_flag=True, help="Print the file; write nothing.")
 @click.option("--repo", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="The repository.")
-@as_json
-def command(
-    forge: Forge | None, package: str, time_limit: float, force: bool, dry_run: bool, repo: Path, as_json: bool
+@json_option
+def init_command(
+    forge: ForgeKind | None, package: str, time_limit: float, force: bool, dry_run: bool, repo: Path, as_json: bool
 ) -> None:
     """Write orchestrate.toml, with the project's test command; or with --ci a workflow file. Overwrites none unasked.
 
@@ -40,18 +40,18 @@ def command(
         raise click.UsageError("--package is for workflow files: say --ci github or --ci gitlab, too")
     if not package.isprintable():
         raise click.BadParameter("it has to be one line", param_hint="--package")
-    wish = Wish(forge, package, int(time_limit), may_overwrite=force, is_dry=dry_run)
-    made = anyio.run(initialise, Options(repo), wish)
+    wish = ProjectFileRequest(forge, package, int(time_limit), may_overwrite=force, is_dry=dry_run)
+    made = anyio.run(write_project_file, Options(repo), wish)
     if as_json:
         print_object(made.as_object())
     else:
         _tell(made)
 
 
-def _tell(made: Initial) -> None:
+def _tell(made: ProjectFile) -> None:
     if not made.is_written:
         print_lines(made.text.splitlines())
-        say(f"nothing was written; it would go to {made.file}")
+        print_message(f"nothing was written; it would go to {made.file}")
         return
     lines = [f"wrote {made.file}", *(f"  {line}" for line in made.found)]
     print_lines([*lines, *(f"next: {line}" for line in made.to_do)])

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.finding import is_live, state_directory
-from orchestrator.cli.options import as_json, in_repository
-from orchestrator.cli.output import alarm, as_text, say
-from orchestrator.cli.reading import opened
-from orchestrator.domain.event import Recorded, to_body
+from orchestrator.cli.finding import has_live_engine, find_state_directory
+from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.output import print_alarm, format_json, print_message
+from orchestrator.cli.reading import open_run_journal
+from orchestrator.domain.event import RecordedEvent, format_event_body
 from orchestrator.domain.event.run import RunStarted
-from orchestrator.domain.unsafe import UNSAFE
+from orchestrator.domain.unsafe import UNSAFE_BANNER
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import Store
-from orchestrator.report.lines import DETAIL, hit_line, line
+from orchestrator.journal.store import EventStore
+from orchestrator.report.lines import DETAIL_KINDS, render_hit_line, render_event_line
 
 _POLL_S = 0.05
 
@@ -30,9 +30,9 @@ _POLL_S = 0.05
 @click.option("--all", "everything", is_flag=True, help="Every event, also those that only tell of beginnings.")
 @click.option("--search", "query", metavar="QUERY", help='Only events that hold all these words; "a phrase", begin*.')
 @click.option("--limit", type=click.IntRange(1), default=50, help="With --search: how many, the newest. [50]")
-@in_repository
-@as_json
-def command(
+@repository_options
+@json_option
+def logs_command(
     *,
     run: str | None,
     task: str | None,
@@ -54,14 +54,14 @@ def command(
     orchestrate logs --follow
     orchestrate logs --search '"connection refused" retr*'
     """
-    directory = state_directory(repo, state).find(run)
+    directory = find_state_directory(repo, state).find_run(run)
     if query is not None:
         if follow:
             raise UsageProblem("--search and --follow do not go together")
         _search(directory, task, query, limit, as_json)
         return
     is_known = task is None
-    with opened(directory) as store:
+    with open_run_journal(directory) as store:
         _warn(store, as_json)
         for recorded in _events(store, directory, follow):
             if task is not None and not _concerns(recorded, task):
@@ -69,45 +69,45 @@ def command(
             is_known = True
             if as_json:
                 click.echo(_json_line(recorded))
-            elif everything or recorded.event.kind not in DETAIL:
-                click.echo(line(recorded))
+            elif everything or recorded.event.kind not in DETAIL_KINDS:
+                click.echo(render_event_line(recorded))
     if not is_known:
         raise UsageProblem(f"nothing that happened in run {directory.run} is about {task!r}: see orchestrate status")
 
 
-def _warn(store: Store, as_json: bool) -> None:
+def _warn(store: EventStore, as_json: bool) -> None:
     """Of a run without a sandbox that is the first thing to know."""
-    for first in islice(store.read(), 0 if as_json else 1):
+    for first in islice(store.read_events(), 0 if as_json else 1):
         if isinstance(first.event, RunStarted) and first.event.settings.get("hands", {}).get("without_sandbox"):
-            alarm(UNSAFE, err=False)
+            print_alarm(UNSAFE_BANNER, err=False)
 
 
 def _search(directory: RunDirectory, task: str | None, query: str, limit: int, as_json: bool) -> None:
     """Print what was found, oldest first, and then what could not be searched."""
-    from orchestrator.journal.search import find
+    from orchestrator.journal.search import find_events
 
-    hits, damage = find(directory.path, query, limit, task)
+    hits, damage = find_events(directory.path, query, limit, task)
     for hit in reversed(hits):
-        click.echo(as_text(hit._asdict() | {"at": hit.at.isoformat()}) if as_json else hit_line(hit))
+        click.echo(format_json(hit._asdict() | {"at": hit.at.isoformat()}) if as_json else render_hit_line(hit))
     if not hits and not as_json:
-        say(f"nothing in run {directory.run} holds all of these words")
+        print_message(f"nothing in run {directory.run} holds all of these words")
     if damage:
         raise damage
 
 
-def _concerns(recorded: Recorded, name: str) -> bool:
+def _concerns(recorded: RecordedEvent, name: str) -> bool:
     """Whether an event is about this task, or in a migration about this file."""
     event = recorded.event
     return name in (event.task, getattr(event, "path", None), getattr(event, "unit", None))
 
 
-def _events(store: Store, directory: RunDirectory, follow: bool) -> Iterator[Recorded]:
+def _events(store: EventStore, directory: RunDirectory, follow: bool) -> Iterator[RecordedEvent]:
     seq, seen = 0, -1
     while True:
-        was_live = follow and is_live(directory)
-        changes = store.changes()
+        was_live = follow and has_live_engine(directory)
+        changes = store.read_data_version()
         if changes != seen or not was_live:
-            for recorded in store.read(after=seq):
+            for recorded in store.read_events(after=seq):
                 seq = recorded.seq
                 yield recorded
         seen = changes
@@ -116,7 +116,7 @@ def _events(store: Store, directory: RunDirectory, follow: bool) -> Iterator[Rec
         time.sleep(_POLL_S)
 
 
-def _json_line(recorded: Recorded) -> str:
+def _json_line(recorded: RecordedEvent) -> str:
     event = recorded.event
     head = {"seq": recorded.seq, "at": recorded.at.isoformat(), "kind": event.kind, "v": event.v}
-    return as_text(head | json.loads(to_body(event)))
+    return format_json(head | json.loads(format_event_body(event)))

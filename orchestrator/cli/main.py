@@ -11,7 +11,7 @@ import click
 
 from orchestrator import __version__
 from orchestrator.errors import OrchestrateError
-from orchestrator.redact.process import hide_process
+from orchestrator.redact.process import protect_process
 from worktrees.errors import GitError
 
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # finding plugins costs more than most verbs do
@@ -94,7 +94,7 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code."""
     _have_standard_streams()
-    hide_process()
+    protect_process()
     sys.excepthook = _crashed
     try:
         code: Any = cli.main(args=arguments, prog_name="orchestrate", standalone_mode=False)
@@ -125,16 +125,16 @@ def _have_standard_streams() -> None:
 
 
 def _crashed(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    from orchestrator.cli.output import say_crash
+    from orchestrator.cli.output import print_crash
 
-    say_crash(kind, error, trace)
+    print_crash(kind, error, trace)
 
 
 def _fail(error: Exception) -> NoReturn:
-    from orchestrator.cli.output import say, told
+    from orchestrator.cli.output import print_message, convert_to_user_error
 
-    problem = told(error)
+    problem = convert_to_user_error(error)
     if problem is None:
         raise error
-    say(f"error: {problem}")
+    print_message(f"error: {problem}")
     sys.exit(problem.exit_code)

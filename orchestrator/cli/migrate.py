@@ -63,7 +63,7 @@ class _Group(click.Group):
 
 
 @click.group("migrate", cls=_Group)
-def command() -> None:
+def migrate_command() -> None:
     """Change a whole codebase by recipe: every file through the steps, the union through your tests, the guilty out.
 
     \b

@@ -8,17 +8,17 @@ import anyio
 import click
 
 from orchestrator import __version__
-from orchestrator.app.ratchet import Question, check_sites
-from orchestrator.cli.migrate_run import options_of
-from orchestrator.cli.options import as_json, configured, in_repository
-from orchestrator.cli.output import as_text, print_lines, print_object, say
-from orchestrator.cli.running import failing_as_object
-from orchestrator.cli.writing import write_out
+from orchestrator.app.ratchet import SiteCheckRequest, check_sites
+from orchestrator.cli.migrate_run import build_migration_options
+from orchestrator.cli.options import json_option, config_options, repository_options
+from orchestrator.cli.output import format_json, print_lines, print_object, print_message
+from orchestrator.cli.running import print_failure_as_json
+from orchestrator.cli.writing import write_report_file
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.ratchet import report_of
-from orchestrator.migrate.recipe import load_recipe, located
-from orchestrator.report.ratchet import annotations, ratchet_lines
-from orchestrator.report.sarif import sarif
+from orchestrator.migrate.ratchet import build_site_report
+from orchestrator.migrate.recipe import load_recipe, locate_problems
+from orchestrator.report.ratchet import render_github_annotations, render_site_check_lines
+from orchestrator.report.sarif import build_site_check_sarif
 
 _TOO_MANY = 3
 
@@ -35,11 +35,11 @@ _TOO_MANY = 3
     metavar="FILE",
     help="Write the sites for a code scanning service; - is standard output.",
 )
-@in_repository
+@repository_options
 @click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
-@configured
-@as_json
-def command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
+@config_options
+@json_option
+def check_command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
     """Fail if the commit has more sites of RECIPE than allowed: a ratchet for CI. Needs no run and keeps none.
 
     \b
@@ -52,18 +52,18 @@ def command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
     to_stdout = given["sarif_file"] == Path("-")
     if to_stdout and given["as_json"]:
         raise UsageProblem("--json and --sarif - both go to standard output: name a file for one of them")
-    with failing_as_object(given["as_json"]), located(recipe):
+    with print_failure_as_json(given["as_json"]), locate_problems(recipe):
         loaded = load_recipe(recipe)
-        question = Question(loaded, given["ref"], given["since"], given["max_sites"])
-        verdict = anyio.run(check_sites, options_of(given), question)
-    report = report_of(loaded, verdict, given["since"])
+        question = SiteCheckRequest(loaded, given["ref"], given["since"], given["max_sites"])
+        verdict = anyio.run(check_sites, build_migration_options(given), question)
+    report = build_site_report(loaded, verdict, given["since"])
     if given["sarif_file"] is not None:
-        write_out(given["sarif_file"], as_text(sarif(report, __version__), indent=1) + "\n")
+        write_report_file(given["sarif_file"], format_json(build_site_check_sarif(report, __version__), indent=1) + "\n")
     if given["as_json"] and not to_stdout:
         print_object(report)
     elif not to_stdout:
-        print_lines(ratchet_lines(report))
+        print_lines(render_site_check_lines(report))
     if os.environ.get("GITHUB_ACTIONS"):
-        for line in annotations(report):
-            say(line)
-    click.get_current_context().exit(0 if verdict.holds else _TOO_MANY)
+        for line in render_github_annotations(report):
+            print_message(line)
+    click.get_current_context().exit(0 if verdict.is_within_limits else _TOO_MANY)

@@ -5,23 +5,23 @@ from typing import Any
 
 import anyio
 
-from orchestrator.app.dry_run import DryWishes, dry_run
+from orchestrator.app.dry_run import DryRunOptions, dry_run_recipe
 from orchestrator.app.options import Options
-from orchestrator.app.recipe_trust import load_recipe_to_run
-from orchestrator.cli.output import alarm, print_lines, print_object
-from orchestrator.cli.progress import Watching, watching
-from orchestrator.cli.running import failing_as_object
-from orchestrator.cli.writing import write_out
-from orchestrator.domain.unsafe import UNSAFE
+from orchestrator.app.recipe_trust import load_trusted_recipe
+from orchestrator.cli.output import print_alarm, print_lines, print_object
+from orchestrator.cli.progress import ProgressWatcher, choose_watcher
+from orchestrator.cli.running import print_failure_as_json
+from orchestrator.cli.writing import write_report_file
+from orchestrator.domain.unsafe import UNSAFE_BANNER
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.asked import Asked
-from orchestrator.migrate.recipe import located
-from orchestrator.report.dry_run import dry_run_lines, dry_run_md
+from orchestrator.migrate.asked import WorkFilter
+from orchestrator.migrate.recipe import locate_problems
+from orchestrator.report.dry_run import render_dry_run_lines, render_dry_run_markdown
 
 _STDOUT = Path("-")
 
 
-def try_out(options: Options, recipe: Path, asked: Asked, given: dict[str, Any]) -> int:
+def print_dry_run(options: Options, recipe: Path, asked: WorkFilter, given: dict[str, Any]) -> int:
     """Try a recipe and say what came of it; the exit code.
 
     Raises:
@@ -29,28 +29,28 @@ def try_out(options: Options, recipe: Path, asked: Asked, given: dict[str, Any])
         OrchestrateError: it had to stop.
     """
     place: Path | None = given["report"]
-    with failing_as_object(given["as_json"]):
+    with print_failure_as_json(given["as_json"]):
         if given["detach"]:
             raise UsageProblem("--detach and --dry-run: a dry run leaves nothing that could go on; drop one of them")
         if place == _STDOUT and given["as_json"]:
             raise UsageProblem("--json and --report - both go to standard output: name a file for the report")
-        wishes = DryWishes(asked, verify=given["verify"], diff=given["diff"])
+        wishes = DryRunOptions(asked, verify=given["verify"], diff=given["diff"])
         report = _tried(options, recipe, wishes)
         if place is not None:
-            write_out(place, dry_run_md(report))
+            write_report_file(place, render_dry_run_markdown(report))
     if report["unsafe"]:
-        alarm(UNSAFE)
+        print_alarm(UNSAFE_BANNER)
     if given["as_json"]:
         print_object(report)
     elif place != _STDOUT:
-        print_lines(dry_run_lines(report))
+        print_lines(render_dry_run_lines(report))
     code: int = report["exit"]
     return code
 
 
-def _tried(options: Options, recipe: Path, wishes: DryWishes) -> dict[str, Any]:
-    async def work(watcher: Watching) -> dict[str, Any]:
-        return await dry_run(options, load_recipe_to_run(options, recipe), wishes, watcher)
+def _tried(options: Options, recipe: Path, wishes: DryRunOptions) -> dict[str, Any]:
+    async def run_with_watcher(watcher: ProgressWatcher) -> dict[str, Any]:
+        return await dry_run_recipe(options, load_trusted_recipe(options, recipe), wishes, watcher)
 
-    with watching() as watcher, located(recipe):
-        return anyio.run(work, watcher)
+    with choose_watcher() as watcher, locate_problems(recipe):
+        return anyio.run(run_with_watcher, watcher)

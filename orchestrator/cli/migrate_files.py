@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
-from orchestrator.app.migrations import Selection, as_tracked, selected
-from orchestrator.cli.commands import find, send
-from orchestrator.cli.options import as_json, in_repository
+from orchestrator.app.migrations import FileSelection, resolve_tracked_paths, select_files
+from orchestrator.cli.commands import find_commanded_run, deliver_command
+from orchestrator.cli.options import json_option, repository_options
 from orchestrator.domain.command import RetryFiles, SkipFiles
 
 _NO_WAKE = click.option("--no-wake", is_flag=True, help="Do not start an engine; the next one acts on it.")
@@ -16,17 +16,17 @@ _NO_WAKE = click.option("--no-wake", is_flag=True, help="Do not start an engine;
 @click.argument("run")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…")
 @click.option("--reason", required=True, help="Why; it is kept, and shown in reports and pull requests.")
-@in_repository
-@as_json
-def skip(run: str, paths: tuple[str, ...], reason: str, **given: Any) -> None:  # noqa: ANN401
+@repository_options
+@json_option
+def skip_command(run: str, paths: tuple[str, ...], reason: str, **given: Any) -> None:  # noqa: ANN401
     """Leave files of RUN out. One that a step is at is left out when the step has ended; one that landed, never.
 
     \b
     orchestrate migrate skip latest vendor/six.py --reason "copied from upstream"
     """
-    place, state = find(run, given)
-    command = SkipFiles(files=as_tracked(place, state, paths), reason=reason)
-    send(place, state, command, wake=state.ended is not None, as_json=given["as_json"])
+    place, state = find_commanded_run(run, given)
+    command = SkipFiles(files=resolve_tracked_paths(place, state, paths), reason=reason)
+    deliver_command(place, state, command, wake=state.ended is not None, as_json=given["as_json"])
 
 
 @click.command("retry")
@@ -38,9 +38,9 @@ def skip(run: str, paths: tuple[str, ...], reason: str, **given: Any) -> None:  
 @click.option("--shard", default="", metavar="SHARD", help="Files of SHARD that failed, were left out or taken back.")
 @click.option("--note", default="", help="What models on the ladder are to know.")
 @_NO_WAKE
-@in_repository
-@as_json
-def retry(
+@repository_options
+@json_option
+def retry_command(
     run: str,
     paths: tuple[str, ...],
     failed: bool,
@@ -57,6 +57,6 @@ def retry(
     orchestrate migrate retry latest --failed
     orchestrate migrate retry 7f3a --signature "has no attribute 'exception'" --note "use .value"
     """
-    place, state = find(run, given)
-    files = selected(place, state, Selection(paths, failed, reason, signature, shard))
-    send(place, state, RetryFiles(files=files, note=note), wake=not no_wake, as_json=given["as_json"])
+    place, state = find_commanded_run(run, given)
+    files = select_files(place, state, FileSelection(paths, failed, reason, signature, shard))
+    deliver_command(place, state, RetryFiles(files=files, note=note), wake=not no_wake, as_json=given["as_json"])

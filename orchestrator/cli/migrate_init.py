@@ -7,10 +7,10 @@ import anyio
 import click
 
 from orchestrator.app.options import Options
-from orchestrator.app.starting import Wish, start_recipe
-from orchestrator.cli.options import as_json
+from orchestrator.app.starting import RecipeRequest, write_recipe_file
+from orchestrator.cli.options import json_option
 from orchestrator.cli.output import print_lines, print_object
-from orchestrator.migrate.bundled import templates
+from orchestrator.migrate.bundled import load_templates
 
 
 @click.command("init")
@@ -21,8 +21,8 @@ from orchestrator.migrate.bundled import templates
 @click.option("--list", "listing", is_flag=True, help="Show the recipes that there are.")
 @click.option("--force", is_flag=True, help="Overwrite FILE.")
 @click.option("--repo", type=click.Path(path_type=Path, file_okay=False), default=Path(), help="The repository.")
-@as_json
-def command(file: Path | None, listing: bool, force: bool, **given: Any) -> None:  # noqa: ANN401
+@json_option
+def init_command(file: Path | None, listing: bool, force: bool, **given: Any) -> None:  # noqa: ANN401
     """Write a recipe for this repository, with its test command, directories, owners and environment filled in.
 
     \b
@@ -34,16 +34,16 @@ def command(file: Path | None, listing: bool, force: bool, **given: Any) -> None
     if listing:
         _list(given["as_json"])
         return
-    wish = Wish(given["template"], given["goal"], given["pattern"])
-    started = anyio.run(start_recipe, Options(given["repo"]), wish, file, force)
+    wish = RecipeRequest(given["template"], given["goal"], given["pattern"])
+    started = anyio.run(write_recipe_file, Options(given["repo"]), wish, file, force)
     if given["as_json"]:
         print_object(started.as_object())
     else:
-        print_lines(started.lines())
+        print_lines(started.render_lines())
 
 
 def _list(as_json: bool) -> None:
-    known = templates().values()
+    known = load_templates().values()
     if as_json:
         names = ("name", "summary", "language")
         told = [{name: getattr(one, name) for name in names} | {"needs": list(one.needs)} for one in known]

@@ -4,18 +4,18 @@ from typing import Any
 
 import click
 
-from orchestrator.app.migrations import publishing
-from orchestrator.cli.commands import find, send
-from orchestrator.cli.options import as_json, in_repository
+from orchestrator.app.migrations import build_publish_command
+from orchestrator.cli.commands import find_commanded_run, deliver_command
+from orchestrator.cli.options import json_option, repository_options
 
 
 @click.command("publish")
 @click.argument("run")
 @click.argument("groups", nargs=-1, metavar="[GROUP…]")
 @click.option("--no-wake", is_flag=True, help="Do not start an engine; the next one acts on it.")
-@in_repository
-@as_json
-def command(run: str, groups: tuple[str, ...], no_wake: bool, **given: Any) -> None:  # noqa: ANN401
+@repository_options
+@json_option
+def publish_command(run: str, groups: tuple[str, ...], no_wake: bool, **given: Any) -> None:  # noqa: ANN401
     """Open the pull requests of these groups of RUN (of all, if none is named) now, however many are open.
 
     Groups are what `group_pr` under [merge] of the recipe makes of the landed shards: their names, owners or
@@ -24,5 +24,5 @@ def command(run: str, groups: tuple[str, ...], no_wake: bool, **given: Any) -> N
     \b
     orchestrate migrate publish latest @core
     """
-    place, state = find(run, given)
-    send(place, state, publishing(state, groups), wake=not no_wake, as_json=given["as_json"])
+    place, state = find_commanded_run(run, given)
+    deliver_command(place, state, build_publish_command(state, groups), wake=not no_wake, as_json=given["as_json"])

@@ -7,34 +7,34 @@ from typing import Any
 import anyio
 import click
 
-from orchestrator.app.migrations import due_groups, revision
+from orchestrator.app.migrations import list_due_groups, build_revise_command
 from orchestrator.app.options import Options
-from orchestrator.app.place import Place, to_be_resumed
-from orchestrator.app.telling import tell
-from orchestrator.cli.commands import find, send
-from orchestrator.cli.finding import is_live, whereabouts
-from orchestrator.cli.options import as_json, detached, in_repository, running
-from orchestrator.cli.output import say
-from orchestrator.cli.resume import asked_for, options_of
-from orchestrator.cli.running import carry_out, exit_with
+from orchestrator.app.place import RunLocation, prepare_resume
+from orchestrator.app.telling import send_command
+from orchestrator.cli.commands import find_commanded_run, deliver_command
+from orchestrator.cli.finding import has_live_engine, format_location_options
+from orchestrator.cli.options import json_option, detach_option, repository_options, engine_limit_options
+from orchestrator.cli.output import print_message
+from orchestrator.cli.resume import add_resume_options, build_resume_options
+from orchestrator.cli.running import run_with_engine, exit_with
 from orchestrator.domain.command import Publish
 from orchestrator.domain.state import RunState
-from orchestrator.migrate.recipe import load_recipe, located
+from orchestrator.migrate.recipe import load_recipe, locate_problems
 
 
 @click.command("resume")
 @click.argument("run", required=False)
-@in_repository
-@detached
-@running
-@asked_for
+@repository_options
+@detach_option
+@engine_limit_options
+@add_resume_options
 @click.option(
     "--recipe",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Go on by this edited recipe; only files that it makes a difference to are done again.",
 )
-@as_json
-def command(run: str | None, recipe: Path | None, **given: Any) -> None:  # noqa: ANN401
+@json_option
+def resume_command(run: str | None, recipe: Path | None, **given: Any) -> None:  # noqa: ANN401
     """Go on with RUN (the latest if not named) from wherever it stopped, also after kill -9, or by an edited recipe.
 
     Of a run that has ended, pull requests are opened that had to wait for others to be merged.
@@ -43,21 +43,21 @@ def command(run: str | None, recipe: Path | None, **given: Any) -> None:  # noqa
     orchestrate migrate resume
     orchestrate migrate resume latest --recipe unittest-to-pytest.toml
     """
-    place, state = find(run, given)
+    place, state = find_commanded_run(run, given)
     if recipe is not None and state.run.mode == "migration":
-        with located(recipe):
-            revise, difference = revision(place, state, load_recipe(recipe))
-        say(difference)
-        if is_live(place.directory):
-            send(place, state, revise, wake=False, as_json=given["as_json"])
+        with locate_problems(recipe):
+            revise, difference = build_revise_command(place, state, load_recipe(recipe))
+        print_message(difference)
+        if has_live_engine(place.directory):
+            deliver_command(place, state, revise, wake=False, as_json=given["as_json"])
             return
-        tell(place.directory, revise)
-    elif state.run.mode == "migration" and (due := anyio.run(due_groups, place, state)):
-        tell(place.directory, Publish(groups=due))
-    begin = partial(_begin, options_of(given), place)
-    where = whereabouts(given["repo"], given["state"])
-    exit_with(carry_out(begin, given["as_json"], where, given["detach"]))
+        send_command(place.directory, revise)
+    elif state.run.mode == "migration" and (due := anyio.run(list_due_groups, place, state)):
+        send_command(place.directory, Publish(groups=due))
+    begin = partial(_begin, build_resume_options(given), place)
+    where = format_location_options(given["repo"], given["state"])
+    exit_with(run_with_engine(begin, given["as_json"], where, given["detach"]))
 
 
-def _begin(options: Options, place: Place) -> tuple[Place, RunState]:
-    return to_be_resumed(options, place.directory.run)
+def _begin(options: Options, place: RunLocation) -> tuple[RunLocation, RunState]:
+    return prepare_resume(options, place.directory.run)

@@ -8,30 +8,30 @@ import anyio
 import click
 
 from orchestrator.app.options import Options
-from orchestrator.app.place import Place
-from orchestrator.app.recipe_trust import load_recipe_to_run
-from orchestrator.cli.finding import whereabouts
+from orchestrator.app.place import RunLocation
+from orchestrator.app.recipe_trust import load_trusted_recipe
+from orchestrator.cli.finding import format_location_options
 from orchestrator.cli.options import (
-    as_json,
-    configured,
-    detached,
-    in_repository,
-    models_of,
-    running,
-    settings_of,
-    uncached,
-    unsafe,
-    without_cache,
-    without_sandbox,
+    json_option,
+    config_options,
+    detach_option,
+    repository_options,
+    add_models,
+    engine_limit_options,
+    parse_settings,
+    no_cache_option,
+    no_sandbox_option,
+    disable_cache,
+    disable_sandbox,
 )
 from orchestrator.cli.output import print_lines, print_object
-from orchestrator.cli.running import carry_out, exit_with, failing_as_object
-from orchestrator.config.values import nest
+from orchestrator.cli.running import run_with_engine, exit_with, print_failure_as_json
+from orchestrator.config.values import set_nested_value
 from orchestrator.domain.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.states import read_state
-from orchestrator.migrate.asked import Asked
-from orchestrator.migrate.recipe import located
+from orchestrator.migrate.asked import WorkFilter
+from orchestrator.migrate.recipe import locate_problems
 
 _RECIPE = click.argument("recipe", type=click.Path(path_type=Path, dir_okay=False))
 
@@ -47,7 +47,7 @@ _NEEDED = {"report": "--report", "diff": "--diff", "verify": "--verify"}
 
 @click.command("run")
 @_RECIPE
-@in_repository
+@repository_options
 @click.option(
     "--model",
     "models",
@@ -74,13 +74,13 @@ _NEEDED = {"report": "--report", "diff": "--diff", "verify": "--verify"}
 )
 @click.option("--diff", is_flag=True, help="With --dry-run: the unified diff as well.")
 @click.option("--verify", is_flag=True, help="With --dry-run: run the checks on the base and on all changes together.")
-@detached
-@running
-@unsafe
-@uncached
-@configured
-@as_json
-def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
+@detach_option
+@engine_limit_options
+@no_sandbox_option
+@no_cache_option
+@config_options
+@json_option
+def run_command(recipe: Path, **given: Any) -> None:  # noqa: ANN401
     """Carry out RECIPE and land every file that is green together with all others that land.
 
     \b
@@ -94,15 +94,15 @@ def run(recipe: Path, **given: Any) -> None:  # noqa: ANN401
     scope, 5 limit reached or no pattern has a site, 6 waits for you, 7 environment, 8 locked, 75 provider down,
     130/143 stopped after a checkpoint. With --dry-run: 0 something would change, 4 nothing would, 3 the checks are red.
     """
-    options, asked = options_of(given), Asked(given["only"], given["sample"])
+    options, asked = build_migration_options(given), WorkFilter(given["only"], given["sample"])
     if given["dry_run"]:
-        from orchestrator.cli.migrate_dry_run import try_out
+        from orchestrator.cli.migrate_dry_run import print_dry_run
 
-        exit_with(try_out(options, recipe, asked, given))
-    with failing_as_object(given["as_json"]):
+        exit_with(print_dry_run(options, recipe, asked, given))
+    with print_failure_as_json(given["as_json"]):
         _require_dry(given)
-    where = whereabouts(given["repo"], given["state"])
-    exit_with(carry_out(partial(_begin, options, recipe, asked), given["as_json"], where, given["detach"]))
+    where = format_location_options(given["repo"], given["state"])
+    exit_with(run_with_engine(partial(_begin, options, recipe, asked), given["as_json"], where, given["detach"]))
 
 
 def _require_dry(given: dict[str, Any]) -> None:
@@ -114,21 +114,21 @@ def _require_dry(given: dict[str, Any]) -> None:
             )
 
 
-def _begin(options: Options, recipe: Path, asked: Asked) -> tuple[Place, RunState]:
-    from orchestrator.app.beginning import begin_migration  # takes its time to load, and a mistake is told without it
+def _begin(options: Options, recipe: Path, asked: WorkFilter) -> tuple[RunLocation, RunState]:
+    from orchestrator.app.beginning import create_migration_run  # takes its time to load, and a mistake is told without it
 
-    with located(recipe):
-        place = anyio.run(begin_migration, options, load_recipe_to_run(options, recipe), asked)
+    with locate_problems(recipe):
+        place = anyio.run(create_migration_run, options, load_trusted_recipe(options, recipe), asked)
     return place, read_state(place.directory.journal)
 
 
 @click.command("plan")
 @_RECIPE
-@in_repository
-@configured
+@repository_options
+@config_options
 @click.option("--all", "shows_all", is_flag=True, help="List every file, directory and shard.")
-@as_json
-def plan(recipe: Path, shows_all: bool, **given: Any) -> None:  # noqa: ANN401
+@json_option
+def plan_command(recipe: Path, shows_all: bool, **given: Any) -> None:  # noqa: ANN401
     """Show what RECIPE has in scope and how it is divided: sites, owners, sample, shards, steps. Changes nothing.
 
     \b
@@ -138,26 +138,26 @@ def plan(recipe: Path, shows_all: bool, **given: Any) -> None:  # noqa: ANN401
     \b
     Exit codes: 0 there is something to do, 5 no pattern has a site, 2 wrong recipe or nothing in scope, 7 environment.
     """
-    from orchestrator.app.inventory import inventory
+    from orchestrator.app.inventory import build_inventory
 
-    with failing_as_object(given["as_json"]), located(recipe):
-        options = options_of(given)
-        found = anyio.run(inventory, options, load_recipe_to_run(options, recipe))
+    with print_failure_as_json(given["as_json"]), locate_problems(recipe):
+        options = build_migration_options(given)
+        found = anyio.run(build_inventory, options, load_trusted_recipe(options, recipe))
     if given["as_json"]:
         print_object(found.as_object())
     else:
-        print_lines(found.lines(shows_all))
+        print_lines(found.render_lines(shows_all))
 
 
-def options_of(given: dict[str, Any]) -> Options:
+def build_migration_options(given: dict[str, Any]) -> Options:
     """What the options say as a caller's wishes."""
-    flags = settings_of(given["settings"])
-    models_of(given.get("models", ()), flags)
+    flags = parse_settings(given["settings"])
+    add_models(given.get("models", ()), flags)
     for key, path in _FLAGS.items():
         if given.get(key) not in (None, ""):
-            nest(flags, path, given[key])
-    without_sandbox(flags, given.get("unsafe_no_sandbox", False))
-    without_cache(flags, given.get("no_cache", False))
+            set_nested_value(flags, path, given[key])
+    disable_sandbox(flags, given.get("unsafe_no_sandbox", False))
+    disable_cache(flags, given.get("no_cache", False))
     return Options(
         repository=given["repo"],
         flags=flags,

@@ -4,9 +4,9 @@ from typing import Any
 
 import click
 
-from orchestrator.app.migrations import landed_shards
-from orchestrator.cli.commands import find, send
-from orchestrator.cli.options import as_json, in_repository
+from orchestrator.app.migrations import list_landed_shards
+from orchestrator.cli.commands import find_commanded_run, deliver_command
+from orchestrator.cli.options import json_option, repository_options
 from orchestrator.domain.command import HoldShard, ReleaseShard, RollbackShards
 from orchestrator.errors import UsageProblem
 
@@ -18,33 +18,33 @@ _NO_WAKE = click.option("--no-wake", is_flag=True, help="Do not start an engine;
 @click.argument("run")
 @click.argument("shard")
 @_REASON
-@in_repository
-@as_json
-def hold(run: str, shard: str, reason: str, **given: Any) -> None:  # noqa: ANN401
+@repository_options
+@json_option
+def hold_command(run: str, shard: str, reason: str, **given: Any) -> None:  # noqa: ANN401
     """Keep SHARD of RUN back: nothing of it begins or lands before it is released.
 
     \b
     orchestrate migrate hold latest payments --reason "they release this week"
     """
-    place, state = find(run, given)
+    place, state = find_commanded_run(run, given)
     command = HoldShard(shard=shard, reason=reason)
-    send(place, state, command, wake=state.ended is not None, as_json=given["as_json"])
+    deliver_command(place, state, command, wake=state.ended is not None, as_json=given["as_json"])
 
 
 @click.command("release")
 @click.argument("run")
 @click.argument("shard")
 @_NO_WAKE
-@in_repository
-@as_json
-def release(run: str, shard: str, no_wake: bool, **given: Any) -> None:  # noqa: ANN401
+@repository_options
+@json_option
+def release_command(run: str, shard: str, no_wake: bool, **given: Any) -> None:  # noqa: ANN401
     """Let SHARD of RUN go on that was held.
 
     \b
     orchestrate migrate release latest payments
     """
-    place, state = find(run, given)
-    send(place, state, ReleaseShard(shard=shard), wake=not no_wake, as_json=given["as_json"])
+    place, state = find_commanded_run(run, given)
+    deliver_command(place, state, ReleaseShard(shard=shard), wake=not no_wake, as_json=given["as_json"])
 
 
 @click.command("rollback")
@@ -53,9 +53,9 @@ def release(run: str, shard: str, no_wake: bool, **given: Any) -> None:  # noqa:
 @click.option("--all", "is_all", is_flag=True, help="Every shard that has landed.")
 @_REASON
 @_NO_WAKE
-@in_repository
-@as_json
-def rollback(
+@repository_options
+@json_option
+def rollback_command(
     run: str,
     shards: tuple[str, ...],
     is_all: bool,
@@ -73,6 +73,6 @@ def rollback(
     """
     if bool(shards) == is_all:
         raise UsageProblem("name the shards to take back, or say --all")
-    place, state = find(run, given)
-    names = landed_shards(state) if is_all else shards
-    send(place, state, RollbackShards(shards=names, reason=reason), wake=not no_wake, as_json=given["as_json"])
+    place, state = find_commanded_run(run, given)
+    names = list_landed_shards(state) if is_all else shards
+    deliver_command(place, state, RollbackShards(shards=names, reason=reason), wake=not no_wake, as_json=given["as_json"])

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from orchestrator.cli.finding import state_directory
-from orchestrator.cli.options import as_json, in_repository
-from orchestrator.cli.output import alarm, print_lines, print_object
-from orchestrator.cli.status import status_of
-from orchestrator.domain.unsafe import UNSAFE
+from orchestrator.cli.finding import find_state_directory
+from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.output import print_alarm, print_lines, print_object
+from orchestrator.cli.status import read_status
+from orchestrator.domain.unsafe import UNSAFE_BANNER
 from orchestrator.errors import JournalProblem, UsageProblem
 from orchestrator.journal.runs import RunDirectory
 
 if TYPE_CHECKING:
-    from orchestrator.report.burndown_text import Glyphs
+    from orchestrator.report.burndown_text import BurndownGlyphs
 
 _EVERY_S = 2.0
 _ALL = 10_000
@@ -30,9 +30,9 @@ _BY = ("owner", "dir", "rung", "reason", "shard")
 @click.argument("path", required=False)
 @click.option("--by", type=click.Choice(_BY), help="A table of all owners, directories, steps, reasons or shards.")
 @click.option("--watch", is_flag=True, help="Show it again and again until the run stops.")
-@in_repository
-@as_json
-def command(
+@repository_options
+@json_option
+def status_command(
     run: str | None, path: str | None, by: str | None, watch: bool, repo: Path, state: str, as_json: bool
 ) -> None:
     """Show how far the migration RUN is (the latest if not named), or one file or shard of it.
@@ -45,7 +45,7 @@ def command(
     orchestrate migrate status latest --by owner
     orchestrate migrate status 7f3a tests/test_app.py --json
     """
-    directory = state_directory(repo, state).find(run)
+    directory = find_state_directory(repo, state).find_run(run)
     if sum((by is not None, path is not None, watch)) > 1:
         raise UsageProblem("PATH, --by and --watch exclude each other")
     if watch:
@@ -55,7 +55,7 @@ def command(
     elif by is not None:
         _show_groups(directory, by, as_json)
     else:
-        with status_of(directory) as status:
+        with read_status(directory) as status:
             _show(status, as_json)
 
 
@@ -64,11 +64,11 @@ def _show(status: Mapping[str, Any], as_json: bool) -> None:
     if as_json:
         print_object(status)
         return
-    from orchestrator.report.status_text import status_text
+    from orchestrator.report.status_text import render_status_lines
 
     if status.get("unsafe"):
-        alarm(UNSAFE, err=False)
-    print_lines(status_text(status, glyphs()))
+        print_alarm(UNSAFE_BANNER, err=False)
+    print_lines(render_status_lines(status, choose_glyphs()))
 
 
 def _require_migration(mode: str, run: str) -> None:
@@ -77,35 +77,35 @@ def _require_migration(mode: str, run: str) -> None:
 
 
 def _show_one(directory: RunDirectory, path: str, as_json: bool) -> None:
-    from orchestrator.cli.reading import opened, state_of
+    from orchestrator.cli.reading import open_run_journal, read_state_tolerantly
     from orchestrator.domain.migration import Shard
-    from orchestrator.report.migration_file import MoveLog, find, place_lines, place_object, shard_lines, shard_object
+    from orchestrator.report.migration_file import FileMoveLog, find_file_or_shard, render_file_details, build_file_details, render_shard_details, build_shard_details
 
-    with state_of(directory) as found:
+    with read_state_tolerantly(directory) as found:
         _require_migration(found.run.mode, found.run.run)
-        one, log = find(found, path), MoveLog(path)
+        one, log = find_file_or_shard(found, path), FileMoveLog(path)
         if isinstance(one, Shard):
-            shard = shard_object(found, one)
-            _print(shard, shard_lines(shard), as_json)
+            shard = build_shard_details(found, one)
+            _print(shard, render_shard_details(shard), as_json)
             return
-        with opened(directory) as store, suppress(JournalProblem):  # `state_of` tells of it at the end
-            log.watch(store.of_kinds(MoveLog.KINDS))
-        place = place_object(found, one, log)
-        _print(place, place_lines(place), as_json)
+        with open_run_journal(directory) as store, suppress(JournalProblem):  # `state_of` tells of it at the end
+            log.record_events(store.read_kinds(FileMoveLog.KINDS))
+        place = build_file_details(found, one, log)
+        _print(place, render_file_details(place), as_json)
 
 
 def _show_groups(directory: RunDirectory, by: str, as_json: bool) -> None:
-    from orchestrator.cli.reading import state_of
-    from orchestrator.report.burndown import group_objects
-    from orchestrator.report.burndown_text import group_table
-    from orchestrator.report.groups import By
+    from orchestrator.cli.reading import read_state_tolerantly
+    from orchestrator.report.burndown import build_group_objects
+    from orchestrator.report.burndown_text import render_group_table
+    from orchestrator.report.groups import GroupKind
 
-    wanted = next(one for one in get_args(By) if one == by)
-    with state_of(directory) as found:
+    wanted = next(one for one in get_args(GroupKind) if one == by)
+    with read_state_tolerantly(directory) as found:
         _require_migration(found.run.mode, found.run.run)
-        groups = group_objects(found, wanted)
+        groups = build_group_objects(found, wanted)
         told = {"schema": "orchestrate.migration-groups/1", "run": found.run.run, "by": by, "groups": groups}
-        _print(told, group_table(by, groups, glyphs(), _ALL), as_json)
+        _print(told, render_group_table(by, groups, choose_glyphs(), _ALL), as_json)
 
 
 def _print(value: dict[str, Any], lines: Iterable[str], as_json: bool) -> None:
@@ -119,7 +119,7 @@ def _watch(directory: RunDirectory, as_json: bool) -> None:
     """On a terminal the whole status anew each time; else a line, or an object, whenever something has changed."""
     seen = -1
     while True:
-        with status_of(directory) as status:
+        with read_status(directory) as status:
             if status["seq"] != seen:
                 _show_change(status, as_json)
             seen, is_over = status["seq"], status["exit"] is not None or not status["is_live"]
@@ -129,22 +129,22 @@ def _watch(directory: RunDirectory, as_json: bool) -> None:
 
 
 def _show_change(status: Mapping[str, Any], as_json: bool) -> None:
-    from orchestrator.report.burndown_text import headline
+    from orchestrator.report.burndown_text import render_burndown_headline
 
     _require_migration(status["mode"], status["run"])
     if as_json or not sys.stdout.isatty():
-        _print(dict(status), (f"{status['outcome']}  {headline(status['burndown'], glyphs())}",), as_json)
+        _print(dict(status), (f"{status['outcome']}  {render_burndown_headline(status['burndown'], choose_glyphs())}",), as_json)
     else:
         click.clear()
         _show(status, as_json=False)
 
 
-def glyphs() -> "Glyphs":
+def choose_glyphs() -> "BurndownGlyphs":
     """Those that standard output can show."""
-    from orchestrator.report.burndown_text import ASCII, USUAL
+    from orchestrator.report.burndown_text import ASCII_GLYPHS, UNICODE_GLYPHS
 
     try:
         "▁▂▃▄▅▆▇█…✗".encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
-        return ASCII
-    return USUAL
+        return ASCII_GLYPHS
+    return UNICODE_GLYPHS

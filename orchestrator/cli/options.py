@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
-from orchestrator.config.values import nest, parse_value
-from orchestrator.domain.ids import CRITERION_ID
+from orchestrator.config.values import set_nested_value, parse_flag_value
+from orchestrator.domain.ids import CRITERION_ID_PATTERN
 
 _PART = re.compile(r'"([^"]*)"|([^."]+)')
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,15 +34,15 @@ class Duration(click.ParamType[float]):
 
 
 def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
-    def apply(function: F) -> F:
+    def apply_options(function: F) -> F:
         for option in reversed(options):
             function = option(function)
         return function
 
-    return apply
+    return apply_options
 
 
-in_repository = _together(
+repository_options = _together(
     click.option(
         "--repo",
         type=click.Path(path_type=Path, file_okay=False),
@@ -51,12 +51,12 @@ in_repository = _together(
     ),
     click.option("--state", default="", metavar="DIR", help="Where journals and worktrees live."),
 )
-as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
-configured = _together(
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")
+config_options = _together(
     click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml."),
     click.option("--trust-project", is_flag=True, help="Let orchestrate.toml set models, budgets and [hands]."),
 )
-contracted = _together(
+contract_options = _together(
     click.option(
         "--criterion",
         "criteria",
@@ -72,22 +72,22 @@ contracted = _together(
         help="What has to exit 0 on the final state, run by the harness itself; as often as you like.",
     ),
 )
-detached = click.option("--detach", is_flag=True, help="Only start it; print the run's id and leave it to itself.")
-uncached = click.option(
+detach_option = click.option("--detach", is_flag=True, help="Only start it; print the run's id and leave it to itself.")
+no_cache_option = click.option(
     "--no-cache", is_flag=True, help="Run every step of a migration, also on files whose result is known."
 )
-unsafe = click.option(
+no_sandbox_option = click.option(
     "--unsafe-no-sandbox",
     is_flag=True,
     help="Run commands with no sandbox: as you, with your files and your network. For this run only; refused in CI.",
 )
-running = _together(
+engine_limit_options = _together(
     click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox."),
     click.option("--time-limit", type=Duration(), metavar="5h30m", help="Stop resumably after this time."),
 )
 
 
-def settings_of(pairs: tuple[str, ...]) -> dict[str, Any]:
+def parse_settings(pairs: tuple[str, ...]) -> dict[str, Any]:
     """`--set` pairs as nested values; a part with dots of its own stands in quotes: `budget.models."gpt-4.1".usd`."""
     values: dict[str, Any] = {}
     for pair in pairs:
@@ -95,38 +95,38 @@ def settings_of(pairs: tuple[str, ...]) -> dict[str, Any]:
         if not equals or not key:
             raise click.BadParameter(f"{pair!r} is not KEY=VALUE", param_hint="--set")
         path = [quoted or plain for quoted, plain in _PART.findall(key)]
-        nest(values, path or [key], parse_value(text))
+        set_nested_value(values, path or [key], parse_flag_value(text))
     return values
 
 
-def criteria_of(texts: tuple[str, ...], commands: tuple[str, ...], into: dict[str, Any]) -> None:
+def add_criteria(texts: tuple[str, ...], commands: tuple[str, ...], into: dict[str, Any]) -> None:
     """`--criterion` and `--must` as `[[contract]]`: `c1`, `c2`, … unless the text begins with an id; `must-1`, …"""
     if texts or commands:
-        asked = [named(text, f"c{number}") for number, text in enumerate(texts, start=1)]
+        asked = [parse_criterion(text, f"c{number}") for number, text in enumerate(texts, start=1)]
         musts = [{"id": f"must-{number}", "command": line} for number, line in enumerate(commands, start=1)]
         into["contract"] = [*into.get("contract", ()), *asked, *musts]
 
 
-def named(text: str, otherwise: str) -> dict[str, str]:
+def parse_criterion(text: str, otherwise: str) -> dict[str, str]:
     """The id and the text of a criterion that may be written as `ID: TEXT`."""
     name, colon, rest = text.partition(": ")
-    is_named = bool(colon) and re.fullmatch(CRITERION_ID, name) is not None
+    is_named = bool(colon) and re.fullmatch(CRITERION_ID_PATTERN, name) is not None
     return {"id": name, "text": rest} if is_named else {"id": otherwise, "text": text}
 
 
-def without_sandbox(into: dict[str, Any], wish: bool) -> None:
+def disable_sandbox(into: dict[str, Any], wish: bool) -> None:
     """`--unsafe-no-sandbox`."""
     if wish:
-        nest(into, ("hands", "without_sandbox"), True)
+        set_nested_value(into, ("hands", "without_sandbox"), True)
 
 
-def without_cache(into: dict[str, Any], wish: bool) -> None:
+def disable_cache(into: dict[str, Any], wish: bool) -> None:
     """`--no-cache`."""
     if wish:
-        nest(into, ("migrate", "cache"), False)
+        set_nested_value(into, ("migrate", "cache"), False)
 
 
-def models_of(pairs: tuple[str, ...], into: dict[str, Any]) -> None:
+def add_models(pairs: tuple[str, ...], into: dict[str, Any]) -> None:
     """`--model ROLE=MODEL` pairs; `worker.strong=MODEL` names a variant of the worker, `judge.code=MODEL` a lens."""
     for pair in pairs:
         role, equals, model = pair.partition("=")
@@ -136,10 +136,10 @@ def models_of(pairs: tuple[str, ...], into: dict[str, Any]) -> None:
                 f"{pair!r}: write planner=MODEL, worker=MODEL, judge=MODEL, worker.VARIANT=MODEL or judge.LENS=MODEL",
                 param_hint="--model",
             )
-        nest(into, ["roles", name, *([_TABLES[name], within] if within else []), "model"], model)
+        set_nested_value(into, ["roles", name, *([_TABLES[name], within] if within else []), "model"], model)
 
 
-def goal_of(given: str) -> str:
+def read_goal(given: str) -> str:
     """The goal in the words that were given, or for `-` what standard input holds, whatever its encoding is."""
     text = sys.stdin.buffer.read().decode("utf-8", "replace") if given == "-" else given
     return text.strip()

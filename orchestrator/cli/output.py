@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from orchestrator.domain.plain import strip_controls
-from orchestrator.errors import EnvironmentProblem, OrchestrateError, as_ours
+from orchestrator.errors import EnvironmentProblem, OrchestrateError, convert_error
 
 if TYPE_CHECKING:
     from orchestrator.redact.redactor import Redactor
@@ -26,10 +26,10 @@ _UNUSUAL = re.compile(r"[^\n -~]")
 
 def print_object(value: Any) -> None:  # noqa: ANN401
     """One JSON object on standard output."""
-    click.echo(as_text(value, indent=1 if sys.stdout.isatty() else None))
+    click.echo(format_json(value, indent=1 if sys.stdout.isatty() else None))
 
 
-def as_text(value: Any, indent: int | None = None) -> str:  # noqa: ANN401
+def format_json(value: Any, indent: int | None = None) -> str:  # noqa: ANN401
     """As JSON in which what cannot be seen is escaped."""
     return _UNUSUAL.sub(_escaped, json.dumps(value, ensure_ascii=False, indent=indent))
 
@@ -46,46 +46,46 @@ def print_lines(lines: Iterable[str]) -> None:
     click.echo("\n".join(strip_controls(line) for line in lines))
 
 
-def say(text: str) -> None:
+def print_message(text: str) -> None:
     """A line for a person, on standard error; an error may quote what nobody has redacted."""
-    click.echo(strip_controls(_redactor().redact(text)), err=True)
+    click.echo(strip_controls(_redactor().redact_text(text)), err=True)
 
 
-def say_crash(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
+def print_crash(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
     """What nobody foresaw, with its traceback, on standard error: a `sys.excepthook`."""
-    say("".join(format_exception(error)).rstrip())
+    print_message("".join(format_exception(error)).rstrip())
 
 
 @cache
 def _redactor() -> "Redactor":
     from orchestrator.redact.redactor import Redactor  # most verbs have nothing to say
-    from orchestrator.redact.sources import secrets_of
+    from orchestrator.redact.sources import collect_secrets
 
-    return Redactor(secrets_of(os.environ, Path.home()))
+    return Redactor(collect_secrets(os.environ, Path.home()))
 
 
-def alarm(text: str, *, err: bool = True) -> None:
+def print_alarm(text: str, *, err: bool = True) -> None:
     """A line that nobody may miss: in red, where that can be shown."""
     click.secho(strip_controls(text), fg="red", bold=True, err=err)
 
 
-def told(error: Exception) -> OrchestrateError | None:
+def convert_to_user_error(error: Exception) -> OrchestrateError | None:
     """An error as the user is to see it; None for one that nobody foresaw."""
-    ours = as_ours(error)
+    ours = convert_error(error)
     if ours is None and isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         return EnvironmentProblem(f"{place}{error.strerror or error}")
     return ours
 
 
-class Screen:
+class CommandOutput:
     """Output of a command as it comes: byte for byte into a file or a pipe, without controls on a terminal."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._decoder = getincrementaldecoder("utf-8")("replace") if stream.isatty() else None
 
-    def show(self, chunk: bytes) -> None:
+    def write_chunk(self, chunk: bytes) -> None:
         """Write what came."""
         if self._decoder is None:
             self._stream.buffer.write(chunk)
@@ -93,7 +93,7 @@ class Screen:
             self._stream.write(strip_controls(self._decoder.decode(chunk)))
         self._stream.flush()
 
-    def end(self) -> None:
+    def finish_output(self) -> None:
         """Nothing more comes."""
         if self._decoder is not None:
             self._stream.write(strip_controls(self._decoder.decode(b"", final=True)))

@@ -10,41 +10,41 @@ import click
 from orchestrator.app.options import Options
 from orchestrator.app.planning import plan_goal
 from orchestrator.cli.options import (
-    as_json,
-    configured,
-    contracted,
-    criteria_of,
-    in_repository,
-    models_of,
-    settings_of,
+    json_option,
+    config_options,
+    contract_options,
+    add_criteria,
+    repository_options,
+    add_models,
+    parse_settings,
 )
 from orchestrator.cli.output import print_lines, print_object
-from orchestrator.config.values import nest
+from orchestrator.config.values import set_nested_value
 from orchestrator.domain.contract import Contract
 from orchestrator.domain.handoff import Handoff
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.domain.plan import Plan
 from orchestrator.domain.task import TaskDraft
 
 
 @click.command("plan")
 @click.argument("goal")
-@in_repository
+@repository_options
 @click.option("--model", "models", multiple=True, metavar="ROLE=MODEL", help="planner=MODEL.")
-@contracted
-@configured
-@as_json
-def command(goal: str, **given: Any) -> None:  # noqa: ANN401
+@contract_options
+@config_options
+@json_option
+def plan_command(goal: str, **given: Any) -> None:  # noqa: ANN401
     """Let the root planner plan GOAL and print the plan. Branches would be divided further during a run.
 
     \b
     orchestrate plan "split the settings module" --model planner=anthropic/claude-sonnet-4-5
     """
-    flags: dict[str, Any] = settings_of(given["settings"])
-    models_of(given["models"], flags)
-    criteria_of(given["criteria"], given["musts"], flags)
+    flags: dict[str, Any] = parse_settings(given["settings"])
+    add_models(given["models"], flags)
+    add_criteria(given["criteria"], given["musts"], flags)
     if given["state"]:
-        nest(flags, ("state", "dir"), given["state"])
+        set_nested_value(flags, ("state", "dir"), given["state"])
     print_plan(Options(given["repo"], flags, trust_project=given["trust_project"]), goal, given["as_json"])
 
 
@@ -61,8 +61,8 @@ def print_plan(options: Options, goal: str, as_json: bool) -> None:
 def _criteria(contract: Contract) -> Iterator[str]:
     yield "reached when"
     for criterion in contract.criteria:
-        command = f"  $ {one_line(criterion.command)}" if criterion.command else ""
-        yield f"  {criterion.id}: {one_line(criterion.text)}{command}"
+        command = f"  $ {to_one_line(criterion.command)}" if criterion.command else ""
+        yield f"  {criterion.id}: {to_one_line(criterion.text)}{command}"
     yield ""
 
 

@@ -7,12 +7,12 @@ import time
 from collections.abc import Iterable
 from typing import Protocol, Self
 
-from orchestrator.cli.output import say
-from orchestrator.domain.event import Recorded
+from orchestrator.cli.output import print_message
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.state import RunState
-from orchestrator.report.lines import line
-from orchestrator.report.narration import Narration, is_github
-from orchestrator.report.phase import phase
+from orchestrator.report.lines import render_event_line
+from orchestrator.report.narration import ProgressReporter, is_github_actions
+from orchestrator.report.phase import get_phase
 
 _NOTABLE = {
     "run.started",
@@ -26,14 +26,14 @@ _NOTABLE = {
 _NOTABLE |= {"step.finished", "model.failed", "run.draining", "plan.refused", "iteration.judged"}
 
 
-class Watching(Protocol):
+class ProgressWatcher(Protocol):
     """A watcher of one run, to be used as a context manager."""
 
-    def opened(self, state: RunState) -> None:
+    def on_run_opened(self, state: RunState) -> None:
         """The run is open; `state` stays current."""
         ...
 
-    def recorded(self, recorded: Recorded) -> None:
+    def on_event_recorded(self, recorded: RecordedEvent) -> None:
         """Something was recorded."""
         ...
 
@@ -42,7 +42,7 @@ class Watching(Protocol):
     def __exit__(self, kind: object, error: object, trace: object) -> None: ...
 
 
-def watching() -> Watching:
+def choose_watcher() -> ProgressWatcher:
     """The watcher that fits where standard error goes."""
     is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("CI")
     return _Bar() if is_terminal else _Lines()
@@ -53,15 +53,15 @@ class _Lines:
 
     def __init__(self) -> None:
         self._state: RunState | None = None
-        self._narration = Narration(time.monotonic(), is_github=is_github(os.environ))
+        self._narration = ProgressReporter(time.monotonic(), is_github=is_github_actions(os.environ))
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat, daemon=True)
 
-    def opened(self, state: RunState) -> None:
+    def on_run_opened(self, state: RunState) -> None:
         self._state = state
 
-    def recorded(self, recorded: Recorded) -> None:
-        _say_all(self._narration.told(recorded, time.monotonic()))
+    def on_event_recorded(self, recorded: RecordedEvent) -> None:
+        _say_all(self._narration.render_event(recorded, time.monotonic()))
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -74,12 +74,12 @@ class _Lines:
     def _beat(self) -> None:
         while not self._stop.wait(1.0):
             if self._state is not None:
-                _say_all(self._narration.beat(self._state, time.strftime("%H:%M:%S"), time.monotonic()))
+                _say_all(self._narration.render_heartbeat(self._state, time.strftime("%H:%M:%S"), time.monotonic()))
 
 
 def _say_all(lines: Iterable[str]) -> None:
     for text in lines:
-        say(text)
+        print_message(text)
 
 
 class _Bar:
@@ -102,15 +102,15 @@ class _Bar:
         self._task = self._progress.add_task("starting", total=1, spent="")
         self._state: RunState | None = None
 
-    def opened(self, state: RunState) -> None:
+    def on_run_opened(self, state: RunState) -> None:
         self._state = state
         self._progress.start()
 
-    def recorded(self, recorded: Recorded) -> None:
+    def on_event_recorded(self, recorded: RecordedEvent) -> None:
         if recorded.event.kind in _NOTABLE:
-            self._progress.console.print(line(recorded), no_wrap=True, overflow="ellipsis")
+            self._progress.console.print(render_event_line(recorded), no_wrap=True, overflow="ellipsis")
         if self._state is not None:
-            now = phase(self._state)
+            now = get_phase(self._state)
             self._progress.update(
                 self._task,
                 description=now.title,
@@ -127,4 +127,4 @@ class _Bar:
 
 
 def _spent(state: RunState) -> str:
-    return f"{state.test_runs} test runs, {state.spent.price}"
+    return f"{state.test_runs} test runs, {state.spent.cost_text}"

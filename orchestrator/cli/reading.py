@@ -5,16 +5,16 @@ from contextlib import contextmanager
 
 from orchestrator.domain.state import RunState
 from orchestrator.errors import JournalProblem, UsageProblem
-from orchestrator.journal.blobs import Blobs
+from orchestrator.journal.blobs import BlobStore
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.states import derive
-from orchestrator.journal.store import Store
+from orchestrator.journal.states import derive_state
+from orchestrator.journal.store import EventStore
 
 
 @contextmanager
-def opened(directory: RunDirectory) -> Iterator[Store]:
+def open_run_journal(directory: RunDirectory) -> Iterator[EventStore]:
     """A run's journal, read-only."""
-    store = Store.open_reader(directory.journal)
+    store = EventStore.open_reader(directory.journal)
     try:
         yield store
     finally:
@@ -22,19 +22,19 @@ def opened(directory: RunDirectory) -> Iterator[Store]:
 
 
 @contextmanager
-def state_of(directory: RunDirectory) -> Iterator[RunState]:
+def read_state_tolerantly(directory: RunDirectory) -> Iterator[RunState]:
     """The run as its journal has it now, or as far as the journal can be read; after the block the damage is told.
 
     Raises:
         UsageProblem: it stopped before its first event.
         Damaged: at the end of the block.
     """
-    with opened(directory) as store:
-        state, damage, _ = derive(store)
+    with open_run_journal(directory) as store:
+        state, damage, _ = derive_state(store)
     if state.started is not None:
         yield state
     if damage:
-        raise damage.shown() if state.started else damage
+        raise damage.for_partial_view() if state.started else damage
     if state.started is None:
         raise UsageProblem(f"run {directory.run} stopped before its first event: there is nothing to see")
 
@@ -43,18 +43,18 @@ class TolerantBlobs:
     """Blobs for a reader who wants to see the rest when one of them cannot be read."""
 
     def __init__(self, directory: RunDirectory) -> None:
-        self._blobs = Blobs(directory.blobs)
+        self._blobs = BlobStore(directory.blobs)
         self._problem: JournalProblem | None = None
 
     def get(self, sha: str) -> bytes:
         """The content, or words that say that it cannot be read."""
         try:
-            return self._blobs.get(sha)
+            return self._blobs.read_blob(sha)
         except JournalProblem as problem:
             self._problem = problem
             return f"[this text cannot be read: {problem}]".encode()
 
-    def tell(self) -> None:
+    def raise_problem(self) -> None:
         """Raise the last problem there was.
 
         Raises:

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.finding import state_directory
-from orchestrator.cli.options import as_json, in_repository
+from orchestrator.cli.finding import find_state_directory
+from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_lines, print_object
-from orchestrator.journal.repair import Repaired, repair, sentences
+from orchestrator.journal.repair import RepairResult, repair_journal, describe_repair
 
 
 @click.command("repair")
 @click.argument("run", required=False)
-@in_repository
-@as_json
-def command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
+@repository_options
+@json_option
+def repair_command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
     """Make the damaged journal of RUN whole again (the latest run if not named), so that it can be resumed.
 
     The damaged file is kept aside and never deleted. The new journal holds every event before the first that is lost;
@@ -25,9 +25,9 @@ def command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
     orchestrate repair
     orchestrate repair 7f3a --json
     """
-    directory = state_directory(repo, state).find(run)
-    with directory.lock():
-        result = repair(directory)
+    directory = find_state_directory(repo, state).find_run(run)
+    with directory.hold_lock():
+        result = repair_journal(directory)
     if as_json:
         told = {"schema": "orchestrate.repair/1", "run": directory.run, "repaired": result is not None}
         print_object(told | (asdict(result) if result else {}))
@@ -35,7 +35,7 @@ def command(run: str | None, repo: Path, state: str, as_json: bool) -> None:
         print_lines(_told(result, directory.run))
 
 
-def _told(result: Repaired | None, run: str) -> list[str]:
+def _told(result: RepairResult | None, run: str) -> list[str]:
     if result is None:
         return [f"the journal of run {run} is sound: nothing was changed"]
-    return [*sentences(result), f"go on with: orchestrate resume {run}"]
+    return [*describe_repair(result), f"go on with: orchestrate resume {run}"]

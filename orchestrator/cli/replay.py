@@ -6,24 +6,24 @@ from typing import Any
 import anyio
 import click
 
-from orchestrator.app.asking import Wishes
+from orchestrator.app.asking import ReplayOptions
 from orchestrator.app.options import Options
-from orchestrator.app.replay import replay
-from orchestrator.cli.options import as_json, in_repository, settings_of
-from orchestrator.cli.output import print_lines, print_object, told
-from orchestrator.cli.progress import Watching, watching
+from orchestrator.app.replay import replay_run
+from orchestrator.cli.options import json_option, repository_options, parse_settings
+from orchestrator.cli.output import print_lines, print_object, convert_to_user_error
+from orchestrator.cli.progress import ProgressWatcher, choose_watcher
 from orchestrator.cli.running import exit_with
-from orchestrator.config.values import nest
+from orchestrator.config.values import set_nested_value
 from orchestrator.errors import OrchestrateError
-from orchestrator.replay.report import ReplayReport, report_object
-from orchestrator.replay.report_text import report_text
-from orchestrator.report.result import failure_object
+from orchestrator.replay.report import ReplayReport, build_report_object
+from orchestrator.replay.report_text import render_report
+from orchestrator.report.result import build_failure
 from worktrees.errors import GitError
 
 
 @click.command("replay")
 @click.argument("run", required=False)
-@in_repository
+@repository_options
 @click.option(
     "--with",
     "prompts",
@@ -40,8 +40,8 @@ from worktrees.errors import GitError
 @click.option("--keep", is_flag=True, help="Keep the scratch directory, and say where it is.")
 @click.option("--read-only", multiple=True, metavar="DIR", help="Bind a tool chain's directory into the sandbox.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Any key of config.toml.")
-@as_json
-def command(run: str | None, **given: Any) -> None:  # noqa: ANN401
+@json_option
+def replay_command(run: str | None, **given: Any) -> None:  # noqa: ANN401
     """Do RUN (the latest if not named) over from its journal, offline, and say where it first diverges.
 
     The models' replies are the recorded ones; tools, checks, merges and landings really happen again, in a scratch
@@ -56,30 +56,30 @@ def command(run: str | None, **given: Any) -> None:  # noqa: ANN401
     \b
     Exit codes: 0 the same, 1 it diverges or decides otherwise, 2 usage, 5 the budget is spent, 7 environment.
     """
-    flags = settings_of(given["settings"])
+    flags = parse_settings(given["settings"])
     for key, path in (("state", "state.dir"), ("budget_usd", "budget.usd")):
         if given[key] not in (None, ""):
-            nest(flags, path.split("."), given[key])
+            set_nested_value(flags, path.split("."), given[key])
     if given["read_only"]:
-        nest(flags, ("hands", "read_only"), [str(Path(d).expanduser().absolute()) for d in given["read_only"]])
-    wishes = Wishes(given["prompts"], given["only"], given["model"], given["offline"], given["keep"])
+        set_nested_value(flags, ("hands", "read_only"), [str(Path(d).expanduser().absolute()) for d in given["read_only"]])
+    wishes = ReplayOptions(given["prompts"], given["only"], given["model"], given["offline"], given["keep"])
     exit_with(_carry_out(Options(repository=given["repo"], flags=flags), run, wishes, given["as_json"]))
 
 
-def _carry_out(options: Options, run: str | None, wishes: Wishes, as_json: bool) -> int:
-    async def work(watcher: Watching) -> ReplayReport:
-        return await replay(options, run, wishes, watcher)
+def _carry_out(options: Options, run: str | None, wishes: ReplayOptions, as_json: bool) -> int:
+    async def run_with_watcher(watcher: ProgressWatcher) -> ReplayReport:
+        return await replay_run(options, run, wishes, watcher)
 
     try:
-        with watching() as watcher:
-            report = anyio.run(work, watcher)
+        with choose_watcher() as watcher:
+            report = anyio.run(run_with_watcher, watcher)
     except (OrchestrateError, GitError, OSError) as error:
-        problem = told(error)
+        problem = convert_to_user_error(error)
         if as_json and problem:
-            print_object(failure_object(str(problem), problem.exit_code))
+            print_object(build_failure(str(problem), problem.exit_code))
         raise
     if as_json:
-        print_object(report_object(report))
+        print_object(build_report_object(report))
     else:
-        print_lines(report_text(report))
+        print_lines(render_report(report))
     return report.exit_code

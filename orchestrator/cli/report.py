@@ -9,40 +9,40 @@ from typing import Any
 import click
 
 from orchestrator import __version__
-from orchestrator.cli.finding import state_directory
-from orchestrator.cli.options import as_json, in_repository
+from orchestrator.cli.finding import find_state_directory
+from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_lines, print_object
-from orchestrator.cli.reading import TolerantBlobs, opened, state_of
-from orchestrator.cli.writing import into, wanted_forms, write_out
-from orchestrator.domain.event import Recorded
+from orchestrator.cli.reading import TolerantBlobs, open_run_journal, read_state_tolerantly
+from orchestrator.cli.writing import add_file_option, select_forms, write_report_file
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.ids import TaskId
 from orchestrator.errors import JournalProblem, UsageProblem
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.report.ci_summary import step_summary
-from orchestrator.report.judging import Judging
-from orchestrator.report.judging_view import judging_lines, judging_object
-from orchestrator.report.junit import junit
+from orchestrator.report.ci_summary import render_step_summary
+from orchestrator.report.judging import JudgingTotals
+from orchestrator.report.judging_view import render_judging_lines, build_judging_report
+from orchestrator.report.junit import render_run_junit
 from orchestrator.report.lenses import VoteLog
-from orchestrator.report.run_html import run_html
-from orchestrator.report.run_md import run_md
-from orchestrator.report.run_report import report_of
-from orchestrator.report.run_sarif import run_sarif
-from orchestrator.report.task import find_task
+from orchestrator.report.run_html import render_run_html
+from orchestrator.report.run_md import render_run_markdown
+from orchestrator.report.run_report import collect_run_report
+from orchestrator.report.run_sarif import build_run_sarif
+from orchestrator.report.task import get_task
 
 
 @click.command("report")
 @click.argument("run", required=False)
 @click.argument("task", required=False)
 @click.option("--all", "is_all", is_flag=True, help="All runs of the repository together.")
-@into("--html", "One page with all of the run: contract, timeline, tasks, verdicts, receipts, cost")
-@into("--md", "The same in short, for an issue or a summary")
-@into("--junit", "Its outcome, contract, tasks and files as tests, for a CI service")
-@into("--sarif", "What the judge found, by place, for a code scanning service")
-@into("--summary", "The same for the page of a CI job, at most 1 MiB")
-@into("--data", "What all of these are made of, as JSON")
-@in_repository
-@as_json
-def command(
+@add_file_option("--html", "One page with all of the run: contract, timeline, tasks, verdicts, receipts, cost")
+@add_file_option("--md", "The same in short, for an issue or a summary")
+@add_file_option("--junit", "Its outcome, contract, tasks and files as tests, for a CI service")
+@add_file_option("--sarif", "What the judge found, by place, for a code scanning service")
+@add_file_option("--summary", "The same for the page of a CI job, at most 1 MiB")
+@add_file_option("--data", "What all of these are made of, as JSON")
+@repository_options
+@json_option
+def report_command(
     run: str | None, task: str | None, is_all: bool, repo: Path, state: str, as_json: bool, **files: Path | None
 ) -> None:
     """Report on RUN (the latest if not named): a page of all of it, or how it, or TASK with all below it, was judged.
@@ -61,19 +61,19 @@ def command(
     """
     if is_all and run:
         raise UsageProblem("--all counts every run: name none with it")
-    wanted = wanted_forms(files, as_json)
+    wanted = select_forms(files, as_json)
     if wanted and (is_all or task):
         raise UsageProblem(f"--{next(iter(wanted))} is of one whole run: leave --all and TASK out")
-    found = state_directory(repo, state)
+    found = find_state_directory(repo, state)
     if wanted:
-        _write(found.find(run), wanted)
+        _write(found.find_run(run), wanted)
     if as_json or not wanted:
-        _show(found.runs() if is_all else [found.find(run)], TaskId(task) if task else None, is_all, as_json)
+        _show(found.list_runs() if is_all else [found.find_run(run)], TaskId(task) if task else None, is_all, as_json)
 
 
 def _show(runs: Sequence[RunDirectory], top: TaskId | None, is_all: bool, as_json: bool) -> None:
     """How runs were judged; of a damaged one as far as it can be read."""
-    judging, problem = Judging(), None
+    judging, problem = JudgingTotals(), None
     for directory in runs:
         try:
             _count(judging, directory, top)
@@ -85,25 +85,25 @@ def _show(runs: Sequence[RunDirectory], top: TaskId | None, is_all: bool, as_jso
     if problem and not judging.runs:
         raise problem
     if as_json:
-        print_object(judging_object(judging, top))
+        print_object(build_judging_report(judging, top))
     else:
-        print_lines(judging_lines(judging))
+        print_lines(render_judging_lines(judging))
     if problem:
         raise problem
 
 
 def _write(directory: RunDirectory, wanted: Mapping[str, Path]) -> None:
     """Write the forms of the report, of a damaged journal as far as it can be read."""
-    with state_of(directory) as state:
-        with opened(directory) as store:
+    with read_state_tolerantly(directory) as state:
+        with open_run_journal(directory) as store:
 
-            def of_kinds(kinds: Sequence[str]) -> Iterator[Recorded]:
+            def of_kinds(kinds: Sequence[str]) -> Iterator[RecordedEvent]:
                 with suppress(JournalProblem):  # `state_of` tells of it at the end
-                    yield from store.of_kinds(kinds)
+                    yield from store.read_kinds(kinds)
 
-            report = report_of(state, directory.journal, of_kinds, TolerantBlobs(directory).get)
+            report = collect_run_report(state, directory.journal, of_kinds, TolerantBlobs(directory).get)
         for form, path in wanted.items():
-            write_out(path, _FORMS[form](report))
+            write_report_file(path, _FORMS[form](report))
 
 
 def _data(report: Mapping[str, Any]) -> str:
@@ -111,25 +111,25 @@ def _data(report: Mapping[str, Any]) -> str:
 
 
 def _sarif(report: Mapping[str, Any]) -> str:
-    return json.dumps(run_sarif(report, __version__), ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(build_run_sarif(report, __version__), ensure_ascii=False, indent=1) + "\n"
 
 
 _FORMS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
-    "html": run_html,
-    "md": run_md,
-    "summary": step_summary,
-    "junit": junit,
+    "html": render_run_html,
+    "md": render_run_markdown,
+    "summary": render_step_summary,
+    "junit": render_run_junit,
     "sarif": _sarif,
     "data": _data,
 }
 
 
-def _count(judging: Judging, directory: RunDirectory, top: TaskId | None) -> None:
+def _count(judging: JudgingTotals, directory: RunDirectory, top: TaskId | None) -> None:
     """Count a run, or what can be read of it before that is told."""
-    with state_of(directory) as state:
+    with read_state_tolerantly(directory) as state:
         if top is not None:
-            find_task(state, top)
+            get_task(state, top)
         votes = VoteLog()
-        with opened(directory) as store, suppress(JournalProblem):  # `state_of` tells of it at the end
-            votes.watch(store.of_kinds(VoteLog.KINDS))
-        judging.add(state, votes, top)
+        with open_run_journal(directory) as store, suppress(JournalProblem):  # `state_of` tells of it at the end
+            votes.record_events(store.read_kinds(VoteLog.KINDS))
+        judging.add_run(state, votes, top)

@@ -7,29 +7,29 @@ import anyio
 import click
 
 from orchestrator.app.options import Options
-from orchestrator.app.place import Place
-from orchestrator.cli.finding import whereabouts
+from orchestrator.app.place import RunLocation
+from orchestrator.cli.finding import format_location_options
 from orchestrator.cli.options import (
-    as_json,
-    configured,
-    contracted,
-    criteria_of,
-    detached,
-    goal_of,
-    in_repository,
-    models_of,
-    running,
-    settings_of,
-    unsafe,
-    without_sandbox,
+    json_option,
+    config_options,
+    contract_options,
+    add_criteria,
+    detach_option,
+    read_goal,
+    repository_options,
+    add_models,
+    engine_limit_options,
+    parse_settings,
+    no_sandbox_option,
+    disable_sandbox,
 )
-from orchestrator.cli.running import carry_out, exit_with
-from orchestrator.config.values import nest
+from orchestrator.cli.running import run_with_engine, exit_with
+from orchestrator.config.values import set_nested_value
 from orchestrator.domain.state import RunState
 from orchestrator.journal.states import read_state
 
 
-class GoalOrWord(click.Command):
+class GoalOrSubcommand(click.Command):
     """A command whose first word may be one of a few that stand for a command of their own."""
 
     def make_context(
@@ -48,11 +48,11 @@ class GoalOrWord(click.Command):
         return super().make_context(info_name, args, parent, **extra)
 
 
-@click.command("run", cls=GoalOrWord)
+@click.command("run", cls=GoalOrSubcommand)
 @click.argument("goal")
-@in_repository
+@repository_options
 @click.option("--gate", metavar="COMMAND", help="What a tree must pass before it may land, e.g. 'python -m pytest -q'.")
-@contracted
+@contract_options
 @click.option("--target", metavar="BRANCH", help="Branch the pull request is meant for.")
 @click.option(
     "--model",
@@ -65,12 +65,12 @@ class GoalOrWord(click.Command):
 @click.option("--budget-usd", type=click.FloatRange(0), help="Hard stop for the cost of model calls.")
 @click.option("--approval", type=click.Choice(["auto", "review", "pr"]), help="When to ask you, see [approval].")
 @click.option("--dry-run", is_flag=True, help="Let the planner plan, print the plan, change nothing.")
-@detached
-@running
-@unsafe
-@configured
-@as_json
-def command(goal: str, **given: Any) -> None:  # noqa: ANN401
+@detach_option
+@engine_limit_options
+@no_sandbox_option
+@config_options
+@json_option
+def run_command(goal: str, **given: Any) -> None:  # noqa: ANN401
     """Carry GOAL through planner, workers and judge to a PR branch (`-` reads the goal from standard input).
 
     The work is done by an engine in a process of its own; this terminal only follows it. Ctrl-C once finishes what is
@@ -94,35 +94,35 @@ def command(goal: str, **given: Any) -> None:  # noqa: ANN401
     or only models, providers or tests stood in the way, 7 environment or credentials, 8 locked, 75 provider down,
     130/143 stopped after a checkpoint.
     """
-    goal = goal_of(goal)
+    goal = read_goal(goal)
     if not goal:
         raise click.UsageError("the goal is empty")
-    options = options_of(given)
+    options = build_run_options(given)
     if given["dry_run"]:
         from orchestrator.cli.plan import print_plan
 
         print_plan(options, goal, given["as_json"])
         return
-    where = whereabouts(given["repo"], given["state"])
-    exit_with(carry_out(partial(_begin, options, goal), given["as_json"], where, given["detach"]))
+    where = format_location_options(given["repo"], given["state"])
+    exit_with(run_with_engine(partial(_begin, options, goal), given["as_json"], where, given["detach"]))
 
 
-def _begin(options: Options, goal: str) -> tuple[Place, RunState]:
-    from orchestrator.app.beginning import begin_goal  # takes its time to load, and a mistake is told without it
+def _begin(options: Options, goal: str) -> tuple[RunLocation, RunState]:
+    from orchestrator.app.beginning import create_goal_run  # takes its time to load, and a mistake is told without it
 
-    place = anyio.run(begin_goal, options, goal)
+    place = anyio.run(create_goal_run, options, goal)
     return place, read_state(place.directory.journal)
 
 
-def options_of(given: dict[str, Any]) -> Options:
+def build_run_options(given: dict[str, Any]) -> Options:
     """What the options say as a caller's wishes."""
-    flags = settings_of(given["settings"])
-    models_of(given["models"], flags)
-    criteria_of(given["criteria"], given["musts"], flags)
+    flags = parse_settings(given["settings"])
+    add_models(given["models"], flags)
+    add_criteria(given["criteria"], given["musts"], flags)
     for key, path in _FLAGS.items():
         if given[key] not in (None, ""):
-            nest(flags, path, given[key])
-    without_sandbox(flags, given["unsafe_no_sandbox"])
+            set_nested_value(flags, path, given[key])
+    disable_sandbox(flags, given["unsafe_no_sandbox"])
     return Options(
         repository=given["repo"],
         flags=flags,

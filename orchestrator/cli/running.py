@@ -5,77 +5,77 @@ from contextlib import contextmanager
 
 import click
 
-from orchestrator.app.place import Place, is_due
-from orchestrator.cli.attach import Detached, start_in_background, work_on
-from orchestrator.cli.output import alarm, print_object, say, told
+from orchestrator.app.place import RunLocation, needs_engine
+from orchestrator.cli.attach import Detached, start_background_engine, follow_engine
+from orchestrator.cli.output import print_alarm, print_object, print_message, convert_to_user_error
 from orchestrator.domain.state import RunState
-from orchestrator.domain.unsafe import UNSAFE
+from orchestrator.domain.unsafe import UNSAFE_BANNER
 from orchestrator.errors import OrchestrateError
-from orchestrator.report.result import failure_object, run_result
-from orchestrator.report.summary import summary
+from orchestrator.report.result import build_failure, build_run_result
+from orchestrator.report.summary import render_summary_lines
 from worktrees.errors import GitError
 
-Begin = Callable[[], tuple[Place, RunState]]
+RunOpener = Callable[[], tuple[RunLocation, RunState]]
 """Makes a run or finds it, and tells where it stands."""
 
 
-def carry_out(begin: Begin, as_json: bool, where: str, detach: bool = False) -> int:
+def run_with_engine(begin: RunOpener, as_json: bool, where: str, detach: bool = False) -> int:
     """Have an engine work on a run, watched; the exit code of how it ended.
 
     With `as_json` one object goes to standard output, also when the run could not be started. `where` are the options
     with which other verbs find the run. With `detach` only the start is awaited.
     """
     try:
-        with failing_as_object(as_json):
+        with print_failure_as_json(as_json):
             place, state = begin()
             _warn(state)
-            if is_due(place, state):
+            if needs_engine(place, state):
                 if detach:
                     return _in_background(place, as_json, where)
-                state = work_on(place)
+                state = follow_engine(place)
     except Detached as hung_up:
         if hung_up.has_terminal:
-            say(_goes_on(hung_up.place, where))
+            print_message(_goes_on(hung_up.place, where))
         return 0
-    say("")
+    print_message("")
     _warn(state)
-    for text in summary(state, where):
-        say(text)
+    for text in render_summary_lines(state, where):
+        print_message(text)
     if as_json:
-        print_object(run_result(state, place.directory.journal))
+        print_object(build_run_result(state, place.directory.journal))
     end = state.ended or state.paused
     return end.exit if end else 1
 
 
 @contextmanager
-def failing_as_object(as_json: bool) -> Iterator[None]:
+def print_failure_as_json(as_json: bool) -> Iterator[None]:
     """With `as_json`, what stops the block is told as one object on standard output before it goes on its way."""
     try:
         yield
     except (OrchestrateError, GitError, OSError) as error:
-        problem = told(error)
+        problem = convert_to_user_error(error)
         if as_json and problem:
-            print_object(failure_object(str(problem), problem.exit_code))
+            print_object(build_failure(str(problem), problem.exit_code))
         raise
 
 
 def _warn(state: RunState) -> None:
     if state.is_unsafe:
-        alarm(UNSAFE)
+        print_alarm(UNSAFE_BANNER)
 
 
-def _in_background(place: Place, as_json: bool, where: str) -> int:
-    start_in_background(place)
+def _in_background(place: RunLocation, as_json: bool, where: str) -> int:
+    start_background_engine(place)
     if as_json:
         names = {"run": place.directory.run, "journal": str(place.directory.journal)}
         print_object({"schema": "orchestrate.started/1", "outcome": "started", **names})
     else:
         click.echo(place.directory.run)
-    say(_goes_on(place, where))
+    print_message(_goes_on(place, where))
     return 0
 
 
-def _goes_on(place: Place, where: str) -> str:
+def _goes_on(place: RunLocation, where: str) -> str:
     return f"run {place.directory.run} goes on in the background; see: orchestrate status {place.directory.run}{where}"
 
 

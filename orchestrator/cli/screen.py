@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchestrator.cli.finding import is_live
+from orchestrator.cli.finding import has_live_engine
 from orchestrator.journal.runs import RunDirectory
 
 if TYPE_CHECKING:
     from orchestrator.tui.app import Dashboard
-    from orchestrator.tui.look import Look
+    from orchestrator.tui.look import DashboardSettings
 
 _FRAME = "▓░▶✓…│"
 """Some of what is drawn; a terminal whose locale has none of it is drawn on with ASCII."""
@@ -28,7 +28,7 @@ _LOOK_S = 1.0
 
 
 @dataclass(frozen=True)
-class Wishes:
+class ScreenOptions:
     """What the command line says of the looks; what it does not say is as `[tui]` has it."""
 
     is_read_only: bool = False
@@ -39,7 +39,7 @@ class Wishes:
     """How fast the run is played from its beginning; None to see it as it is."""
 
 
-def has_screen(environ: Mapping[str, str]) -> bool:
+def can_show_dashboard(environ: Mapping[str, str]) -> bool:
     """Whether a dashboard can be shown: Textual reads standard input and draws on standard error, or in a browser."""
     if is_for_browser(environ):
         return True
@@ -53,7 +53,7 @@ def is_for_browser(environ: Mapping[str, str]) -> bool:
     return environ.get("TEXTUAL_DRIVER", "").startswith("textual.drivers.web_driver:")
 
 
-def on_screen(directory: RunDirectory, where: Sequence[str], wishes: Wishes, again: str) -> int:
+def show_dashboard(directory: RunDirectory, where: Sequence[str], wishes: ScreenOptions, again: str) -> int:
     """Show a run until somebody leaves; gives the exit code.
 
     Args:
@@ -65,38 +65,38 @@ def on_screen(directory: RunDirectory, where: Sequence[str], wishes: Wishes, aga
     Raises:
         UsageProblem: `[tui]` is wrong.
     """
-    from orchestrator.cli.doors import real_doors
-    from orchestrator.config.layers import load
+    from orchestrator.cli.doors import build_dashboard_actions
+    from orchestrator.config.layers import load_config
     from orchestrator.tui.app import Dashboard
-    from orchestrator.tui.feed import Feed, Recording, spare_collector
+    from orchestrator.tui.feed import RunFeed, PlaybackClock, relax_garbage_collector
 
-    spare_collector()
-    settings = load(None).config.tui
-    doors = real_doors(directory, where)
+    relax_garbage_collector()
+    settings = load_config(None).config.tui
+    doors = build_dashboard_actions(directory, where)
     look = _look(settings.model_dump(), wishes, os.environ)
-    log_to(directory)
-    replay = Recording(wishes.speed) if wishes.speed is not None else None
-    app = Dashboard(Feed(directory, replay=replay), doors, look)
+    log_to_run(directory)
+    replay = PlaybackClock(wishes.speed) if wishes.speed is not None else None
+    app = Dashboard(RunFeed(directory, replay=replay), doors, look)
     with _signals(app):
         app.run(mouse=settings.mouse and not wishes.no_mouse)
-    if app.crashed is not None:
-        raise app.crashed
-    if replay is None and (said := _farewell(app, is_live(directory))):
+    if app.crash_error is not None:
+        raise app.crash_error
+    if replay is None and (said := _farewell(app, has_live_engine(directory))):
         click.echo(f"left; run {directory.run} {said}, come back with: {again}")
     return app.return_code or 0
 
 
 def _farewell(app: "Dashboard", is_at_work: bool) -> str:
     """How a run is left that has not ended; empty if there is nothing to come back for."""
-    state = app.moment.state if app.moment is not None else None
+    state = app.view_model.state if app.view_model is not None else None
     if is_at_work:
         return "goes on"
     if state is None or state.started is None or state.ended is not None:
         return ""
-    return "waits for your answer" if state.waiting else "has stopped"
+    return "waits for your answer" if state.pending_approvals else "has stopped"
 
 
-def in_lines(directory: RunDirectory, words: str, is_read_only: bool) -> int:
+def print_run_lines(directory: RunDirectory, words: str, is_read_only: bool) -> int:
     """Tell a run in lines; gives its exit code, 0 where somebody left before its end.
 
     Args:
@@ -104,16 +104,16 @@ def in_lines(directory: RunDirectory, words: str, is_read_only: bool) -> int:
         words: the options with which other verbs find it.
         is_read_only: whether nothing can be answered; so it is without a terminal too.
     """
-    from orchestrator.cli.doors import real_doors
-    from orchestrator.report.narration import Narration, is_github
-    from orchestrator.tui.plain import Follower, Typed
+    from orchestrator.cli.doors import build_dashboard_actions
+    from orchestrator.report.narration import ProgressReporter, is_github_actions
+    from orchestrator.tui.plain import RunFollower, InputReader
 
-    narration = Narration(time.monotonic(), is_github=is_github(os.environ))
+    narration = ProgressReporter(time.monotonic(), is_github=is_github_actions(os.environ))
     can_type = not is_read_only and sys.stdin is not None and sys.stdin.isatty()
-    doors = real_doors(directory, shlex.split(words)) if can_type else None
-    typed = Typed(sys.stdin) if can_type else None
+    doors = build_dashboard_actions(directory, shlex.split(words)) if can_type else None
+    typed = InputReader(sys.stdin) if can_type else None
     try:
-        return Follower(directory, _print, narration, doors, typed, words).follow()
+        return RunFollower(directory, _print, narration, doors, typed, words).follow_run()
     except KeyboardInterrupt:
         click.echo(f"left; run {directory.run} goes on", err=True)
         return 0
@@ -125,11 +125,11 @@ def _print(text: str) -> None:
     sys.stdout.flush()
 
 
-def _look(settings: Mapping[str, object], wishes: Wishes, environ: Mapping[str, str]) -> "Look":
-    from orchestrator.tui.look import Look
+def _look(settings: Mapping[str, object], wishes: ScreenOptions, environ: Mapping[str, str]) -> "DashboardSettings":
+    from orchestrator.tui.look import DashboardSettings
 
     is_far = bool(environ.get("SSH_CONNECTION") or environ.get("CI"))
-    return Look(
+    return DashboardSettings(
         is_read_only=wishes.is_read_only,
         is_ascii=wishes.is_ascii or bool(settings["ascii"]) or not _is_drawable(sys.stderr.encoding),
         has_animations=bool(settings["animations"]) and not wishes.no_animations and not is_far,
@@ -149,7 +149,7 @@ def _is_drawable(encoding: str) -> bool:
     return True
 
 
-def log_to(directory: RunDirectory) -> None:
+def log_to_run(directory: RunDirectory) -> None:
     """Log to a file of the run: a word on standard error would stand in the middle of the screen."""
     logging.raiseExceptions = False
     logging.basicConfig(handlers=[_Log(directory.path / "watch.log", delay=True)], force=True)
@@ -171,23 +171,23 @@ def _signals(app: "Dashboard") -> Iterator[None]:
 
     is_leaving = False
 
-    def hung_up(_number: int, _frame: FrameType | None) -> None:
+    def exit_on_hangup(_number: int, _frame: FrameType | None) -> None:
         nonlocal is_leaving
         if is_leaving:
             return  # a shell that dies with its terminal says so a second time: what is being sent is sent
         is_leaving = True
         try:
-            app.let_go()
+            app.run_exit_hooks()
         finally:
             os._exit(0)
 
-    def terminated(number: int, _frame: FrameType | None) -> None:
-        app.let_go()
+    def exit_on_sigterm(number: int, _frame: FrameType | None) -> None:
+        app.run_exit_hooks()
         app.exit(return_code=128 + number)
 
     before = {
-        signal.SIGHUP: signal.signal(signal.SIGHUP, hung_up),
-        signal.SIGTERM: signal.signal(signal.SIGTERM, terminated),
+        signal.SIGHUP: signal.signal(signal.SIGHUP, exit_on_hangup),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, exit_on_sigterm),
     }
     threading.Thread(target=_hang_up_without_terminal, daemon=True).start()
     try:

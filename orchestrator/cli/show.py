@@ -5,22 +5,22 @@ from pathlib import Path
 
 import click
 
-from orchestrator.cli.finding import state_directory
-from orchestrator.cli.options import as_json, in_repository
+from orchestrator.cli.finding import find_state_directory
+from orchestrator.cli.options import json_option, repository_options
 from orchestrator.cli.output import print_lines, print_object
-from orchestrator.cli.reading import TolerantBlobs, opened, state_of
+from orchestrator.cli.reading import TolerantBlobs, open_run_journal, read_state_tolerantly
 from orchestrator.domain.state import RunState
 from orchestrator.errors import JournalProblem
 from orchestrator.report.receipt import CheckLog
-from orchestrator.report.task import file_object, file_text, find_file, find_task, task_object, task_text
+from orchestrator.report.task import build_file_evidence, render_file_evidence, get_file_record, get_task, build_task_details, render_task_details
 
 
 @click.command("show")
 @click.argument("run")
 @click.argument("task")
-@in_repository
-@as_json
-def command(run: str, task: str, repo: Path, state: str, as_json: bool) -> None:
+@repository_options
+@json_option
+def show_command(run: str, task: str, repo: Path, state: str, as_json: bool) -> None:
     """Show TASK of RUN: its attempts, verdicts and the receipts they rest on. In a migration, TASK is a file,
     or the task in which a model works on one.
 
@@ -30,25 +30,25 @@ def command(run: str, task: str, repo: Path, state: str, as_json: bool) -> None:
     orchestrate show latest storage/index
     orchestrate show 7f3a src/click/formatting.py --json
     """
-    directory = state_directory(repo, state).find(run)
+    directory = find_state_directory(repo, state).find_run(run)
     blobs, log = TolerantBlobs(directory), CheckLog()
-    with state_of(directory) as found:
-        with opened(directory) as store, suppress(JournalProblem):  # `state_of` tells of it at the end
-            log.watch(store.of_kinds(CheckLog.KINDS))
+    with read_state_tolerantly(directory) as found:
+        with open_run_journal(directory) as store, suppress(JournalProblem):  # `state_of` tells of it at the end
+            log.record_events(store.read_kinds(CheckLog.KINDS))
         _print(found, task, blobs, log, as_json)
-    blobs.tell()
+    blobs.raise_problem()
 
 
 def _print(found: RunState, task: str, blobs: TolerantBlobs, log: CheckLog, as_json: bool) -> None:
     if found.run.mode == "migration" and task not in found.tasks:
-        file = find_file(found, task)
+        file = get_file_record(found, task)
         if as_json:
-            print_object(file_object(found, file, log, blobs.get))
+            print_object(build_file_evidence(found, file, log, blobs.get))
         else:
-            print_lines(file_text(found, file, blobs.get, log))
+            print_lines(render_file_evidence(found, file, blobs.get, log))
         return
-    wanted = find_task(found, task)
+    wanted = get_task(found, task)
     if as_json:
-        print_object(task_object(found, wanted, log, blobs.get))
+        print_object(build_task_details(found, wanted, log, blobs.get))
     else:
-        print_lines(task_text(found, wanted, blobs.get, log))
+        print_lines(render_task_details(found, wanted, blobs.get, log))

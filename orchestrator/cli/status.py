@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.finding import is_live, state_directory
-from orchestrator.cli.options import as_json, in_repository
-from orchestrator.cli.output import alarm, print_lines, print_object
-from orchestrator.domain.unsafe import UNSAFE
-from orchestrator.journal.disk import disk_use
+from orchestrator.cli.finding import has_live_engine, find_state_directory
+from orchestrator.cli.options import json_option, repository_options
+from orchestrator.cli.output import print_alarm, print_lines, print_object
+from orchestrator.domain.unsafe import UNSAFE_BANNER
+from orchestrator.journal.disk import measure_disk_usage
 from orchestrator.journal.projection import read_projection
 from orchestrator.journal.runs import RunDirectory
 
 if TYPE_CHECKING:
     from orchestrator.domain.ids import SessionId
     from orchestrator.domain.state import RunState
-    from orchestrator.journal.reader import Reader
-    from orchestrator.report.seen import Seen
+    from orchestrator.journal.reader import EventReader
+    from orchestrator.report.seen import LastSessionEvent
 
 _FRESH_S = 2.0
 
@@ -29,9 +29,9 @@ _FRESH_S = 2.0
 @click.command("status")
 @click.argument("run", required=False)
 @click.option("--filter", "wanted", metavar="EXPR", help="Show who is at work, waits or asks, as far as EXPR fits.")
-@in_repository
-@as_json
-def command(run: str | None, wanted: str | None, repo: Path, state: str, as_json: bool) -> None:
+@repository_options
+@json_option
+def status_command(run: str | None, wanted: str | None, repo: Path, state: str, as_json: bool) -> None:
     """Show where RUN stands (the latest run if not named; part of an id is enough).
 
     EXPR is what the dashboard's `/` takes: words and KEY:VALUE, all of which must fit. A comma means or, a minus
@@ -44,62 +44,62 @@ def command(run: str | None, wanted: str | None, repo: Path, state: str, as_json
     orchestrate status latest --filter "state:ask,stall role:worker"
     """
     if wanted is not None:
-        _print_fleet(state_directory(repo, state).find(run), wanted, as_json)
+        _print_fleet(find_state_directory(repo, state).find_run(run), wanted, as_json)
         return
-    with status_of(state_directory(repo, state).find(run)) as status:
+    with read_status(find_state_directory(repo, state).find_run(run)) as status:
         if as_json:
             print_object(status)
             return
-        from orchestrator.report.status_text import status_text
+        from orchestrator.report.status_text import render_status_lines
 
         if status.get("unsafe"):
-            alarm(UNSAFE, err=False)
-        print_lines(status_text(status))
+            print_alarm(UNSAFE_BANNER, err=False)
+        print_lines(render_status_lines(status))
 
 
 def _print_fleet(directory: RunDirectory, wanted: str, as_json: bool) -> None:
     """The rows of the fleet that fit a filter, with how many there are in all; as data beside the whole status."""
-    from orchestrator.cli.reading import opened, state_of
-    from orchestrator.report.agent_row import FIELDS
-    from orchestrator.report.filtering import filter_of
-    from orchestrator.report.fleet import fleet, fleet_lines
+    from orchestrator.cli.reading import open_run_journal, read_state_tolerantly
+    from orchestrator.report.agent_row import AGENT_KEYS
+    from orchestrator.report.filtering import parse_filter
+    from orchestrator.report.fleet import build_fleet_rows, render_fleet_lines
 
-    fits = filter_of(wanted, FIELDS).fits
-    with state_of(directory) as state:
-        with opened(directory) as store:
-            seen = last_seen(state, store)
-        rows = fleet(state, seen, datetime.now(UTC), is_at_work=is_live(directory))
-        found = [row for row in rows if fits(row.fields())]
+    fits = parse_filter(wanted, AGENT_KEYS).matches_row
+    with read_state_tolerantly(directory) as state:
+        with open_run_journal(directory) as store:
+            seen = collect_last_seen(state, store)
+        rows = build_fleet_rows(state, seen, datetime.now(UTC), is_at_work=has_live_engine(directory))
+        found = [row for row in rows if fits(row.get_filter_values())]
         if not as_json:
-            print_lines(fleet_lines(found, len(rows)))
+            print_lines(render_fleet_lines(found, len(rows)))
             return
-        with status_of(directory) as status:
+        with read_status(directory) as status:
             print_object(
                 status | {"filter": wanted, "fleet": [row.as_object() for row in found], "fleet_of": len(rows)}
             )
 
 
-def last_seen(state: "RunState", store: "Reader") -> dict["SessionId", "Seen"]:
+def collect_last_seen(state: "RunState", store: "EventReader") -> dict["SessionId", "LastSessionEvent"]:
     """The last that was heard of each conversation that has not ended, from the journal."""
-    from orchestrator.report.seen import LOOKED_AT, seen_of
+    from orchestrator.report.seen import EVENTS_TO_READ, find_last_session_event
 
     open_ones = (session.session for session in state.sessions.values() if session.ended is None)
-    found = {session: seen_of(store.part(session, last=LOOKED_AT)) for session in open_ones}
+    found = {session: find_last_session_event(store.read_session_part(session, last=EVENTS_TO_READ)) for session in open_ones}
     return {session: seen for session, seen in found.items() if seen is not None}
 
 
 @contextmanager
-def status_of(directory: RunDirectory) -> Iterator[dict[str, Any]]:
+def read_status(directory: RunDirectory) -> Iterator[dict[str, Any]]:
     """The engine's own projection if it is current, or fresh enough while it works; else derived from the events."""
-    found = {"is_live": is_live(directory), "disk": disk_use(directory.path.parent.parent).as_object()}
+    found = {"is_live": has_live_engine(directory), "disk": measure_disk_usage(directory.path.parent.parent).as_object()}
     kept = read_projection(directory.journal, "status")
     if kept and (kept.is_current or (found["is_live"] and kept.age_s < _FRESH_S)):
         known = json.loads(kept.body)
         if known["mode"] != "migration" or "burndown" in known:  # an older program knew no burndown
             yield known | found
             return
-    from orchestrator.cli.reading import state_of
-    from orchestrator.report.status import status_object
+    from orchestrator.cli.reading import read_state_tolerantly
+    from orchestrator.report.status import build_status
 
-    with state_of(directory) as state:
-        yield status_object(state, directory.journal) | found
+    with read_state_tolerantly(directory) as state:
+        yield build_status(state, directory.journal) | found

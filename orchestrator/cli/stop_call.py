@@ -4,14 +4,14 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.commands import find, send
-from orchestrator.cli.options import as_json, in_repository
+from orchestrator.cli.commands import find_commanded_run, deliver_command
+from orchestrator.cli.options import json_option, repository_options
 from orchestrator.domain.command import StopCall
-from orchestrator.domain.event.base import effect_name
+from orchestrator.domain.event.base import parse_effect_name
 from orchestrator.domain.event.work import ToolCalled
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.state import RunState
-from orchestrator.domain.stopped import call_of, running_call
+from orchestrator.domain.stopped import find_running_call_of_task, find_running_call
 from orchestrator.errors import UsageProblem
 
 
@@ -19,9 +19,9 @@ from orchestrator.errors import UsageProblem
 @click.argument("run")
 @click.argument("task")
 @click.option("--reason", default="", help="Why; the agent is told.")
-@in_repository
-@as_json
-def command(run: str, task: str, reason: str, **given: Any) -> None:  # noqa: ANN401
+@repository_options
+@json_option
+def stop_call_command(run: str, task: str, reason: str, **given: Any) -> None:  # noqa: ANN401
     """End the command that the agent at TASK of RUN waits for. The agent is told so, with what it printed, and goes on.
 
     TASK may be a conversation, too, as `logs` names them.
@@ -29,16 +29,16 @@ def command(run: str, task: str, reason: str, **given: Any) -> None:  # noqa: AN
     \b
     orchestrate stop-call latest parser --reason "it waits for a server that never comes"
     """
-    place, state = find(run, given)
+    place, state = find_commanded_run(run, given)
     call = _running(state, task)
-    stop = StopCall(session=call.session, call=effect_name(call.key), reason=reason)
-    send(place, state, stop, wake=False, as_json=given["as_json"])
+    stop = StopCall(session=call.session, call=parse_effect_name(call.key), reason=reason)
+    deliver_command(place, state, stop, wake=False, as_json=given["as_json"])
 
 
 def _running(state: RunState, name: str) -> ToolCalled:
     if name not in state.tasks and name not in state.sessions:
         raise UsageProblem(f"there is no task or conversation {name!r} in this run")
-    call = running_call(state, SessionId(name)) or call_of(state, TaskId(name))
+    call = find_running_call(state, SessionId(name)) or find_running_call_of_task(state, TaskId(name))
     if call is None:
         raise UsageProblem(f"{name} is using no tool now: there is nothing to stop")
     return call

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestrator.cli.finding import state_directory, whereabouts
-from orchestrator.cli.options import in_repository
+from orchestrator.cli.finding import find_state_directory, format_location_options
+from orchestrator.cli.options import repository_options
 from orchestrator.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from orchestrator.cli.screen import Wishes
+    from orchestrator.cli.screen import ScreenOptions
 
 
 @click.command("watch")
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 @click.option("--web", is_flag=True, help="In a browser instead: on this machine only, to whoever has the token.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="With --web: where. [any that is free]")
 @click.option("--allow-actions", is_flag=True, help="With --web: keys do what they do in a terminal.")
-@in_repository
-def command(*, run: str | None, repo: Path, state: str, **given: Any) -> None:  # noqa: ANN401
+@repository_options
+def watch_command(*, run: str | None, repo: Path, state: str, **given: Any) -> None:  # noqa: ANN401
     """Watch RUN (the latest if not named) on a screen of its own, and act on it. Leaving ends nothing: q.
 
     As many as you like can watch one run. Where there is no terminal to draw on, in CI, with TERM=dumb or
@@ -48,25 +48,25 @@ def command(*, run: str | None, repo: Path, state: str, **given: Any) -> None:  
     orchestrate watch --replay 7f3a --speed 20
     orchestrate watch --web --port 8642
     """
-    from orchestrator.cli.screen import has_screen, in_lines, on_screen
+    from orchestrator.cli.screen import can_show_dashboard, print_run_lines, show_dashboard
 
-    _require_sense(given, is_in_lines := not given["web"] and (given["plain"] or not has_screen(os.environ)))
-    directory = state_directory(repo, state).find(run)
-    words = whereabouts(repo.absolute(), state and str(Path(state).expanduser().absolute()))
+    _require_sense(given, is_in_lines := not given["web"] and (given["plain"] or not can_show_dashboard(os.environ)))
+    directory = find_state_directory(repo, state).find_run(run)
+    words = format_location_options(repo.absolute(), state and str(Path(state).expanduser().absolute()))
     if given["film"] is not None:
-        from orchestrator.cli.filming import into_film
+        from orchestrator.cli.filming import write_film
 
-        into_film(directory, given["film"], given["speed"])
+        write_film(directory, given["film"], given["speed"])
     elif given["web"]:
-        from orchestrator.cli.browser import in_browser
+        from orchestrator.cli.browser import serve_dashboard
 
         can_act = given["allow_actions"] and not given["read_only"]
-        in_browser(directory, shlex.split(words), given["port"], can_act=can_act)
+        serve_dashboard(directory, shlex.split(words), given["port"], can_act=can_act)
     elif is_in_lines:
-        click.get_current_context().exit(in_lines(directory, words, given["read_only"]))
+        click.get_current_context().exit(print_run_lines(directory, words, given["read_only"]))
     else:
-        again = f"orchestrate watch {directory.run}{whereabouts(repo, state)}"
-        click.get_current_context().exit(on_screen(directory, shlex.split(words), _wishes(given), again))
+        again = f"orchestrate watch {directory.run}{format_location_options(repo, state)}"
+        click.get_current_context().exit(show_dashboard(directory, shlex.split(words), _wishes(given), again))
 
 
 def _require_sense(given: Mapping[str, Any], is_in_lines: bool) -> None:
@@ -80,8 +80,8 @@ def _require_sense(given: Mapping[str, Any], is_in_lines: bool) -> None:
         raise UsageProblem("--replay needs a terminal to draw on; what happened is told by: orchestrate logs RUN")
 
 
-def _wishes(given: Mapping[str, Any]) -> "Wishes":
-    from orchestrator.cli.screen import Wishes
+def _wishes(given: Mapping[str, Any]) -> "ScreenOptions":
+    from orchestrator.cli.screen import ScreenOptions
 
     speed = (given["speed"] or 1.0) if given["replay"] else None
-    return Wishes(given["read_only"], given["is_ascii"], given["no_mouse"], given["no_animations"], speed)
+    return ScreenOptions(given["read_only"], given["is_ascii"], given["no_mouse"], given["no_animations"], speed)

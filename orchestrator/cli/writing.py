@@ -7,20 +7,20 @@ from typing import Any
 
 import click
 
-from orchestrator.cli.output import say
+from orchestrator.cli.output import print_message
 from orchestrator.domain.plain import strip_controls
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 
 _STDOUT = Path("-")
 
 
-def into(name: str, what: str) -> Callable[[Any], Any]:
+def add_file_option(name: str, what: str) -> Callable[[Any], Any]:
     """An option with the file for one form."""
     kind = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
     return click.option(name, type=kind, metavar="FILE", help=f"{what}; - is standard output.")
 
 
-def wanted_forms(files: Mapping[str, Path | None], as_json: bool) -> Mapping[str, Path]:
+def select_forms(files: Mapping[str, Path | None], as_json: bool) -> Mapping[str, Path]:
     """The forms that a file was named for.
 
     Raises:
@@ -32,7 +32,7 @@ def wanted_forms(files: Mapping[str, Path | None], as_json: bool) -> Mapping[str
     return wanted
 
 
-def write_out(path: Path, text: str) -> None:
+def write_report_file(path: Path, text: str) -> None:
     """Write a form of the report.
 
     Raises:
@@ -45,4 +45,4 @@ def write_out(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise EnvironmentProblem(f"{path} cannot be written: {error.strerror}") from error
-    say(f"wrote {path}")
+    print_message(f"wrote {path}")

@@ -25,7 +25,7 @@ _BOUNDS = (
 )
 
 
-def node_at(schema: Schema, key: Sequence[str | int]) -> Schema | None:
+def find_schema_node(schema: Schema, key: Sequence[str | int]) -> Schema | None:
     """The part of the schema that describes the value at `key`; None where the schema has nothing of the kind."""
     node: Schema | None = _whole(schema, schema)
     for part in key:
@@ -52,14 +52,14 @@ def _whole(schema: Schema, node: Schema) -> Schema:
     return found
 
 
-def keys_of(schema: Schema, table: Sequence[str | int]) -> tuple[str, ...]:
+def list_table_keys(schema: Schema, table: Sequence[str | int]) -> tuple[str, ...]:
     """The keys that a table may have, in the order of the model."""
-    return tuple((node_at(schema, table) or {}).get("properties", {}))
+    return tuple((find_schema_node(schema, table) or {}).get("properties", {}))
 
 
-def advice(schema: Schema, key: Sequence[str | int]) -> str:
+def suggest_known_keys(schema: Schema, key: Sequence[str | int]) -> str:
     """What to write instead of an unknown key: the nearest known one and all that there are."""
-    keys = keys_of(schema, key[:-1])
+    keys = list_table_keys(schema, key[:-1])
     if not keys:
         return ""
     near = get_close_matches(str(key[-1]), keys, n=1)
@@ -67,16 +67,16 @@ def advice(schema: Schema, key: Sequence[str | int]) -> str:
     return f"; {asked}Known here: {', '.join(keys)}"
 
 
-def expected(schema: Schema, node: Schema) -> str:
+def describe_allowed_values(schema: Schema, node: Schema) -> str:
     """In words, which values are allowed; empty where the schema does not say."""
     whole = _whole(schema, node)
     if "anyOf" in whole:
-        some = [expected(schema, one) for one in whole["anyOf"] if one.get("type") != "null"]
+        some = [describe_allowed_values(schema, one) for one in whole["anyOf"] if one.get("type") != "null"]
         return " or ".join(filter(None, some))
     if "const" in whole or "enum" in whole:
         return _either([f"{value!r}" for value in whole.get("enum", [whole.get("const")])])
     if whole.get("type") == "array":
-        inner = expected(schema, whole.get("items", {}))
+        inner = describe_allowed_values(schema, whole.get("items", {}))
         least = f" of {whole['minItems']} or more" if whole.get("minItems") else ""
         return f"a list […]{least}{f', each {inner}' if inner else ''}"
     if whole.get("format") == "date":

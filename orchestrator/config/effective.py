@@ -3,18 +3,18 @@
 from functools import reduce
 from typing import Any
 
-from orchestrator.config.layers import merged
+from orchestrator.config.layers import merge_settings
 from orchestrator.config.model import Config
 from orchestrator.domain.state import RunState
 
 
-def effective(state: RunState, *more: dict[str, Any]) -> Config:
+def build_effective_config(state: RunState, *more: dict[str, Any]) -> Config:
     """The run's settings with every change in order, and `more` on top.
 
     Raises:
         pydantic.ValidationError: they make no configuration.
     """
-    return Config.model_validate(reduce(merged, (*state.overrides, *more), state.run.settings))
+    return Config.model_validate(reduce(merge_settings, (*state.overrides, *more), state.run.settings))
 
 
 class LiveConfig:
@@ -26,8 +26,8 @@ class LiveConfig:
         self._config: Config | None = None
 
     @property
-    def now(self) -> Config:
+    def current(self) -> Config:
         """The configuration as it stands."""
         if self._config is None or self._changes is not self._state.overrides:
-            self._config, self._changes = effective(self._state), self._state.overrides
+            self._config, self._changes = build_effective_config(self._state), self._state.overrides
         return self._config

@@ -11,10 +11,10 @@ from pathspec import GitIgnoreSpec
 from pydantic import ValidationError
 
 from orchestrator.config.model import Config, CriterionSettings
-from orchestrator.config.toml import describe, dotted, line_of, read_toml
-from orchestrator.config.values import nest, parse_value
-from orchestrator.domain.credentials import SECRET_FILES
-from orchestrator.domain.sharing import DEPENDENCIES, names_dependencies
+from orchestrator.config.toml import describe_toml_errors, format_dotted_key, find_key_line, read_toml
+from orchestrator.config.values import set_nested_value, parse_flag_value
+from orchestrator.domain.credentials import SECRET_FILE_EXAMPLES
+from orchestrator.domain.sharing import DEPENDENCY_PATTERNS, is_dependency_pattern
 from orchestrator.errors import UsageProblem
 
 PROJECT_FILE = "orchestrate.toml"
@@ -54,7 +54,7 @@ nothing that somebody asks for can be taken back.
 
 
 @dataclass(frozen=True)
-class Layer:
+class ConfigLayer:
     """Values from one place; `source` is the text they were written in, for line numbers."""
 
     name: str
@@ -64,33 +64,33 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedConfig:
     """The resolved configuration, with the layer each value came from by its dotted key."""
 
     config: Config
     origins: Mapping[str, str]
-    layers: tuple[Layer, ...]
+    layers: tuple[ConfigLayer, ...]
 
 
-def defaults_path() -> Path:
+def get_defaults_path() -> Path:
     """The shipped config.toml: in the wheel inside the package, in a checkout at its top."""
     packaged = Path(__file__).parent.parent / "config.toml"
     return packaged if packaged.exists() else Path(__file__).parent.parent.parent / "config.toml"
 
 
-def user_path(environ: Mapping[str, str] = os.environ) -> Path:
+def get_user_config_path(environ: Mapping[str, str] = os.environ) -> Path:
     """The user's own file, whether or not it exists."""
     base = environ.get("XDG_CONFIG_HOME") or str(Path(environ.get("HOME", "/")) / ".config")
     return Path(base) / "orchestrate" / "config.toml"
 
 
-def load(
+def load_config(
     repository: Path | None,
     flags: Mapping[str, Any] | None = None,
     *,
     trust_project: bool = False,
     environ: Mapping[str, str] = os.environ,
-) -> Loaded:
+) -> LoadedConfig:
     """Resolve all layers.
 
     Args:
@@ -102,9 +102,9 @@ def load(
     Raises:
         UsageProblem: a file cannot be read, or a key or value is not allowed; names file and line.
     """
-    layers = [_file_layer("defaults", defaults_path())]
-    if user_path(environ).exists():
-        layers.append(_file_layer("user", user_path(environ)))
+    layers = [_file_layer("defaults", get_defaults_path())]
+    if get_user_config_path(environ).exists():
+        layers.append(_file_layer("user", get_user_config_path(environ)))
     if repository and (repository / PROJECT_FILE).exists():
         project = _file_layer("project", repository / PROJECT_FILE)
         _refuse_lasting(project)
@@ -114,14 +114,14 @@ def load(
             _refuse_higher_tiers(project, layers)
             _refuse_foreign_shares(project)
         layers.append(project)
-    layers.append(Layer("environment", _environment_values(environ)))
+    layers.append(ConfigLayer("environment", _environment_values(environ)))
     for layer in layers:
         _refuse_lasting(layer)
-    layers.append(Layer("flag", flags or {}))
+    layers.append(ConfigLayer("flag", flags or {}))
     return _resolve(tuple(layers))
 
 
-def project_criteria(repository: Path) -> tuple[CriterionSettings, ...]:
+def read_project_criteria(repository: Path) -> tuple[CriterionSettings, ...]:
     """What the project's file asks for now; nothing where there is no file, or none that could be used. Blocks."""
     path = repository / PROJECT_FILE
     try:
@@ -131,38 +131,38 @@ def project_criteria(repository: Path) -> tuple[CriterionSettings, ...]:
         return ()
 
 
-def _file_layer(name: str, path: Path) -> Layer:
-    return Layer(name, read_toml(path), path, path.read_text(encoding="utf-8"))
+def _file_layer(name: str, path: Path) -> ConfigLayer:
+    return ConfigLayer(name, read_toml(path), path, path.read_text(encoding="utf-8"))
 
 
-def _resolve(layers: tuple[Layer, ...]) -> Loaded:
+def _resolve(layers: tuple[ConfigLayer, ...]) -> LoadedConfig:
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for layer in layers:
         _refuse_taken(values, origins, layer)
         before = {name: origins[name] for name in _ADD_UP if values.get(name)}
         _lay(values, layer.values)
-        origins |= {dotted(key): _origin(layer, key) for key, _ in leaves(layer.values)}
+        origins |= {format_dotted_key(key): _origin(layer, key) for key, _ in iterate_leaf_values(layer.values)}
         origins |= {name: f"{origin}, {origins[name]}" for name, origin in before.items() if name in layer.values}
         _validate(values, layer)
-    return Loaded(Config.model_validate(values), origins, layers)
+    return LoadedConfig(Config.model_validate(values), origins, layers)
 
 
-def _validate(values: Mapping[str, Any], layer: Layer) -> None:
+def _validate(values: Mapping[str, Any], layer: ConfigLayer) -> None:
     """Check after every layer, so that the layer at fault can be named; of lists its own, so that they are counted."""
     own = {**values, **{name: layer.values.get(name, []) for name in _ADD_UP}}
     try:
         Config.model_validate(own)
     except ValidationError as error:
-        raise UsageProblem(describe(error, layer.path or Path(f"<{layer.name}>"), layer.source, Config)) from error
+        raise UsageProblem(describe_toml_errors(error, layer.path or Path(f"<{layer.name}>"), layer.source, Config)) from error
 
 
-def _origin(layer: Layer, key: tuple[str, ...]) -> str:
-    line = (line_of(layer.source, key) or line_of(layer.source, (*key, 0))) if layer.path else None
+def _origin(layer: ConfigLayer, key: tuple[str, ...]) -> str:
+    line = (find_key_line(layer.source, key) or find_key_line(layer.source, (*key, 0))) if layer.path else None
     return f"{layer.name} {layer.path}:{line}" if line else layer.name
 
 
-def merged(values: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+def merge_settings(values: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of `values` in which `over` wins, table by table; its hooks and criteria are added."""
     result: dict[str, Any] = {}
     _lay(result, values)
@@ -190,11 +190,11 @@ def _copy(value: object) -> object:
     return {key: _copy(inner) for key, inner in value.items()} if isinstance(value, Mapping) else value
 
 
-def leaves(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def iterate_leaf_values(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every value that is not a table, with its key."""
     for key, value in values.items():
         if isinstance(value, Mapping):
-            yield from leaves(value, (*path, key))
+            yield from iterate_leaf_values(value, (*path, key))
         else:
             yield (*path, key), value
 
@@ -203,48 +203,48 @@ def _environment_values(environ: Mapping[str, str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name in sorted(environ):
         if name.startswith(_PREFIX):
-            nest(values, name.removeprefix(_PREFIX).lower().split("__"), parse_value(environ[name]))
+            set_nested_value(values, name.removeprefix(_PREFIX).lower().split("__"), parse_flag_value(environ[name]))
     return values
 
 
-def _refuse_project_keys(layer: Layer) -> None:
-    for key, _ in leaves(layer.values):
-        if is_for_users_alone(key):
-            line = line_of(layer.source, key)
+def _refuse_project_keys(layer: ConfigLayer) -> None:
+    for key, _ in iterate_leaf_values(layer.values):
+        if is_user_only_key(key):
+            line = find_key_line(layer.source, key)
             raise UsageProblem(
-                f"{layer.path}:{line}: {dotted(key)} may not be set by the repository being worked on; put it into "
-                f"{user_path()} or start with --trust-project if you trust this repository"
+                f"{layer.path}:{line}: {format_dotted_key(key)} may not be set by the repository being worked on; put it into "
+                f"{get_user_config_path()} or start with --trust-project if you trust this repository"
             )
 
 
-def _refuse_higher_tiers(project: Layer, below: Sequence[Layer]) -> None:
+def _refuse_higher_tiers(project: ConfigLayer, below: Sequence[ConfigLayer]) -> None:
     """A project may lower the tier of a role, and not raise it."""
-    tiers = [(key, tier) for key, tier in leaves(project.values) if _covers(_TIER, key) and isinstance(tier, int)]
+    tiers = [(key, tier) for key, tier in iterate_leaf_values(project.values) if _covers(_TIER, key) and isinstance(tier, int)]
     usual = _resolve(tuple(below)).config.roles.model_dump() if tiers else {}
     for key, tier in tiers:
         if tier > usual.get(key[1], {}).get("tier", 0):
             raise UsageProblem(
-                f"{project.path}:{line_of(project.source, key)}: {dotted(key)} may only be lowered by the repository "
-                f"being worked on; put it into {user_path()} or start with --trust-project if you trust this repository"
+                f"{project.path}:{find_key_line(project.source, key)}: {format_dotted_key(key)} may only be lowered by the repository "
+                f"being worked on; put it into {get_user_config_path()} or start with --trust-project if you trust this repository"
             )
 
 
-def _refuse_foreign_shares(project: Layer) -> None:
+def _refuse_foreign_shares(project: ConfigLayer) -> None:
     """Refuse patterns by which a project would have more of the user's checkout shared than dependencies."""
-    patterns = next((value for key, value in leaves(project.values) if key == _SHARE), ())
+    patterns = next((value for key, value in iterate_leaf_values(project.values) if key == _SHARE), ())
     for pattern in patterns if isinstance(patterns, list) else ():
-        if isinstance(pattern, str) and (told := refused_share(pattern)):
+        if isinstance(pattern, str) and (told := describe_refused_share(pattern)):
             raise UsageProblem(
-                f"{project.path}:{line_of(project.source, _SHARE)}: {dotted(_SHARE)} may not share {told} because the "
+                f"{project.path}:{find_key_line(project.source, _SHARE)}: {format_dotted_key(_SHARE)} may not share {told} because the "
                 f"repository being worked on asks for it, but places of dependencies alone, such as "
-                f"{', '.join(DEPENDENCIES)}; put it into {user_path()} or start with --trust-project if you trust this "
+                f"{', '.join(DEPENDENCY_PATTERNS)}; put it into {get_user_config_path()} or start with --trust-project if you trust this "
                 "repository"
             )
 
 
-def refused_share(pattern: str) -> str:
+def describe_refused_share(pattern: str) -> str:
     """Return in words what a pattern of a repository's own would share although it may not; empty if it may."""
-    if names_dependencies(pattern):
+    if is_dependency_pattern(pattern):
         return ""
     secret = _matched_secret(pattern)
     return f"{secret} ({pattern!r})" if secret else repr(pattern)
@@ -253,35 +253,35 @@ def refused_share(pattern: str) -> str:
 def _matched_secret(pattern: str) -> str | None:
     """Return an example of what usually holds secrets and would be shared by a pattern, for messages."""
     try:
-        return next(GitIgnoreSpec.from_lines([pattern]).match_files(SECRET_FILES), None)
+        return next(GitIgnoreSpec.from_lines([pattern]).match_files(SECRET_FILE_EXAMPLES), None)
     except (ValueError, re.error):
         return None  # no pattern at all: whoever uses it says so
 
 
-def _refuse_acts(layer: Layer) -> None:
+def _refuse_acts(layer: ConfigLayer) -> None:
     """What a project may not set however much it is trusted."""
-    for key, _ in leaves(layer.values):
+    for key, _ in iterate_leaf_values(layer.values):
         if any(_covers(pattern, key) for pattern in _PROJECT_NEVER):
-            _refuse_act(layer, key, dotted(key))
+            _refuse_act(layer, key, format_dotted_key(key))
     hooks = layer.values.get(_HOOKS)
     for number, hook in enumerate(hooks if isinstance(hooks, list) else ()):
         if isinstance(hook, Mapping) and hook.get("trusted"):
             _refuse_act(layer, (_HOOKS, number, "trusted"), "a trusted hook")
 
 
-def _refuse_lasting(layer: Layer) -> None:
+def _refuse_lasting(layer: ConfigLayer) -> None:
     """What no file and no variable may switch on for all runs."""
-    for key, value in leaves(layer.values):
+    for key, value in iterate_leaf_values(layer.values):
         if key == _FLAG_ONLY and value:
-            line = line_of(layer.source, key) if layer.path else None
+            line = find_key_line(layer.source, key) if layer.path else None
             place = f"{layer.path}:{line}" if line else f"<{layer.name}>"
             raise UsageProblem(
-                f"{place}: {dotted(key)} is per run: no file and no variable may set it; give --unsafe-no-sandbox "
+                f"{place}: {format_dotted_key(key)} is per run: no file and no variable may set it; give --unsafe-no-sandbox "
                 "to the run that is to go without a sandbox"
             )
 
 
-def _refuse_taken(values: Mapping[str, Any], origins: Mapping[str, str], layer: Layer) -> None:
+def _refuse_taken(values: Mapping[str, Any], origins: Mapping[str, str], layer: ConfigLayer) -> None:
     """A layer may ask for more, and not for something else under an id that an earlier one gave."""
     earlier = {one["id"]: one for one in values.get(_CONTRACT, ())}
     own = layer.values.get(_CONTRACT)
@@ -289,7 +289,7 @@ def _refuse_taken(values: Mapping[str, Any], origins: Mapping[str, str], layer: 
         name = one.get("id") if isinstance(one, Mapping) else None
         if isinstance(name, str) and name in earlier and earlier[name] != one:
             where = (
-                f"{layer.path}:{line_of(layer.source, (_CONTRACT, number, 'id'))}" if layer.path else f"<{layer.name}>"
+                f"{layer.path}:{find_key_line(layer.source, (_CONTRACT, number, 'id'))}" if layer.path else f"<{layer.name}>"
             )
             raise UsageProblem(
                 f"{where}: contract[{number}].id: there is a criterion {name} already ({origins[_CONTRACT]}); criteria "
@@ -297,14 +297,14 @@ def _refuse_taken(values: Mapping[str, Any], origins: Mapping[str, str], layer: 
             )
 
 
-def _refuse_act(layer: Layer, key: tuple[str | int, ...], what: str) -> None:
+def _refuse_act(layer: ConfigLayer, key: tuple[str | int, ...], what: str) -> None:
     raise UsageProblem(
-        f"{layer.path}:{line_of(layer.source, key)}: {what} may not be set by the repository being worked on, "
-        f"because it acts as you outside the sandbox; put it into {user_path()} if you want it"
+        f"{layer.path}:{find_key_line(layer.source, key)}: {what} may not be set by the repository being worked on, "
+        f"because it acts as you outside the sandbox; put it into {get_user_config_path()} if you want it"
     )
 
 
-def is_for_users_alone(key: tuple[str, ...]) -> bool:
+def is_user_only_key(key: tuple[str, ...]) -> bool:
     """Whether only a user may set a key, and no file that came with somebody else's work."""
     return any(_covers(pattern, key) for pattern in _PROJECT_MAY_NOT)
 

@@ -9,12 +9,12 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from orchestrator.config.numbers import NotNegative, Positive, Seconds
 from orchestrator.config.roles import RoleSettings
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.budget import RunLimits
 from orchestrator.domain.check import CheckSpec, ReportFormat
-from orchestrator.domain.contract import GATE, GOAL, Criterion
+from orchestrator.domain.contract import GATE_CRITERION, GOAL_CRITERION, Criterion
 from orchestrator.domain.hooks import Hook
-from orchestrator.domain.ids import CRITERION_ID, TaskId
+from orchestrator.domain.ids import CRITERION_ID_PATTERN, TaskId
 from orchestrator.domain.price import Price
 from orchestrator.domain.tier import Tier
 
@@ -45,7 +45,7 @@ def _forge_url(text: str) -> str:
 ForgeUrl = Annotated[str, AfterValidator(_forge_url)]
 
 
-class RunSettings(Frozen):
+class RunSettings(FrozenModel):
     """`[run]`"""
 
     max_workers: Positive
@@ -55,7 +55,7 @@ class RunSettings(Frozen):
     lease_s: Annotated[float, Field(ge=2)] = 60
 
 
-class PlanSettings(Frozen):
+class PlanSettings(FrozenModel):
     """`[plan]`"""
 
     max_depth: Annotated[int, Field(ge=1, le=8)]
@@ -63,7 +63,7 @@ class PlanSettings(Frozen):
     max_rounds: Positive
 
 
-class ApprovalSettings(Frozen):
+class ApprovalSettings(FrozenModel):
     """`[approval]`"""
 
     mode: Literal["auto", "review", "pr"] = "auto"
@@ -77,7 +77,7 @@ class ApprovalSettings(Frozen):
     default: Literal["approve", "deny"] = "deny"
 
 
-class GateSettings(Frozen):
+class GateSettings(FrozenModel):
     """`[gate]`"""
 
     command: str
@@ -87,7 +87,7 @@ class GateSettings(Frozen):
     canaries: bool = True
     new_tests: Literal["red", "flag", "off"] = "red"
 
-    def checks(self) -> tuple[CheckSpec, ...]:
+    def build_checks(self) -> tuple[CheckSpec, ...]:
         """The gate as checks; empty when no command is configured."""
         if not self.command.strip():
             return ()
@@ -98,14 +98,14 @@ class BudgetSettings(RunLimits):
     """`[budget]`; 0 means no limit."""
 
 
-class PriceSettings(Frozen):
+class PriceSettings(FrozenModel):
     """`[prices."MODEL"]`, in dollars per million tokens; cached input costs as other input unless said otherwise."""
 
     input_usd_per_mtok: Annotated[Decimal, Field(ge=0)]
     output_usd_per_mtok: Annotated[Decimal, Field(ge=0)]
     cached_usd_per_mtok: Annotated[Decimal, Field(ge=0)] | None = None
 
-    def price(self) -> Price:
+    def build_price(self) -> Price:
         """The price as calls are booked with it."""
         return Price(
             input_usd=self.input_usd_per_mtok,
@@ -114,7 +114,7 @@ class PriceSettings(Frozen):
         )
 
 
-class RetrySettings(Frozen):
+class RetrySettings(FrozenModel):
     """`[retry]`"""
 
     tries: Positive
@@ -129,7 +129,7 @@ class RetrySettings(Frozen):
     max_reply_mb: Positive = 2
 
 
-class ProviderSettings(Frozen):
+class ProviderSettings(FrozenModel):
     """`[providers."KEY"]`; 0 means no limit of its own, an empty `pool` one of the provider's own name."""
 
     rpm: NotNegative = 0
@@ -139,7 +139,7 @@ class ProviderSettings(Frozen):
     judge_reserve: Annotated[float, Field(ge=0, lt=1)] = 0.05
 
 
-class HandsSettings(Frozen):
+class HandsSettings(FrozenModel):
     """`[hands]`"""
 
     read_only: tuple[str, ...]
@@ -163,7 +163,7 @@ class HandsSettings(Frozen):
     without_sandbox: bool = False
 
 
-class EnvSettings(Frozen):
+class EnvSettings(FrozenModel):
     """`[env]`"""
 
     share: tuple[str, ...]
@@ -171,7 +171,7 @@ class EnvSettings(Frozen):
     deps: tuple[str, ...] = ()
 
 
-class PrSettings(Frozen):
+class PrSettings(FrozenModel):
     """`[pr]`"""
 
     target: str
@@ -192,7 +192,7 @@ class PrSettings(Frozen):
         return self
 
 
-class NotifySettings(Frozen):
+class NotifySettings(FrozenModel):
     """`[notify]`; without a channel nobody is notified. `webhook_env` names the variable that holds a URL."""
 
     command: str = ""
@@ -219,20 +219,20 @@ class NotifySettings(Frozen):
 
 
 def _require_kinds(wanted: set[str]) -> None:
-    from orchestrator.domain.event import EVENTS  # imported here because few configurations name events
+    from orchestrator.domain.event import EVENT_CLASSES  # imported here because few configurations name events
 
-    known = {kind for kind, _ in EVENTS if not kind.startswith("notification.")}
+    known = {kind for kind, _ in EVENT_CLASSES if not kind.startswith("notification.")}
     if unknown := sorted(wanted - known):
         raise ValueError(f"nobody can be notified of {', '.join(unknown)}; events are {', '.join(sorted(known))}")
 
 
-class MigrateSettings(Frozen):
+class MigrateSettings(FrozenModel):
     """`[migrate]`"""
 
     cache: bool = True
 
 
-class TuiSettings(Frozen):
+class TuiSettings(FrozenModel):
     """`[tui]`: how `orchestrate watch` looks. Whoever watches decides that; what a run began with does not matter."""
 
     theme: Literal["dark", "light"] = "dark"
@@ -245,28 +245,28 @@ class TuiSettings(Frozen):
     keys: dict[str, str] = Field(default_factory=dict)
 
 
-class StateSettings(Frozen):
+class StateSettings(FrozenModel):
     """`[state]`"""
 
     dir: str
 
 
-class CriterionSettings(Frozen):
+class CriterionSettings(FrozenModel):
     """`[[contract]]`: a criterion of every run of a goal, in words, by a command, or both."""
 
-    id: Annotated[str, Field(pattern=rf"^{CRITERION_ID}$")]
+    id: Annotated[str, Field(pattern=rf"^{CRITERION_ID_PATTERN}$")]
     text: str = ""
     command: str = ""
 
     @model_validator(mode="after")
     def _says_something(self) -> "CriterionSettings":
-        if self.id in {GOAL, GATE}:
+        if self.id in {GOAL_CRITERION, GATE_CRITERION}:
             raise ValueError(f"every contract has a criterion {self.id}: choose another id")
         if not self.text.strip() and not self.command.strip():
             raise ValueError(f"the criterion {self.id} says nothing: give it a text, a command or both")
         return self
 
-    def criterion(self) -> Criterion:
+    def build_criterion(self) -> Criterion:
         """The criterion as it is frozen."""
         command = self.command.strip() or None
         return Criterion(id=self.id, text=self.text.strip() or f"`{command}` exits 0", command=command)
@@ -286,7 +286,7 @@ def _once_each(hooks: tuple[Hook, ...]) -> tuple[Hook, ...]:
     return tuple(dict.fromkeys(hooks))
 
 
-class GcSettings(Frozen):
+class GcSettings(FrozenModel):
     """`[gc]`; 0 means no limit. Runs that began before there was this table have none in their settings."""
 
     keep_days: NotNegative = 30
@@ -294,7 +294,7 @@ class GcSettings(Frozen):
     runs: bool = False
 
 
-class RedactSettings(Frozen):
+class RedactSettings(FrozenModel):
     """`[redact]`: what is taken out of texts beside what is found by itself."""
 
     env: tuple[str, ...] = ()
@@ -311,7 +311,7 @@ class RedactSettings(Frozen):
         return patterns
 
 
-class Config(Frozen):
+class Config(FrozenModel):
     """Everything a run is configured with."""
 
     schema_version: Annotated[int, Field(alias="schema", ge=1, le=1)]

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from orchestrator.config.numbers import NotNegative, Positive, Seconds
-from orchestrator.domain.base import Frozen
-from orchestrator.domain.review import FIRST_LENS, View
+from orchestrator.domain.base import FrozenModel
+from orchestrator.domain.review import FIRST_LENS, LensView
 from orchestrator.domain.tier import Tier
 
 
-class Fallback(Frozen):
+class Fallback(FrozenModel):
     """A model to ask while the usual one cannot be; a name alone stands for a model at its provider's usual place."""
 
     model: Annotated[str, Field(min_length=1)]
@@ -25,7 +25,7 @@ class Fallback(Frozen):
         return {"model": data} if isinstance(data, str) else data
 
 
-class ModelSettings(Frozen):
+class ModelSettings(FrozenModel):
     """Which model a role speaks with, and how. Empty strings, zeros and a negative temperature mean "not set"."""
 
     model: str
@@ -40,7 +40,7 @@ class ModelSettings(Frozen):
     fallbacks: tuple[Fallback, ...] = ()
     description: str = ""
 
-    def chain(self) -> "tuple[ModelSettings, ...]":
+    def list_fallback_chain(self) -> "tuple[ModelSettings, ...]":
         """The settings themselves, then those with each fallback in place of the model."""
         others = (fallback.model_dump() for fallback in self.fallbacks)
         return (self, *(self.model_copy(update={**other, "fallbacks": ()}) for other in others))
@@ -68,15 +68,15 @@ class WorkerSettings(ModelSettings):
         merged = {name: base | own if isinstance(own, dict) else own for name, own in variants.items()}
         return data | {"variants": merged}
 
-    def variant(self, name: str | None) -> ModelSettings:
+    def get_variant(self, name: str | None) -> ModelSettings:
         """The settings for a variant, or the usual worker's."""
         return self.variants[name] if name else self
 
 
-class LensSettings(Frozen):
+class LensSettings(FrozenModel):
     """`[roles.judge.lenses.NAME]`: a reviewer with a view of its own. What is None is as under [roles.judge]."""
 
-    view: View
+    view: LensView
     when: Literal["always", "flagged", "never"] = "always"
     model: str | None = None
     api_base: str | None = None
@@ -94,13 +94,13 @@ class LensSettings(Frozen):
         """A lens is written down without what it inherits, so that this may still change."""
         return {key: value for key, value in dump(self).items() if value is not None}
 
-    def own(self) -> dict[str, Any]:
+    def get_own_settings(self) -> dict[str, Any]:
         """What it does not inherit, as keys of ModelSettings."""
         names = type(self).model_fields.keys() - {"view", "when"}
         return {name: value for name in sorted(names) if (value := getattr(self, name)) is not None}
 
 
-_ONE_LENS = MappingProxyType({FIRST_LENS: LensSettings(view=View.DIFF)})
+_ONE_LENS = MappingProxyType({FIRST_LENS: LensSettings(view=LensView.DIFF)})
 """What reviewed in runs that began before lenses could be configured."""
 _LensName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,39}$")]
 
@@ -117,17 +117,17 @@ class JudgeSettings(ModelSettings):
         return self
 
     @property
-    def reviewers(self) -> Mapping[str, LensSettings]:
+    def active_lenses(self) -> Mapping[str, LensSettings]:
         """The lenses that may be asked, in their order."""
         return {name: lens for name, lens in (self.lenses or _ONE_LENS).items() if lens.when != "never"}
 
-    def lens(self, name: str | None) -> ModelSettings:
+    def get_lens_settings(self, name: str | None) -> ModelSettings:
         """How a lens speaks with its model; without a name, or with one that is not configured, as the judge does."""
-        own = self.lenses[name].own() if name in self.lenses else {}
+        own = self.lenses[name].get_own_settings() if name in self.lenses else {}
         return self.model_copy(update=own)
 
 
-class RoleSettings(Frozen):
+class RoleSettings(FrozenModel):
     """`[roles]`"""
 
     planner: PlannerSettings

@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from orchestrator.config.allowed import Schema, advice, expected, node_at
+from orchestrator.config.allowed import Schema, suggest_known_keys, describe_allowed_values, find_schema_node
 from orchestrator.errors import UsageProblem
 
-Key = tuple[str | int, ...]
+TomlKey = tuple[str | int, ...]
 
 _HEADER = re.compile(r"\s*(\[\[?)([^\[\]]+)\]\]?\s*(?:#.*)?$")
 _ASSIGNMENT = re.compile(r"\s*((?:[A-Za-z0-9_-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|\"[^\"]*\"))*)\s*=")
@@ -38,7 +38,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise UsageProblem(f"{path}: {error}") from error
 
 
-def line_of(source: str, key: Key) -> int | None:
+def find_key_line(source: str, key: TomlKey) -> int | None:
     """The 1-based line where `key` (or, failing that, the nearest table around it) is written."""
     lines = _key_lines(source)
     for length in range(len(key), 0, -1):
@@ -47,10 +47,10 @@ def line_of(source: str, key: Key) -> int | None:
     return None
 
 
-def _key_lines(source: str) -> dict[Key, int]:
-    found: dict[Key, int] = {}
-    counts: dict[Key, int] = {}
-    table: Key = ()
+def _key_lines(source: str) -> dict[TomlKey, int]:
+    found: dict[TomlKey, int] = {}
+    counts: dict[TomlKey, int] = {}
+    table: TomlKey = ()
     for number, line in enumerate(source.splitlines(), start=1):
         if header := _HEADER.match(line):
             table = _open_table(header[1] == "[[", _parts(header[2]), counts)
@@ -60,13 +60,13 @@ def _key_lines(source: str) -> dict[Key, int]:
     return found
 
 
-def _parts(text: str) -> Key:
+def _parts(text: str) -> TomlKey:
     return tuple(part.strip("\"'") for part in _PART.findall(text))
 
 
-def _open_table(is_array: bool, name: Key, counts: dict[Key, int]) -> Key:
+def _open_table(is_array: bool, name: TomlKey, counts: dict[TomlKey, int]) -> TomlKey:
     """The table's key with the indices of the arrays it stands in."""
-    path: Key = ()
+    path: TomlKey = ()
     for depth, part in enumerate(name):
         path = (*path, part)
         if is_array and depth == len(name) - 1:
@@ -76,17 +76,17 @@ def _open_table(is_array: bool, name: Key, counts: dict[Key, int]) -> Key:
     return path
 
 
-def describe(error: ValidationError, path: Path, source: str, model: type[BaseModel]) -> str:
+def describe_toml_errors(error: ValidationError, path: Path, source: str, model: type[BaseModel]) -> str:
     """The problems pydantic found in a `model`, one a line: file, line, key, what is wrong, what is allowed."""
     schema, problems = model.model_json_schema(by_alias=True), error.errors()
     told = [problem for problem in problems if not _only_follows(problem, problems)]
-    told.sort(key=lambda problem: line_of(source, _key(problem)) or 0)
+    told.sort(key=lambda problem: find_key_line(source, _key(problem)) or 0)
     return "\n".join(_describe_one(_key(problem), problem, f"{path}", source, schema) for problem in told)
 
 
-def _key(problem: ErrorDetails) -> Key:
+def _key(problem: ErrorDetails) -> TomlKey:
     """Where the problem is: its context may name a key below the table that was looked at."""
-    below: Key = problem.get("ctx", {}).get("key", ())
+    below: TomlKey = problem.get("ctx", {}).get("key", ())
     return (*problem["loc"], *below)
 
 
@@ -97,15 +97,15 @@ def _only_follows(problem: ErrorDetails, problems: Sequence[ErrorDetails]) -> bo
     return problem["type"] == "too_short" and any(other[: len(key)] == key for other in inside)
 
 
-def _describe_one(key: Key, problem: ErrorDetails, path: str, source: str, schema: Schema) -> str:
-    line = line_of(source, key)
+def _describe_one(key: TomlKey, problem: ErrorDetails, path: str, source: str, schema: Schema) -> str:
+    line = find_key_line(source, key)
     where = f"{path}:{line}" if line else path
-    name = dotted(key)
-    node = node_at(schema, key) or {}
-    allowed = expected(schema, node)
+    name = format_dotted_key(key)
+    node = find_schema_node(schema, key) or {}
+    allowed = describe_allowed_values(schema, node)
     match problem["type"]:
         case "extra_forbidden":
-            return f"{where}: unknown key {name}{advice(schema, key)}"
+            return f"{where}: unknown key {name}{suggest_known_keys(schema, key)}"
         case "missing":
             return f"{where}: {name} is missing{f'; it is {allowed}' if allowed else ''}"
         case kind if allowed and (kind in _OF_PYTHON or kind.endswith("_type")):
@@ -114,7 +114,7 @@ def _describe_one(key: Key, problem: ErrorDetails, path: str, source: str, schem
             return ": ".join(filter(None, (where, name, problem["msg"].removeprefix("Value error, "))))
 
 
-def dotted(key: Sequence[str | int]) -> str:
+def format_dotted_key(key: Sequence[str | int]) -> str:
     """`step[1].run` for ("step", 1, "run")."""
     text = ""
     for part in key:

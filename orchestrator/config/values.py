@@ -7,7 +7,7 @@ from orchestrator.domain.encoding import decode_json
 from orchestrator.errors import UsageProblem
 
 
-def nest(values: dict[str, Any], path: Sequence[str], value: object) -> None:
+def set_nested_value(values: dict[str, Any], path: Sequence[str], value: object) -> None:
     """Put a value at a path of keys, making tables on the way.
 
     Raises:
@@ -20,7 +20,7 @@ def nest(values: dict[str, Any], path: Sequence[str], value: object) -> None:
     values[path[-1]] = value
 
 
-def parse_value(text: str) -> object:
+def parse_flag_value(text: str) -> object:
     """A value from the environment or a flag: JSON where it is JSON (numbers, lists, true), else the text itself."""
     try:
         value: object = decode_json(text)

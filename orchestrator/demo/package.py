@@ -16,7 +16,7 @@ class IndexUnreachable(EnvironmentProblem):
     """The user's package index or registry could not be asked, or does not have what is needed."""
 
 
-def environment(place: Path) -> Path:
+def create_environment(place: Path) -> Path:
     """A virtual environment with what old releases need to be built; its Python.
 
     Raises:
@@ -25,11 +25,11 @@ def environment(place: Path) -> Path:
     python = place / "bin" / "python"
     if not python.exists():
         _run([sys.executable, "-m", "venv", str(place)])
-        install(python, "--retries=1", "setuptools<81", "wheel")  # the first to ask: without an index, say so soon
+        install_packages(python, "--retries=1", "setuptools<81", "wheel")  # the first to ask: without an index, say so soon
     return python
 
 
-def install(python: Path, *wanted: str, cwd: Path | None = None) -> None:
+def install_packages(python: Path, *wanted: str, cwd: Path | None = None) -> None:
     """Install into the environment of this Python, from the user's own index.
 
     Raises:
@@ -38,7 +38,7 @@ def install(python: Path, *wanted: str, cwd: Path | None = None) -> None:
     _pip(python, ["install", *wanted], cwd)
 
 
-def source(python: Path, release: str, root: Path) -> None:
+def download_source(python: Path, release: str, root: Path) -> None:
     """The source distribution of a release (`name==version`), unpacked as `root`, which must not exist yet.
 
     Raises:
@@ -47,10 +47,10 @@ def source(python: Path, release: str, root: Path) -> None:
     scratch = root.with_name(f"{root.name}-sdist")
     options = ["--no-deps", "--no-binary=:all:", "--no-build-isolation", "-d", str(scratch)]
     _pip(python, ["download", *options, release], None)
-    unpack(next(scratch.glob("*.tar.gz")), root)
+    unpack_sdist(next(scratch.glob("*.tar.gz")), root)
 
 
-def unpack(archive: Path, root: Path) -> None:
+def unpack_sdist(archive: Path, root: Path) -> None:
     """Make `root` of the one directory in a gzipped archive. Python has no safe way to do so before 3.11.4.
 
     Raises:
@@ -60,14 +60,14 @@ def unpack(archive: Path, root: Path) -> None:
     _run(["tar", "--extract", "--gzip", "--no-same-owner", "--strip-components=1", "-C", str(root), "-f", str(archive)])
 
 
-def commit(root: Path) -> None:
+def create_first_commit(root: Path) -> None:
     """Make a repository of a directory, with build products and environments ignored."""
     with (root / ".gitignore").open("a", encoding="utf-8") as file:
         file.write(f"\n{_IGNORED}")
     create_repository(root, "The project as published", _AUTHOR)
 
 
-def fetch(words: Sequence[str], cwd: Path | None = None) -> None:
+def run_index_command(words: Sequence[str], cwd: Path | None = None) -> None:
     """Run a command that asks an index or a registry.
 
     Raises:
@@ -80,7 +80,7 @@ def fetch(words: Sequence[str], cwd: Path | None = None) -> None:
 
 
 def _pip(python: Path, words: Sequence[str], cwd: Path | None) -> None:
-    fetch([str(python), "-m", "pip", "--quiet", "--disable-pip-version-check", *words], cwd)
+    run_index_command([str(python), "-m", "pip", "--quiet", "--disable-pip-version-check", *words], cwd)
 
 
 def _run(words: Sequence[str], cwd: Path | None = None) -> None:

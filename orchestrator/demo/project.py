@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
-from orchestrator.demo.package import commit, environment, install, source
+from orchestrator.demo.package import create_first_commit, create_environment, install_packages, download_source
 
 _CLICK = "click==7.1.2"
 _TOOLS = ("flynt==1.0.6", "pytest<8")
-Say = Callable[[str], None]
+ReportLine = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Project:
+class DemoProject:
     """A git repository to demonstrate on, with what is known of the outcome."""
 
     name: str
@@ -24,7 +24,7 @@ class Project:
     rejected: tuple[str, ...]
 
 
-def real_package(directory: Path, say: Say) -> Project:
+def create_real_project(directory: Path, say: ReportLine) -> DemoProject:
     """Click 7.1.2 with its tests and a virtual environment, below `directory`.
 
     Raises:
@@ -32,17 +32,17 @@ def real_package(directory: Path, say: Say) -> Project:
     """
     root = directory / "click"
     say(f"fetching {_CLICK} from your package index …")
-    source(environment(directory / "venv"), _CLICK, root)
+    download_source(create_environment(directory / "venv"), _CLICK, root)
     say("making a virtual environment with click, pytest and flynt …")
-    install(environment(root / ".venv"), *_TOOLS, "--no-build-isolation", "-e", str(root))
-    commit(root)
-    return Project("click 7.1.2", root, "click.toml", landed=33, rejected=("src/click/formatting.py",))
+    install_packages(create_environment(root / ".venv"), *_TOOLS, "--no-build-isolation", "-e", str(root))
+    create_first_commit(root)
+    return DemoProject("click 7.1.2", root, "click.toml", landed=33, rejected=("src/click/formatting.py",))
 
 
-def bundled_sample(directory: Path) -> Project:
+def create_sample_project(directory: Path) -> DemoProject:
     """The sample shop, copied below `directory`; needs nothing but Python."""
     root = directory / "shop"
     with resources.as_file(resources.files("orchestrator.demo") / "sample") as sample:
         shutil.copytree(sample, root, ignore=shutil.ignore_patterns("__pycache__"))
-    commit(root)
-    return Project("the bundled sample shop", root, "sample.toml", landed=8, rejected=("shop/templates.py",))
+    create_first_commit(root)
+    return DemoProject("the bundled sample shop", root, "sample.toml", landed=8, rejected=("shop/templates.py",))

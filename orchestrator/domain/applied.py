@@ -3,24 +3,24 @@
 from datetime import timedelta
 from functools import singledispatch
 
-from orchestrator.domain.approval import Answered
-from orchestrator.domain.base import changed
-from orchestrator.domain.booking import book_failure, book_reply
-from orchestrator.domain.commanded import answered, granted_criteria, obey
-from orchestrator.domain.contract import frozen
+from orchestrator.domain.approval import ApprovalState
+from orchestrator.domain.base import copy_with_changes
+from orchestrator.domain.booking import record_failure_cost, record_reply_cost
+from orchestrator.domain.commanded import build_answered_approval, collect_granted_criteria, apply_command
+from orchestrator.domain.contract import freeze_contract
 from orchestrator.domain.deadlines import shift_deadlines
 from orchestrator.domain.event import forge, landing, migration, outside, people, run, work
 from orchestrator.domain.event.base import Event
-from orchestrator.domain.lifecycle import TASK_MOVES, move
-from orchestrator.domain.migrated import landed, migrated
-from orchestrator.domain.overstep import MOST, oversteps
-from orchestrator.domain.state import RunState, SessionState, TaskState, unit_task
+from orchestrator.domain.lifecycle import TASK_TRANSITIONS, apply_transition
+from orchestrator.domain.migrated import record_landed_shards, apply_migration_event
+from orchestrator.domain.overstep import MAX_VIOLATIONS, find_policy_violations
+from orchestrator.domain.state import RunState, SessionState, TaskState, parse_unit_task
 from orchestrator.domain.task import TaskStatus
-from orchestrator.domain.told_migrations import wish_revision
+from orchestrator.domain.told_migrations import request_revision
 
 
 @singledispatch
-def apply(event: Event, state: RunState) -> None:
+def apply_run_event(event: Event, state: RunState) -> None:
     """Change a state that the caller owns as one event says. Events that only tell a story change nothing.
 
     Raises as `fold` does.
@@ -35,194 +35,194 @@ def _task(state: RunState, event: Event) -> TaskState:
 
 def _update(state: RunState, task: TaskState, status: TaskStatus | None = None, **changes: object) -> None:
     if status is not None:
-        changes["status"] = move(TASK_MOVES, f"task {task.spec.id}", task.status, status)
+        changes["status"] = apply_transition(TASK_TRANSITIONS, f"task {task.spec.id}", task.status, status)
     state.tasks[task.spec.id] = task.model_copy(update=changes)
 
 
 # --- the run -------------------------------------------------------------------------------------------------------
 
 
-@apply.register
+@apply_run_event.register
 def _(event: run.RunStarted, state: RunState) -> None:
     state.started = event
     state.recipe = event.recipe
 
 
-@apply.register
+@apply_run_event.register
 def _(event: run.RepositoryMoved, state: RunState) -> None:
-    state.started = changed(state.run, repository=event.repository)
+    state.started = copy_with_changes(state.run, repository=event.repository)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: run.EngineStarted, state: RunState) -> None:
     state.epoch = event.epoch
     state.paused = None
     state.is_draining = False
 
 
-@apply.register
+@apply_run_event.register
 def _(event: run.Noticed, state: RunState) -> None:
     state.notices += (event,)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: run.BaselineRecorded, state: RunState) -> None:
     state.baseline = event.receipts
 
 
-@apply.register
+@apply_run_event.register
 def _(event: run.CheckFinished, state: RunState) -> None:
     state.receipts[event.receipt.key] = event.receipt
 
 
-@apply.register
+@apply_run_event.register
 def _(event: run.FlakesSeen, state: RunState) -> None:
     state.flaky.update(event.flaky)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: run.ContractFrozen, state: RunState) -> None:
-    state.contract = frozen(state.contract, event.contract, granted_criteria(state))
+    state.contract = freeze_contract(state.contract, event.contract, collect_granted_criteria(state))
 
 
-@apply.register
+@apply_run_event.register
 def _(event: run.IterationStarted, state: RunState) -> None:
     state.iteration = event.number
     state.iteration_reasons = event.reasons
     if event.forget:
-        state.forgotten = frozenset(state.tasks)
+        state.hidden_tasks = frozenset(state.tasks)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: run.IterationJudged, state: RunState) -> None:
-    if event.again is None or event.again == state.judged_again:
+    if event.again is None or event.again == state.rejudge_count:
         state.iterations = (*state.iterations[: event.number - 1], event.verdict)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: run.RunDraining, state: RunState) -> None:
     state.is_draining = True
 
 
-@apply.register
+@apply_run_event.register
 def _(event: run.RunPaused, state: RunState) -> None:
     state.paused = event
-    state.checks_since = None
+    state.forge_checks_since = None
 
 
-@apply.register
+@apply_run_event.register
 def _(event: run.ClockJumped, state: RunState) -> None:
     state.earlier_s -= event.by_s
     shift_deadlines(state, timedelta(seconds=event.by_s))
 
 
-@apply.register
+@apply_run_event.register
 def _(event: run.PrOpened, state: RunState) -> None:
     state.pr = event
-    if state.checks and (state.checks.ref, state.checks.commit) != (event.ref, event.head):
-        state.checks, state.checks_since = None, None
+    if state.forge_checks and (state.forge_checks.ref, state.forge_checks.commit) != (event.ref, event.head):
+        state.forge_checks, state.forge_checks_since = None, None
     if event.group:
         state.prs[event.group] = event
-        state.published = tuple(group for group in state.published if group != event.group)
+        state.requested_publications = tuple(group for group in state.requested_publications if group != event.group)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: forge.PrMerging, state: RunState) -> None:
     state.merging = event
 
 
-@apply.register
+@apply_run_event.register
 def _(event: forge.PrMerged, state: RunState) -> None:
     state.merged = event
 
 
-@apply.register
+@apply_run_event.register
 def _(event: forge.PrClosed, state: RunState) -> None:
-    state.pr, state.checks, state.checks_since = None, None, None
+    state.pr, state.forge_checks, state.forge_checks_since = None, None, None
 
 
-@apply.register
+@apply_run_event.register
 def _(event: run.RunEnded, state: RunState) -> None:
     state.ended = event
-    state.published = ()
+    state.requested_publications = ()
 
 
 # --- people --------------------------------------------------------------------------------------------------------
 
 
-@apply.register
+@apply_run_event.register
 def _(event: people.CommandTaken, state: RunState) -> None:
-    state.commands[event.key] = event.refused
+    state.taken_commands[event.key] = event.refused
     if not event.refused:
-        obey(state, event.command, event.by)
+        apply_command(state, event.command, event.by)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: people.ApprovalRequested, state: RunState) -> None:
-    state.approvals[event.approval.item] = Answered(approval=event.approval)
+    state.approvals[event.approval.item] = ApprovalState(approval=event.approval)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: people.ApprovalDecided, state: RunState) -> None:
-    answer = answered(state, event.item, event.decision, event.by, event.reason)
+    answer = build_answered_approval(state, event.item, event.decision, event.by, event.reason)
     state.approvals[event.item] = answer
     if event.decision == "approve" and answer.approval.settings:
         state.overrides = (*state.overrides, answer.approval.settings)
     if event.decision == "approve" and answer.approval.recipe is not None:
-        wish_revision(state, answer.approval.recipe)
+        request_revision(state, answer.approval.recipe)
     if event.decision == "approve" and state.contract:
-        state.contract = state.contract.extended(answer.approval.criteria)
+        state.contract = state.contract.with_criteria(answer.approval.criteria)
 
 
 # --- planning and attempts -----------------------------------------------------------------------------------------
 
 
-@apply.register
+@apply_run_event.register
 def _(event: work.TaskCreated, state: RunState) -> None:
     state.tasks[event.spec.id] = TaskState(spec=event.spec)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: work.PlanningStarted, state: RunState) -> None:
     _update(state, _task(state, event), TaskStatus.PLANNING, rounds=event.round)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: work.PlanSubmitted, state: RunState) -> None:
     _update(state, _task(state, event), TaskStatus.WAITING)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: work.PlanningEnded, state: RunState) -> None:
     _update(state, _task(state, event), TaskStatus.DONE, handoff=event.handoff)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: work.AttemptStarted, state: RunState) -> None:
     task = _task(state, event)
     _update(state, task, TaskStatus.RUNNING, attempts=(*task.attempts, event.attempt), retry=None)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: work.CandidateTaken, state: RunState) -> None:
     task = _task(state, event)
     _update(state, task, candidates=(*task.candidates, event))
 
 
-@apply.register
+@apply_run_event.register
 def _(event: work.AttemptEnded, state: RunState) -> None:
     task = _task(state, event)
     _update(state, task, TaskStatus.JUDGING, ends=(*task.ends, event), handoff=event.handoff or task.handoff)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: work.VerdictGiven, state: RunState) -> None:
     task = _task(state, event)
     status = TaskStatus.QUEUED if event.verdict.kind == "merge" else None
     _update(state, task, status, verdicts=(*task.verdicts, event))
 
 
-@apply.register
+@apply_run_event.register
 def _(event: work.TaskEnded, state: RunState) -> None:
     _update(state, _task(state, event), event.status, reason=event.reason, cause=event.cause)
 
@@ -230,7 +230,7 @@ def _(event: work.TaskEnded, state: RunState) -> None:
 # --- conversations -------------------------------------------------------------------------------------------------
 
 
-@apply.register
+@apply_run_event.register
 def _(event: work.SessionStarted, state: RunState) -> None:
     task = state.tasks.get(event.task) if event.task is not None else None
     state.sessions[event.session] = SessionState(
@@ -242,20 +242,20 @@ def _(event: work.SessionStarted, state: RunState) -> None:
     )
 
 
-@apply.register
+@apply_run_event.register
 def _(event: work.ModelReplied, state: RunState) -> None:
-    book_reply(state, event)
+    record_reply_cost(state, event)
     _count_answer(state, event)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: work.ModelFailed, state: RunState) -> None:
-    book_failure(state, event)
+    record_failure_cost(state, event)
     if event.error in {"lost", "script-exhausted"}:
         return  # nobody answered, or nothing was asked of anybody
     _count_answer(state, event)
     if event.pool and event.opens_at:
-        state.pauses[event.pool] = max(event.opens_at, state.pauses.get(event.pool, event.opens_at))
+        state.provider_pauses[event.pool] = max(event.opens_at, state.provider_pauses.get(event.pool, event.opens_at))
 
 
 def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) -> None:
@@ -263,58 +263,58 @@ def _count_answer(state: RunState, event: work.ModelReplied | work.ModelFailed) 
     asked = state.open_intents.get(event.key)
     if event.task is not None:
         model = asked.model if isinstance(asked, work.ModelCalled) else state.sessions[event.session].model
-        state.answers[f"{event.role} {event.task} {model}"] += 1
+        state.answer_counts[f"{event.role} {event.task} {model}"] += 1
 
 
-@apply.register
+@apply_run_event.register
 def _(event: work.ToolReturned, state: RunState) -> None:
     called, session = state.open_intents.get(event.key), state.sessions.get(event.session)
-    if not isinstance(called, work.ToolCalled) or len(state.oversteps) >= MOST:
+    if not isinstance(called, work.ToolCalled) or len(state.policy_violations) >= MAX_VIOLATIONS:
         return
     repository = state.started.repository if state.started else ""
-    state.oversteps += oversteps(called, event, session.attempt if session else 0, repository)
+    state.policy_violations += find_policy_violations(called, event, session.attempt if session else 0, repository)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: work.TurnEnded, state: RunState) -> None:
     session = state.sessions[event.session]
-    state.sessions[event.session] = changed(session, turns=event.turn + 1)
+    state.sessions[event.session] = copy_with_changes(session, turns=event.turn + 1)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: work.SessionEnded, state: RunState) -> None:
     session = state.sessions[event.session]
-    state.sessions[event.session] = changed(session, ended=event.exit)
+    state.sessions[event.session] = copy_with_changes(session, ended=event.exit)
 
 
 # --- the queue -----------------------------------------------------------------------------------------------------
 
 
-@apply.register
+@apply_run_event.register
 def _(event: landing.RefSetting, state: RunState) -> None:
     if event.ref.startswith("refs/heads/"):
-        state.pointed[event.ref] = (*state.pointed.get(event.ref, ()), event.object)
+        state.ref_history[event.ref] = (*state.ref_history.get(event.ref, ()), event.object)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: landing.TrialJudged, state: RunState) -> None:
     state.trials.append(event)
 
 
-@apply.register
+@apply_run_event.register
 def _(event: landing.UnitEjected, state: RunState) -> None:
     state.ejections.append(event)
-    task = state.tasks.get(unit_task(event.unit))
+    task = state.tasks.get(parse_unit_task(event.unit))
     if task is not None:
         _update(state, task, ejections=(*task.ejections, event))
 
 
-@apply.register
+@apply_run_event.register
 def _(event: landing.LandingFinished, state: RunState) -> None:
     state.landings.append(event)
-    landed(state, event.parts)
+    record_landed_shards(state, event.parts)
     for unit in event.units:
-        task = state.tasks.get(unit_task(unit))
+        task = state.tasks.get(parse_unit_task(unit))
         if task is not None:
             _update(state, task, TaskStatus.MERGED)
 
@@ -326,18 +326,18 @@ for _kind in (
     *(migration.WaveStarted, migration.WaveEnded, migration.RecipeRevised, migration.ShardReverted),
     *(migration.RollbackRefused, migration.FilesFlagged),
 ):
-    apply.register(_kind, migrated)
+    apply_run_event.register(_kind, apply_migration_event)
 
 
 # --- notifications -------------------------------------------------------------------------------------------------
 
 
-@apply.register
+@apply_run_event.register
 def _(event: outside.NotificationSending, state: RunState) -> None:
     if event.channel != "dir":  # at most once: begun is as good as sent
-        state.notified[event.channel] = event.through
+        state.notified_through[event.channel] = event.through
 
 
-@apply.register
+@apply_run_event.register
 def _(event: outside.NotificationSent, state: RunState) -> None:
-    state.notified[event.channel] = max(event.through, state.notified.get(event.channel, 0))
+    state.notified_through[event.channel] = max(event.through, state.notified_through.get(event.channel, 0))

@@ -5,25 +5,25 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.contract import Criterion
 
-Decision = Literal["approve", "deny"]
-Matter = Literal["plan", "landing", "pull-request", "merge", "budget", "tier", "contract", "sample", "recipe"]
+ApprovalDecision = Literal["approve", "deny"]
+ApprovalMatter = Literal["plan", "landing", "pull-request", "merge", "budget", "tier", "contract", "sample", "recipe"]
 
 
-class Approval(Frozen):
+class Approval(FrozenModel):
     """One question. `subject` is what it is about within its `matter`: a task, a unit, a commit, an amount.
 
     Nobody having answered by `expires_at` counts as `default`; without it the question waits for ever.
     """
 
     item: str
-    matter: Matter
+    matter: ApprovalMatter
     subject: str
     title: str
     detail: tuple[str, ...] = ()
-    default: Decision = "deny"
+    default: ApprovalDecision = "deny"
     settings: dict[str, Any] = Field(default_factory=dict)
     """Settings of the run that a yes changes, nested as in config.toml."""
     criteria: tuple[Criterion, ...] = ()
@@ -33,11 +33,11 @@ class Approval(Frozen):
     expires_at: datetime | None = None
 
 
-class Answered(Frozen):
+class ApprovalState(FrozenModel):
     """An approval with its answer, as far as there is one. `by` is a person, or `expiry`."""
 
     approval: Approval
-    decision: Decision | None = None
+    decision: ApprovalDecision | None = None
     by: str = ""
     reason: str = ""
 
@@ -51,6 +51,6 @@ class Answered(Frozen):
         """Whether it proposes another recipe: a run may end over it and be opened again by it."""
         return self.approval.matter == "recipe"
 
-    def is_due(self, now: datetime) -> bool:
+    def has_expired(self, now: datetime) -> bool:
         """Whether it waits no longer for a person, because its time is over."""
         return self.is_open and self.approval.expires_at is not None and self.approval.expires_at <= now

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Literal
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, TreeId
 
@@ -32,12 +32,12 @@ class Exit(StrEnum):
         return self in {Exit.REFUSED, Exit.MALFORMED}
 
     @property
-    def lacked_room(self) -> bool:
+    def is_out_of_room(self) -> bool:
         """Whether the session was too short for its task."""
         return self in {Exit.OUT_OF_TURNS, Exit.OUT_OF_CONTEXT}
 
 
-class Fork(Frozen):
+class Fork(FrozenModel):
     """Where a conversation leaves another: after turn `turn` (from 0) of `session`, with the workspace at `tree`."""
 
     session: SessionId
@@ -45,7 +45,7 @@ class Fork(Frozen):
     tree: TreeId | None
 
 
-class Attempt(Frozen):
+class Attempt(FrozenModel):
     """One try at a task. `feedback` is why the one before did not merge; `start` is the candidate it goes on from.
 
     `note` is what a person tells the worker, `fork` the turn of an earlier attempt that a person had it go on from.

@@ -4,7 +4,7 @@ from collections.abc import MutableMapping
 from datetime import datetime
 from typing import TypeVar
 
-from orchestrator.domain.base import changed
+from orchestrator.domain.base import copy_with_changes
 from orchestrator.domain.event.base import Event
 from orchestrator.domain.event.forge import ChecksSeen
 from orchestrator.domain.event.landing import LandingFinished
@@ -18,23 +18,23 @@ from orchestrator.domain.event.work import (
     PlanningStarted,
     TaskEnded,
 )
-from orchestrator.domain.state import RunState, unit_task
+from orchestrator.domain.state import RunState, parse_unit_task
 from orchestrator.domain.usage import Usage
 
 K = TypeVar("K", bound=str)
 
-TIMED = (AttemptStarted, PlanningStarted, TaskEnded, PlanningEnded, LandingFinished)
+TIMED_EVENTS = (AttemptStarted, PlanningStarted, TaskEnded, PlanningEnded, LandingFinished)
 """Events at which work at a task begins or ends."""
 
-POSSIBLY_BILLED = frozenset({"lost", "timed-out"})
+POSSIBLY_BILLED_ERRORS = frozenset({"lost", "timed-out"})
 """Errors after which nobody knows whether the provider charged for the call, also in journals that say no more."""
 
 
-def book_reply(state: RunState, event: ModelReplied) -> None:
+def record_reply_cost(state: RunState, event: ModelReplied) -> None:
     """Book a reply's cost to the run, its role, model, conversation, task and the tasks above."""
     usage, model = event.usage, _asked(state, event)
     session = state.sessions[event.session]
-    state.sessions[event.session] = changed(session, replies=session.replies + 1, spent=session.spent + usage)
+    state.sessions[event.session] = copy_with_changes(session, replies=session.replies + 1, spent=session.spent + usage)
     state.spent += usage
     _add(state.spent_by_role, event.role, usage)
     _add(state.spent_by_model, model, usage)
@@ -42,59 +42,59 @@ def book_reply(state: RunState, event: ModelReplied) -> None:
     state.call_s_by_model[model] = state.call_s_by_model.get(model, 0.0) + event.seconds
     if event.task is not None:
         _add(state.spent_by_task, event.task, usage)
-    for node in state.lineage(event.task):
+    for node in state.iterate_lineage(event.task):
         _add(state.spent_by_node, node, usage)
 
 
-def book_failure(state: RunState, event: ModelFailed) -> None:
+def record_failure_cost(state: RunState, event: ModelFailed) -> None:
     """Book a failed try: nothing, or what it had reserved where it may have been billed."""
-    if event.may_be_billed or event.error in POSSIBLY_BILLED:
+    if event.may_be_billed or event.error in POSSIBLY_BILLED_ERRORS:
         _book_risk(state, event)
     if event.error in {"lost", "script-exhausted"}:
         return  # the try is made again, or nothing was asked of anybody
     session = state.sessions[event.session]
-    state.sessions[event.session] = changed(session, failures=session.failures + 1)
+    state.sessions[event.session] = copy_with_changes(session, failures=session.failures + 1)
 
 
-def book_time(state: RunState, event: Event, _at: datetime) -> None:
+def record_work_time(state: RunState, event: Event, _at: datetime) -> None:
     """Book when work at a task begins and ends, which the events `TIMED` tell; `state` has taken it in already."""
     match event:
         case AttemptStarted(task=str(task)) | PlanningStarted(task=str(task)):
-            state.begun_s.setdefault(task, state.wall_s)
-            state.ended_s.pop(task, None)
+            state.task_begun_s.setdefault(task, state.wall_s)
+            state.task_ended_s.pop(task, None)
         case TaskEnded(task=str(task)) | PlanningEnded(task=str(task)):
-            state.ended_s[task] = state.wall_s
+            state.task_ended_s[task] = state.wall_s
         case LandingFinished():
-            state.ended_s.update({unit_task(unit): state.wall_s for unit in event.units})
+            state.task_ended_s.update({parse_unit_task(unit): state.wall_s for unit in event.units})
 
 
-def book_question(state: RunState, event: ApprovalRequested | ApprovalDecided, at: datetime) -> None:
+def record_question_time(state: RunState, event: ApprovalRequested | ApprovalDecided, at: datetime) -> None:
     """When a question was put, or answered."""
     if isinstance(event, ApprovalRequested):
-        state.asked_at[event.approval.item] = at
+        state.approval_asked_at[event.approval.item] = at
     else:
-        state.answered_at[event.item] = at
+        state.approval_answered_at[event.item] = at
 
 
-def book_checks(state: RunState, event: ChecksSeen, at: datetime) -> None:
+def record_forge_checks(state: RunState, event: ChecksSeen, at: datetime) -> None:
     """What the forge's checks say, and since when they are waited for."""
-    if state.checks is None or (state.checks.ref, state.checks.commit) != (event.ref, event.commit):
-        state.checks_since = None
-    state.checks = event
-    state.checks_since = state.checks_since or at
+    if state.forge_checks is None or (state.forge_checks.ref, state.forge_checks.commit) != (event.ref, event.commit):
+        state.forge_checks_since = None
+    state.forge_checks = event
+    state.forge_checks_since = state.forge_checks_since or at
 
 
 def _book_risk(state: RunState, event: ModelFailed) -> None:
-    state.possibly_billed += 1
+    state.possibly_billed_calls += 1
     called = state.open_intents.get(event.key)
     if not isinstance(called, ModelCalled) or not called.reserved.calls:
         return  # a journal from before calls reserved anything
     session, risk = state.sessions[event.session], called.reserved
-    state.sessions[event.session] = changed(session, at_risk=session.at_risk + risk)
+    state.sessions[event.session] = copy_with_changes(session, at_risk=session.at_risk + risk)
     state.at_risk += risk
     _add(state.at_risk_by_role, event.role, risk)
     _add(state.at_risk_by_model, called.model, risk)
-    for node in state.lineage(event.task):
+    for node in state.iterate_lineage(event.task):
         _add(state.at_risk_by_node, node, risk)
 
 

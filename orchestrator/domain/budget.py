@@ -13,16 +13,16 @@ from typing import Annotated
 
 from pydantic import Field
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.chat import Role
-from orchestrator.domain.price import dollars
+from orchestrator.domain.price import format_exact_dollars
 from orchestrator.domain.usage import Usage
 
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
 
 
-class Limit(Frozen):
+class Limit(FrozenModel):
     """How much may be spent; 0 means no limit. `wall_s` is in seconds."""
 
     usd: Amount = 0.0
@@ -40,11 +40,11 @@ class Limit(Frozen):
         """Whether it ends calls whose price nobody knows."""
         return bool(self.tokens or self.calls or not self.usd)
 
-    def within(self, usd: float | None, tokens: int | None) -> "Limit":
+    def tighten_to(self, usd: float | None, tokens: int | None) -> "Limit":
         """The tighter of this limit and what a planner gave; None gives nothing."""
         return self.model_copy(update={"usd": _tighter(self.usd, usd), "tokens": _tighter(self.tokens, tokens)})
 
-    def less(self, share: float) -> "Limit":
+    def reduce_by_share(self, share: float) -> "Limit":
         """What remains for others when a share is held back; of small counts nothing is."""
         return self.model_copy(
             update={
@@ -84,9 +84,9 @@ class Account:
     reserved: Usage
     wall_s: float
     is_task: bool = False
-    is_given: bool = False
+    is_from_planner: bool = False
     """Whether the limit in USD is a planner's, who cannot know which models have a price."""
-    place: tuple[str, ...] = ()
+    config_path: tuple[str, ...] = ()
     """Where under [budget] the limit of the run, a role or a model stands."""
 
     @property
@@ -95,7 +95,7 @@ class Account:
         return self.spent + self.at_risk
 
 
-class Fit(Enum):
+class BudgetFit(Enum):
     """Whether a call fits under a limit: it does, it would if calls under way cost less than reserved, it does not."""
 
     YES = "yes"
@@ -104,40 +104,40 @@ class Fit(Enum):
 
 
 @dataclass(frozen=True)
-class Refusal:
+class BudgetRefusal:
     """Why a call may not begin now: `reason` in words; `fit` tells whether settling open calls may change that."""
 
     account: Account
-    fit: Fit
+    fit: BudgetFit
     reason: str
     is_unpriced: bool = False
 
 
-def admit(accounts: Iterable[Account], wanted: Usage) -> Refusal | None:
+def find_budget_refusal(accounts: Iterable[Account], wanted: Usage) -> BudgetRefusal | None:
     """Whether a call that may cost `wanted` fits under every limit that covers it; None when it does.
 
     A limit that can never be kept again goes before one that only has to wait.
     """
     refusals = [refusal for account in accounts if (refusal := _refusal(account, wanted)) is not None]
-    return min(refusals, key=lambda refusal: refusal.fit is Fit.LATER, default=None)
+    return min(refusals, key=lambda refusal: refusal.fit is BudgetFit.LATER, default=None)
 
 
-def _refusal(account: Account, wanted: Usage) -> Refusal | None:
+def _refusal(account: Account, wanted: Usage) -> BudgetRefusal | None:
     limit, booked = account.limit, account.booked
     if limit.wall_s and account.wall_s >= limit.wall_s:
         reason = f"the time budget of {limit.wall_s:,.0f} s for {account.name} is spent ({account.wall_s:,.0f} s)"
-        return Refusal(account, Fit.NO, reason)
+        return BudgetRefusal(account, BudgetFit.NO, reason)
     sizes = [
         _Size("USD", Decimal(str(limit.usd)), booked.cost_usd, account.reserved.cost_usd, wanted.cost_usd),
         _Size("token", Decimal(limit.tokens), booked.tokens, account.reserved.tokens, wanted.tokens),
         _Size("call", Decimal(limit.calls), booked.calls, account.reserved.calls, wanted.calls),
     ]
-    for fit in (Fit.NO, Fit.LATER):
+    for fit in (BudgetFit.NO, BudgetFit.LATER):
         if full := next((size for size in sizes if size.fit is fit), None):
-            return Refusal(account, fit, full.told(account.name))
-    if account.spent.unpriced_calls and not limit.bounds_unpriced and not account.is_given:
+            return BudgetRefusal(account, fit, full.describe_refusal(account.name))
+    if account.spent.unpriced_calls and not limit.bounds_unpriced and not account.is_from_planner:
         told = f"the USD budget of ${limit.usd:.2f} for {account.name} cannot be kept"
-        return Refusal(account, Fit.NO, f"{told}, since nobody knows the price of a model in use", is_unpriced=True)
+        return BudgetRefusal(account, BudgetFit.NO, f"{told}, since nobody knows the price of a model in use", is_unpriced=True)
     return None
 
 
@@ -152,14 +152,14 @@ class _Size:
     wanted: Decimal | int
 
     @property
-    def fit(self) -> Fit:
+    def fit(self) -> BudgetFit:
         if not self.limit:
-            return Fit.YES
+            return BudgetFit.YES
         if self.booked >= self.limit or self.booked + self.wanted > self.limit:
-            return Fit.NO
-        return Fit.YES if self.booked + self.reserved + self.wanted <= self.limit else Fit.LATER
+            return BudgetFit.NO
+        return BudgetFit.YES if self.booked + self.reserved + self.wanted <= self.limit else BudgetFit.LATER
 
-    def told(self, name: str) -> str:
+    def describe_refusal(self, name: str) -> str:
         amount = f"the {self.unit} budget of {self._shown(self.limit)} for {name}"
         if self.booked >= self.limit:
             return f"{amount} is spent ({self._shown(self.booked)})"
@@ -167,7 +167,7 @@ class _Size:
         return f"{amount} does not cover another call ({parts})"
 
     def _shown(self, amount: Decimal | int) -> str:
-        return dollars(amount) if self.unit == "USD" else f"{int(amount):,}"
+        return format_exact_dollars(amount) if self.unit == "USD" else f"{int(amount):,}"
 
 
 def _tighter(one: float, other: float | None) -> float:
@@ -176,7 +176,7 @@ def _tighter(one: float, other: float | None) -> float:
     return min(one, other) if one else other
 
 
-def left(limit: Limit, booked: Usage) -> tuple[Decimal | None, int | None]:
+def compute_remaining(limit: Limit, booked: Usage) -> tuple[Decimal | None, int | None]:
     """Dollars and tokens that a limit leaves, never below 0; None where it sets none."""
     usd = max(Decimal(str(limit.usd)) - booked.cost_usd, Decimal(0)) if limit.usd else None
     tokens = max(limit.tokens - booked.tokens, 0) if limit.tokens else None

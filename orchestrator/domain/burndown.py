@@ -13,9 +13,9 @@ from orchestrator.domain.event.base import Event
 from orchestrator.domain.migration import FileRecord, FileStatus, Tick
 from orchestrator.domain.state import RunState
 
-MOST = 500
+MAX_TICKS = 500
 """How many ticks a run keeps at most."""
-MOMENT_S = 1.0
+TICK_MERGE_S = 1.0
 """Seconds of work within which moves of files belong to one tick."""
 
 _DONE = {FileStatus.MERGED, FileStatus.NOTHING_TO_DO}
@@ -26,27 +26,27 @@ def counts_sites(recipe: dict[str, Any] | None) -> bool:
     return bool(recipe and recipe.get("scope", {}).get("site"))
 
 
-def found(file: FileRecord, has_sites: bool = True) -> float:
+def get_found_weight(file: FileRecord, has_sites: bool = True) -> float:
     """The weight of the sites that a file has on the base."""
     if not has_sites:
         return 1.0
     return file.weight or float(file.sites)
 
 
-def remaining(file: FileRecord, has_sites: bool = True) -> float:
+def get_remaining_weight(file: FileRecord, has_sites: bool = True) -> float:
     """The weight of the sites that a file still has on the PR branch; never more than were found."""
     if not has_sites:
         return 0.0 if file.status in _DONE else 1.0
-    return found(file) * min(file.remaining, file.sites) / file.sites if file.sites else 0.0
+    return get_found_weight(file) * min(file.remaining_sites, file.sites) / file.sites if file.sites else 0.0
 
 
-def remaining_in_all(state: RunState) -> float:
+def sum_remaining_weight(state: RunState) -> float:
     """The weight of all sites that remain."""
     has_sites = counts_sites(state.recipe)
-    return round(sum(remaining(file, has_sites) for file in state.files.values()), 6)
+    return round(sum(get_remaining_weight(file, has_sites) for file in state.files.values()), 6)
 
 
-def book_tick(state: RunState, event: Event, at: datetime, before: FileRecord | None) -> None:
+def record_tick(state: RunState, event: Event, at: datetime, before: FileRecord | None) -> None:
     """Book what an event changed. `state` has taken it in already; `before` is the file that it moved, as it was."""
     if isinstance(event, migration.FilesFound):
         state.inventory_at = at
@@ -55,11 +55,11 @@ def book_tick(state: RunState, event: Event, at: datetime, before: FileRecord | 
         return
     if before is not None and isinstance(event, migration.FileMoved):
         _add(state, _moved(state, at, before, state.files[event.path]))
-    elif (said := mark(event)) or isinstance(event, people.CommandTaken):
+    elif (said := describe_tick_event(event)) or isinstance(event, people.CommandTaken):
         _add(state, _taken(state, at, said))
 
 
-def mark(event: Event) -> str:
+def describe_tick_event(event: Event) -> str:
     """What the burndown says at the tick of an event; empty for most."""
     match event:
         case migration.WaveStarted():
@@ -82,7 +82,7 @@ _OF_PEOPLE = {"skip-files": "files left out", "retry-files": "files tried again"
 
 def _taken(state: RunState, at: datetime, said: str) -> Tick:
     files = Counter(file.status.value for file in state.files.values())
-    return _tick(state, at, remaining_in_all(state), dict(sorted(files.items())), said)
+    return _tick(state, at, sum_remaining_weight(state), dict(sorted(files.items())), said)
 
 
 def _moved(state: RunState, at: datetime, before: FileRecord, after: FileRecord) -> Tick:
@@ -91,7 +91,7 @@ def _moved(state: RunState, at: datetime, before: FileRecord, after: FileRecord)
     files = Counter(last.files)
     files.update({after.status.value: 1})
     files.subtract({before.status.value: 1})
-    sites = round(last.sites - remaining(before, has_sites) + remaining(after, has_sites), 6)
+    sites = round(last.sites - get_remaining_weight(before, has_sites) + get_remaining_weight(after, has_sites), 6)
     return _tick(state, at, max(sites, 0.0), dict(sorted((+files).items())), "")
 
 
@@ -112,15 +112,15 @@ def _add(state: RunState, tick: Tick) -> None:
     """Add a tick; one without a mark takes in what was booked just before it, and keeps its time."""
     ticks = state.burndown
     last = ticks[-1]
-    if not tick.mark and not last.mark and tick.worked - last.worked < MOMENT_S:
+    if not tick.mark and not last.mark and tick.worked - last.worked < TICK_MERGE_S:
         ticks[-1] = tick.model_copy(update={"at": last.at, "worked": last.worked})
         return
     ticks.append(tick)
-    if len(ticks) > MOST:
-        state.burndown = thinned(ticks, MOST // 2)
+    if len(ticks) > MAX_TICKS:
+        state.burndown = thin_ticks(ticks, MAX_TICKS // 2)
 
 
-def thinned(ticks: Sequence[Tick], most: int) -> list[Tick]:
+def thin_ticks(ticks: Sequence[Tick], most: int) -> list[Tick]:
     """At most so many ticks: the first, the last and all with a mark, and of the rest some, evenly over the work.
 
     Marks are left out only where there are more than `most` of them.

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.encoding import EncodableText
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.usage import Usage
@@ -15,7 +15,7 @@ from orchestrator.domain.usage import Usage
 Role = Literal["planner", "worker", "judge", "arbiter"]
 
 
-class ToolCall(Frozen):
+class ToolCall(FrozenModel):
     """A model's wish to use a tool; `arguments` is the JSON text exactly as the model wrote it.
 
     An escape in it may still stand for half a character: whoever reads the JSON does so with `decode_json`.
@@ -26,7 +26,7 @@ class ToolCall(Frozen):
     arguments: EncodableText
 
 
-class Message(Frozen):
+class Message(FrozenModel):
     """One message of a conversation; `call_id` names the tool call that a `tool` message answers."""
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -35,7 +35,7 @@ class Message(Frozen):
     call_id: EncodableText | None = None
 
 
-class ToolSpec(Frozen):
+class ToolSpec(FrozenModel):
     """A tool as offered to a model; `parameters` is a JSON Schema object."""
 
     name: str
@@ -43,7 +43,7 @@ class ToolSpec(Frozen):
     parameters: dict[str, Any]
 
 
-class Request(Frozen):
+class Request(FrozenModel):
     """One call of a model: `turn` counts the calls of the session from 0.
 
     `stall_timeout_s` is how long nothing may arrive, 0 for as long as `timeout_s` allows.
@@ -64,7 +64,7 @@ class Request(Frozen):
     stall_timeout_s: float = 0.0
 
 
-class Reply(Frozen):
+class Reply(FrozenModel):
     """What came back: text, tool calls, the model that says it answered, and what it cost."""
 
     text: EncodableText = ""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.ids import TreeId
 from orchestrator.domain.text import Text
 
@@ -45,18 +45,18 @@ Outcomes = Mapping[str, TestOutcome]
 """Test id → outcome."""
 
 
-CANARY = "canary"
+CANARY_CHECK = "canary"
 """The id of the check that runs the harness's own tests in place of a project's: see `orchestrator.judge.canary`."""
-NEW_TESTS = "new-tests"
+NEW_TESTS_CHECK = "new-tests"
 """The id of the gate's check where it runs on a base with the tests that a change adds."""
-BESIDE_THE_GATE: Mapping[str, str] = {
-    CANARY: "with tests of the harness in place of the project's: one that must pass, the others must fail",
-    NEW_TESTS: "on the base, with the tests that the change adds",
+GATE_VARIANTS: Mapping[str, str] = {
+    CANARY_CHECK: "with tests of the harness in place of the project's: one that must pass, the others must fail",
+    NEW_TESTS_CHECK: "on the base, with the tests that the change adds",
 }
 """How the gate's command was run where that says nothing of the candidate's own tests."""
 
 
-class CheckSpec(Frozen):
+class CheckSpec(FrozenModel):
     """A command with its time limit; `{report}` in it stands for the path of the report it writes."""
 
     id: str
@@ -65,7 +65,7 @@ class CheckSpec(Frozen):
     timeout_s: float = 1_800.0
 
 
-class TestCounts(Frozen):
+class TestCounts(FrozenModel):
     """How many tests ended how; expected failures count as passed, unexpected passes too."""
 
     __test__: ClassVar[bool] = False  # pytest would take it for a test class
@@ -76,7 +76,7 @@ class TestCounts(Frozen):
     skipped: int = 0
 
     @classmethod
-    def of(cls, outcomes: Iterable[TestOutcome]) -> "TestCounts":
+    def count_outcomes(cls, outcomes: Iterable[TestOutcome]) -> "TestCounts":
         """Count outcomes."""
         n = Counter(outcomes)
         return cls(
@@ -110,7 +110,7 @@ class ReceiptStatus(StrEnum):
     NOT_STARTED = "not-started"
 
 
-class Receipt(Frozen):
+class Receipt(FrozenModel):
     """What the harness saw when it ran one check on one tree.
 
     `tests` is the sha of a blob that holds test id → outcome as JSON, or None where the check reports only an
@@ -139,7 +139,7 @@ class Receipt(Frozen):
         return self.check.rpartition(".")[0] or self.check
 
 
-class Difference(Frozen):
+class Difference(FrozenModel):
     """What a candidate's outcomes lost against the baseline. Green is when nothing was lost and something ran.
 
     `flaky` are tests that were seen both ways on this very tree. `unsettled` are those of them that are all that is
@@ -165,7 +165,7 @@ class Difference(Frozen):
         return bool(self.unsettled) and not (self.new_failures or self._is_red_otherwise)
 
     @property
-    def is_doubtful(self) -> bool:
+    def needs_rerun(self) -> bool:
         """Whether tests that fail are all that is red, so that another run may see it otherwise."""
         return bool(self.unsettled or self.new_failures) and not self._is_red_otherwise
 

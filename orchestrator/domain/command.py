@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, field_validator, model_serializer
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.contract import Criterion
-from orchestrator.domain.ids import CRITERION_ID, SessionId, TaskId
+from orchestrator.domain.ids import CRITERION_ID_PATTERN, SessionId, TaskId
 
 
-class _Told(Frozen):
+class _Told(FrozenModel):
     """What all commands share: `do` says which one it is, also where defaults are left out."""
 
     do: str
@@ -115,7 +115,7 @@ class AddCriterion(_Told):
     @field_validator("criterion")
     @classmethod
     def _has_a_name(cls, criterion: Criterion) -> Criterion:
-        if re.fullmatch(CRITERION_ID, criterion.id) is None:
+        if re.fullmatch(CRITERION_ID_PATTERN, criterion.id) is None:
             raise ValueError(f"{criterion.id!r} is no id of a criterion: lower-case letters, digits and hyphens")
         return criterion
 
@@ -204,7 +204,7 @@ Command = Annotated[
 ]
 
 
-class Sent(Frozen):
+class InboxCommand(FrozenModel):
     """A command as it lies in the inbox. Of two with the same key only the first one counts."""
 
     key: str

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from orchestrator.domain.approval import Answered
+from orchestrator.domain.approval import ApprovalState
 from orchestrator.domain.command import (
     AddCriterion,
     Approve,
@@ -17,15 +17,15 @@ from orchestrator.domain.command import (
     Stop,
     StopCall,
 )
-from orchestrator.domain.contract import GATE, GOAL
+from orchestrator.domain.contract import GATE_CRITERION, GOAL_CRITERION
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.lifecycle import TASK_MOVES, move
+from orchestrator.domain.lifecycle import TASK_TRANSITIONS, apply_transition
 from orchestrator.domain.state import RunState, TaskState
-from orchestrator.domain.stopped import stop_call, stop_refusal
+from orchestrator.domain.stopped import record_stopped_call, explain_stop_refusal
 from orchestrator.domain.task import EndCause, TaskStatus
-from orchestrator.domain.told_migrations import is_for_migrations, migration_refusal, obey_migration
+from orchestrator.domain.told_migrations import is_migration_command, explain_migration_refusal, apply_migration_command
 
-FROZEN = "the contract was frozen when the run began: orchestrate criterion add RUN TEXT, or criterion drop RUN ID"
+CONTRACT_FROZEN_REFUSAL = "the contract was frozen when the run began: orchestrate criterion add RUN TEXT, or criterion drop RUN ID"
 _RETRIED = {
     *(TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED),
     *(TaskStatus.RUNNING, TaskStatus.JUDGING),
@@ -37,10 +37,10 @@ _GAVE_UP = {TaskStatus.REJECTED, TaskStatus.BLOCKED}
 """How a planner's slice ends when its planner gave no plan: then it can be planned again."""
 
 
-def refusal(state: RunState, command: Command) -> str:
+def explain_refusal(state: RunState, command: Command) -> str:
     """Why a command cannot be carried out now; empty when it can."""
-    if is_for_migrations(command):
-        return migration_refusal(state, command)
+    if is_migration_command(command):
+        return explain_migration_refusal(state, command)
     return _refusal(state, command)
 
 
@@ -52,12 +52,12 @@ def _refusal(state: RunState, command: Command) -> str:
             return _not_retried(state, command)
         case Cancel() if command.task is not None:
             return _not_cancelled(state, command.task)
-        case Continue() if state.held is None:
+        case Continue() if state.user_pause is None:
             return "the run is not paused"
         case StopCall() | AddCriterion() | DropCriterion() if state.ended is None:
-            return stop_refusal(state, command) if isinstance(command, StopCall) else _not_amended(state, command)
+            return explain_stop_refusal(state, command) if isinstance(command, StopCall) else _not_amended(state, command)
         case Configure(is_all=False) if "contract" in command.settings:
-            return FROZEN
+            return CONTRACT_FROZEN_REFUSAL
         case Configure():
             return ""
     return f"the run has ended: {state.ended.outcome}" if state.ended else ""
@@ -70,7 +70,7 @@ def _is_about_recipe(state: RunState, item: str) -> bool:
 def _undecidable(state: RunState, item: str) -> str:
     known = state.approvals.get(item)
     if known is None:
-        waiting = ", ".join(one.approval.item for one in state.waiting) or "nothing"
+        waiting = ", ".join(one.approval.item for one in state.pending_approvals) or "nothing"
         return f"nothing is asked under the name {item!r}; waiting: {waiting}"
     return "" if known.is_open else f"{item} was answered already: {known.decision} by {known.by}"
 
@@ -117,15 +117,15 @@ def _not_amended(state: RunState, command: AddCriterion | DropCriterion) -> str:
     if isinstance(command, AddCriterion):
         name = command.criterion.id
         return f"the id {name} is taken; the criteria: {known}" if name in state.contract.ids else ""
-    if command.id in {GOAL, GATE}:
+    if command.id in {GOAL_CRITERION, GATE_CRITERION}:
         return f"every contract has the criterion {command.id}"
     return "" if command.id in state.contract.ids else f"there is no criterion {command.id!r}; the criteria: {known}"
 
 
-def obey(state: RunState, command: Command, by: str) -> None:
+def apply_command(state: RunState, command: Command, by: str) -> None:
     """Change the state as the command says. Answers to approvals come as events of their own."""
-    if is_for_migrations(command):
-        obey_migration(command, state, by)
+    if is_migration_command(command):
+        apply_migration_command(command, state, by)
     else:
         _obey(state, command, by)
 
@@ -133,9 +133,9 @@ def obey(state: RunState, command: Command, by: str) -> None:
 def _obey(state: RunState, command: Command, by: str) -> None:
     match command:
         case Pause():
-            state.held = f"paused by {by}" + (f": {command.reason}" if command.reason else "")
+            state.user_pause = f"paused by {by}" + (f": {command.reason}" if command.reason else "")
         case Continue():
-            state.held = None
+            state.user_pause = None
         case Stop() if command.how == "drain":
             state.is_draining = True
         case Cancel():
@@ -143,14 +143,14 @@ def _obey(state: RunState, command: Command, by: str) -> None:
         case Retry():
             _retry(state, command)
         case StopCall():
-            stop_call(state, command)
+            record_stopped_call(state, command)
         case Configure():
             _configure(state, command)
         case AddCriterion() if state.contract:
-            state.contract = state.contract.extended((command.criterion,))
+            state.contract = state.contract.with_criteria((command.criterion,))
             _judge_again(state)
         case DropCriterion() if state.contract:
-            state.contract = state.contract.without(command.id)
+            state.contract = state.contract.without_criterion(command.id)
             _judge_again(state)
 
 
@@ -165,26 +165,26 @@ def _judge_again(state: RunState) -> None:
     """What was or is being judged of the whole is to be judged anew, by what is asked for now."""
     if state.iteration > 0:
         state.iterations = state.iterations[: state.iteration - 1]
-        state.judged_again += 1
+        state.rejudge_count += 1
 
 
 def _cancel(state: RunState, command: Cancel, by: str) -> None:
     reason = f"cancelled by {by}" + (f": {command.reason}" if command.reason else "")
     if command.task is None:
-        state.cancelled = reason
-    top = state.tasks.values() if command.task is None else below(state, state.tasks[command.task])
+        state.cancel_reason = reason
+    top = state.tasks.values() if command.task is None else iterate_subtree(state, state.tasks[command.task])
     for task in list(top):
         if not task.status.is_terminal:
-            status = move(TASK_MOVES, f"task {task.spec.id}", task.status, TaskStatus.CANCELLED)
+            status = apply_transition(TASK_TRANSITIONS, f"task {task.spec.id}", task.status, TaskStatus.CANCELLED)
             ended = {"status": status, "reason": reason, "cause": EndCause.CANCELLED}
             state.tasks[task.spec.id] = task.model_copy(update=ended)
 
 
-def below(state: RunState, task: TaskState) -> Iterator[TaskState]:
+def iterate_subtree(state: RunState, task: TaskState) -> Iterator[TaskState]:
     """A task and everything under it."""
     yield task
-    for child in state.children(task.spec.id):
-        yield from below(state, child)
+    for child in state.iterate_children(task.spec.id):
+        yield from iterate_subtree(state, child)
 
 
 def _retry(state: RunState, command: Retry) -> None:
@@ -196,16 +196,16 @@ def _retry(state: RunState, command: Retry) -> None:
     _move(state, task, TaskStatus.PLANNED, {"retry": command, "earlier_attempts": len(task.attempts)})
     for other in [one for one in state.tasks.values() if _fell_with(state, one, command.task)]:
         _move(state, other, TaskStatus.PLANNED, {})
-    for name in list(state.lineage(task.spec.parent)):
+    for name in list(state.iterate_lineage(task.spec.parent)):
         if state.tasks[name].status == TaskStatus.CANCELLED:
             _move(state, state.tasks[name], TaskStatus.WAITING, {})
     _judge_again(state)
     state.ended = None
-    state.cancelled = ""
+    state.cancel_reason = ""
 
 
 def _move(state: RunState, task: TaskState, to: TaskStatus, changes: dict[str, object]) -> None:
-    status = move(TASK_MOVES, f"task {task.spec.id}", task.status, to)
+    status = apply_transition(TASK_TRANSITIONS, f"task {task.spec.id}", task.status, to)
     state.tasks[task.spec.id] = task.model_copy(update={"status": status, "reason": "", "cause": None} | changes)
 
 
@@ -219,13 +219,13 @@ def _fell_with(state: RunState, task: TaskState, needed: TaskId) -> bool:
     )
 
 
-def granted_criteria(state: RunState) -> frozenset[str]:
+def collect_granted_criteria(state: RunState) -> frozenset[str]:
     """The ids of criteria that people let be added where the question holds them in words only, as in old journals."""
     yes = (one.approval for one in state.approvals.values() if one.decision == "approve")
     asked = (one for one in yes if one.matter == "contract" and not one.criteria)
     return frozenset(line.partition(":")[0] for one in asked for line in one.detail)
 
 
-def answered(state: RunState, item: str, decision: str, by: str, reason: str) -> Answered:
+def build_answered_approval(state: RunState, item: str, decision: str, by: str, reason: str) -> ApprovalState:
     """An approval with its answer."""
     return state.approvals[item].model_copy(update={"decision": decision, "by": by, "reason": reason})

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable
 from typing import Literal
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 
-GOAL, GATE = "goal", "gate"
+GOAL_CRITERION, GATE_CRITERION = "goal", "gate"
 """The criteria that every contract has: the goal itself, and that nothing which worked is lost."""
 
 
@@ -13,7 +13,7 @@ class ContractAltered(ValueError):
     """A frozen contract was to change without a person: a defect in the engine or a damaged journal."""
 
 
-class Criterion(Frozen):
+class Criterion(FrozenModel):
     """One thing that must hold at the end; `command` is how the harness checks it, where that is possible."""
 
     id: str
@@ -23,10 +23,10 @@ class Criterion(Frozen):
     @property
     def check(self) -> str:
         """The id of the check that the command is run as."""
-        return self.id if self.id == GATE else f"contract-{self.id}"
+        return self.id if self.id == GATE_CRITERION else f"contract-{self.id}"
 
 
-class Contract(Frozen):
+class Contract(FrozenModel):
     """All criteria of a run."""
 
     criteria: tuple[Criterion, ...]
@@ -36,17 +36,17 @@ class Contract(Frozen):
         """The ids of the criteria."""
         return frozenset(criterion.id for criterion in self.criteria)
 
-    def extended(self, criteria: Iterable[Criterion]) -> "Contract":
+    def with_criteria(self, criteria: Iterable[Criterion]) -> "Contract":
         """With more criteria at the end; none takes the place of one that is there."""
         added = tuple(criterion for criterion in criteria if criterion.id not in self.ids)
         return Contract(criteria=(*self.criteria, *added))
 
-    def without(self, name: str) -> "Contract":
+    def without_criterion(self, name: str) -> "Contract":
         """With one criterion less."""
         return Contract(criteria=tuple(one for one in self.criteria if one.id != name))
 
 
-def frozen(before: Contract | None, after: Contract, granted: Collection[str]) -> Contract:
+def freeze_contract(before: Contract | None, after: Contract, granted: Collection[str]) -> Contract:
     """The contract once it is frozen. It is frozen once; what people change later is recorded as their words.
 
     `granted` are ids of criteria that a person has let be added: old journals freeze the contract again for these.
@@ -62,7 +62,7 @@ def frozen(before: Contract | None, after: Contract, granted: Collection[str]) -
     return after
 
 
-class CriterionFinding(Frozen):
+class CriterionFinding(FrozenModel):
     """Whether a criterion is met, with the evidence cited for it.
 
     `receipt` is the key of the receipt of its command, which only the harness can put there.
@@ -74,14 +74,14 @@ class CriterionFinding(Frozen):
     receipt: str = ""
 
 
-class Proposal(Frozen):
+class Proposal(FrozenModel):
     """A criterion that a judge misses in the contract. It counts for nothing unless a person adds it."""
 
     id: str
     text: str
 
 
-class IterationVerdict(Frozen):
+class IterationVerdict(FrozenModel):
     """The decision at the end of an iteration, criterion by criterion."""
 
     decision: Literal["done", "continue", "restart"]

@@ -2,7 +2,7 @@
 
 from fnmatch import fnmatchcase
 
-PLACES = (
+CREDENTIAL_PATHS = (
     *(".ssh", ".aws", ".gnupg", ".config", ".kube", ".docker", ".azure", ".oci", ".password-store", ".terraform.d"),
     *(".local/share/keyrings", ".mozilla", ".thunderbird", ".claude", ".codex", ".gemini"),
     *(".netrc", ".git-credentials", ".gitconfig", ".npmrc", ".yarnrc.yml", ".pypirc", ".pgpass", ".my.cnf"),
@@ -12,7 +12,7 @@ PLACES = (
 )
 """Files and directories, relative to the home directory."""
 
-SECRET_NAMES = (
+SECRET_NAME_GLOBS = (
     *(".env", ".env.*", ".envrc", "secrets", "secrets.*", "secret.*", "*.secret", "*.secrets", "credentials"),
     *("credentials.*", "service-account*.json", "service_account*.json", "client_secret*.json", "id_rsa*", "id_dsa*"),
     *("id_ecdsa*", "id_ed25519*", "*.pem", "*.key", "*.p8", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.kdbx", "*.ppk"),
@@ -22,7 +22,7 @@ SECRET_NAMES = (
 )
 """Globs of the names, in any case, that files and directories mostly have because they hold secrets."""
 
-SECRET_FILES = (
+SECRET_FILE_EXAMPLES = (
     *(".env", ".env.local", ".env.production", "app/.env", "secrets.json", "secrets.yaml", "secrets/token"),
     *("credentials", "credentials.json", "service-account.json", "id_rsa", "id_ed25519", "server.pem", "server.key"),
     *(".netrc", ".npmrc", ".pypirc", ".git-credentials", ".aws/credentials", ".ssh/id_rsa", ".kube/config"),
@@ -32,6 +32,6 @@ SECRET_FILES = (
 """Examples of what git ignores in a checkout because it holds secrets."""
 
 
-def holds_secrets(path: str) -> bool:
+def is_secret_path(path: str) -> bool:
     """Return True if a path is known for secrets by its own name or that of a directory it lies in."""
-    return any(fnmatchcase(part.lower(), glob) for part in path.split("/") for glob in SECRET_NAMES)
+    return any(fnmatchcase(part.lower(), glob) for part in path.split("/") for glob in SECRET_NAME_GLOBS)

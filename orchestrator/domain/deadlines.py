@@ -2,17 +2,17 @@
 
 from datetime import timedelta
 
-from orchestrator.domain.base import changed
+from orchestrator.domain.base import copy_with_changes
 from orchestrator.domain.state import RunState
 
 
 def shift_deadlines(state: RunState, by: timedelta) -> None:
     """Move what is waited for by the wall clock: open questions, the forge's checks and the pauses of providers."""
-    if state.checks_since is not None:
-        state.checks_since += by
+    if state.forge_checks_since is not None:
+        state.forge_checks_since += by
     for item, asked in state.approvals.items():
         if asked.is_open and asked.approval.expires_at is not None:
-            moved = changed(asked.approval, expires_at=asked.approval.expires_at + by)
-            state.approvals[item] = changed(asked, approval=moved)
-    for pool, until in state.pauses.items():
-        state.pauses[pool] = until + by
+            moved = copy_with_changes(asked.approval, expires_at=asked.approval.expires_at + by)
+            state.approvals[item] = copy_with_changes(asked, approval=moved)
+    for pool, until in state.provider_pauses.items():
+        state.provider_pauses[pool] = until + by

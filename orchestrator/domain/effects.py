@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-MOMENTS = ("before-intent", "after-intent", "before-done", "after-done")
+CRASH_MOMENTS = ("before-intent", "after-intent", "before-done", "after-done")
 """Where a process may die around an effect; `docs/effects.md` says what is true at each."""
 
 EFFECTS: Mapping[str, str] = {
@@ -38,5 +38,5 @@ _ELSEWHERE = (
     "journal.after-commit",
 )
 
-CRASH_POINTS: tuple[str, ...] = (*(f"{name}.{moment}" for name in EFFECTS for moment in MOMENTS), *_ELSEWHERE)
+CRASH_POINTS: tuple[str, ...] = (*(f"{name}.{moment}" for name in EFFECTS for moment in CRASH_MOMENTS), *_ELSEWHERE)
 """All names that `orchestrator.crash.crash_point` is called with."""

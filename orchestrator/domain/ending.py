@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from orchestrator.domain.attempt import Exit
 from orchestrator.domain.task import EndCause
 
-BY_EXIT: Mapping[Exit, EndCause] = {
+CAUSE_BY_EXIT: Mapping[Exit, EndCause] = {
     Exit.OUT_OF_TURNS: EndCause.UNFINISHED,
     Exit.OUT_OF_CONTEXT: EndCause.UNFINISHED,
     Exit.OUT_OF_BUDGET: EndCause.BUDGET_SPENT,

@@ -2,7 +2,7 @@
 
 import re
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 
 LIMIT_CHARS = 16_000
 LINE_CHARS = 2_000
@@ -16,7 +16,7 @@ _PARTIAL_END = re.compile(rb"(?:[\xc0-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf7][
 _PARTIAL_START = re.compile(rb"\A[\x80-\xbf]{1,3}")
 
 
-class Capped(Frozen):
+class TruncatedText(FrozenModel):
     """A text of at most the limit, and how long it was: in characters, or in bytes where only its ends were read.
 
     `is_capped` tells that something was left out.
@@ -27,37 +27,37 @@ class Capped(Frozen):
     is_capped: bool
 
 
-def cap(text: str, limit_chars: int = LIMIT_CHARS) -> Capped:
+def truncate_text(text: str, limit_chars: int = LIMIT_CHARS) -> TruncatedText:
     """The text if it is short, else its head and tail with a line between them that says what was left out.
 
     Colours are dropped, other control characters are shown as symbols, and lines of more than `LINE_CHARS` characters
     are cut. A limit below 200 characters counts as 200.
     """
-    whole = visible(text)
+    whole = show_control_characters(text)
     lines = [_cut_line(line) for line in whole.split("\n")]
     shown = "\n".join(lines)
     limit = max(limit_chars, _LEAST_CHARS)
     if len(shown) <= limit:
-        return Capped(text=shown, total_chars=len(text), is_capped=shown != whole)
+        return TruncatedText(text=shown, total_chars=len(text), is_capped=shown != whole)
     head, tail = _ends(shown, shown, limit)
     rest = shown[len(head) : len(shown) - len(tail)]
     count = rest.count("\n") + (not rest.endswith("\n"))
     amount = f"{len(rest):,} characters, {count:,} line{'s' if count > 1 else ''},"
-    return Capped(text=_joined(head, amount, tail), total_chars=len(text), is_capped=True)
+    return TruncatedText(text=_joined(head, amount, tail), total_chars=len(text), is_capped=True)
 
 
-def cap_bytes(head: bytes, tail: bytes, total: int, limit_chars: int = LIMIT_CHARS) -> Capped:
+def truncate_bytes(head: bytes, tail: bytes, total: int, limit_chars: int = LIMIT_CHARS) -> TruncatedText:
     """The same for an output of `total` bytes of which only the first and last ones were read; they may overlap."""
     if len(head) + len(tail) >= total:
-        return cap((head + tail[len(head) + len(tail) - total :]).decode("utf-8", "replace"), limit_chars)
+        return truncate_text((head + tail[len(head) + len(tail) - total :]).decode("utf-8", "replace"), limit_chars)
     first = _shortened(_PARTIAL_END.sub(b"", head).decode("utf-8", "replace"))
     last = _shortened(_PARTIAL_START.sub(b"", tail).decode("utf-8", "replace"))
     kept_head, kept_tail = _ends(first, last, max(limit_chars, _LEAST_CHARS))
     rest = max(total - len(kept_head.encode()) - len(kept_tail.encode()), 0)
-    return Capped(text=_joined(kept_head, f"about {rest:,} bytes", kept_tail), total_chars=total, is_capped=True)
+    return TruncatedText(text=_joined(kept_head, f"about {rest:,} bytes", kept_tail), total_chars=total, is_capped=True)
 
 
-def visible(text: str) -> str:
+def show_control_characters(text: str) -> str:
     """The text with `\\n` line ends and without colours; other characters that are not seen are shown as symbols."""
     return _INVISIBLE.sub(_symbol, _STYLING.sub("", text.replace("\r\n", "\n")))
 
@@ -72,7 +72,7 @@ def _symbol(match: re.Match[str]) -> str:
 
 
 def _shortened(text: str) -> str:
-    return "\n".join(map(_cut_line, visible(text).split("\n")))
+    return "\n".join(map(_cut_line, show_control_characters(text).split("\n")))
 
 
 def _cut_line(line: str) -> str:

@@ -5,16 +5,16 @@ from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
-from orchestrator.domain.applied import apply
-from orchestrator.domain.booking import TIMED, book_checks, book_question, book_time
-from orchestrator.domain.burndown import book_tick
+from orchestrator.domain.applied import apply_run_event
+from orchestrator.domain.booking import TIMED_EVENTS, record_forge_checks, record_question_time, record_work_time
+from orchestrator.domain.burndown import record_tick
 from orchestrator.domain.deadlines import shift_deadlines
 from orchestrator.domain.event import forge, migration, people, run
-from orchestrator.domain.event.base import Done, Event, Intent, Recorded, effect_name
+from orchestrator.domain.event.base import Done, Event, Intent, RecordedEvent, parse_effect_name
 from orchestrator.domain.state import RunState
 
 
-def fold(events: Iterable[Recorded], onto: RunState | None = None) -> RunState:
+def fold_events(events: Iterable[RecordedEvent], onto: RunState | None = None) -> RunState:
     """The state after `events`.
 
     Args:
@@ -27,11 +27,11 @@ def fold(events: Iterable[Recorded], onto: RunState | None = None) -> RunState:
     """
     state = RunState() if onto is None else onto
     for recorded in events:
-        advance(state, recorded)
+        apply_recorded_event(state, recorded)
     return state
 
 
-def advance(state: RunState, recorded: Recorded) -> None:
+def apply_recorded_event(state: RunState, recorded: RecordedEvent) -> None:
     """Apply one event to a state that the caller owns."""
     event, at = recorded.event, recorded.at
     steps = _steps(type(event))
@@ -42,7 +42,7 @@ def advance(state: RunState, recorded: Recorded) -> None:
     state.seq, state.last_at = recorded.seq, at
     for book in steps.after:
         book(state, event, at)
-    book_tick(state, event, at, moved)
+    record_tick(state, event, at, moved)
 
 
 _Book: TypeAlias = Callable[[RunState, Any, datetime], None]
@@ -61,11 +61,11 @@ class _Steps(NamedTuple):
 def _steps(kind: type[Event]) -> _Steps:
     """Looked up once for each kind: to ask each event what it is would take half of the time of a fold."""
     before, after = (tuple(book for kinds, book in table if issubclass(kind, kinds)) for table in (_BEFORE, _AFTER))
-    return _Steps(before, apply.dispatch(kind), after)
+    return _Steps(before, apply_run_event.dispatch(kind), after)
 
 
 def _begin_effect(state: RunState, event: Intent, _at: datetime) -> None:
-    state.tries[effect_name(event.key)] += 1
+    state.effect_tries[parse_effect_name(event.key)] += 1
     state.open_intents[event.key] = event
 
 
@@ -83,10 +83,10 @@ def _end_effect(state: RunState, event: Done, _at: datetime) -> None:
 _BEFORE: tuple[tuple[_Kinds, _Book], ...] = (
     (Intent, _begin_effect),
     (run.EngineStarted, _begin_epoch),
-    ((people.ApprovalRequested, people.ApprovalDecided), book_question),
-    (forge.ChecksSeen, book_checks),
+    ((people.ApprovalRequested, people.ApprovalDecided), record_question_time),
+    (forge.ChecksSeen, record_forge_checks),
 )
 _AFTER: tuple[tuple[_Kinds, _Book], ...] = (
     (Done, _end_effect),
-    (TIMED, book_time),
+    (TIMED_EVENTS, record_work_time),
 )

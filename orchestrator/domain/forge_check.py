@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from orchestrator.domain.base import Frozen
-from orchestrator.domain.plain import one_line, strip_controls
+from orchestrator.domain.base import FrozenModel
+from orchestrator.domain.plain import to_one_line, strip_controls
 
-MOST = 200
+MAX_CHECKS = 200
 """Checks of one commit that are kept."""
 _NAME_CHARS = 200
 _SUMMARY_CHARS = 1_000
@@ -15,11 +15,11 @@ _TOLD = 20
 _URL_CHARS = 500
 _ORDER = ("failed", "pending", "passed")
 
-Standing = Literal["waits", "passed", "failed", "none", "late"]
+ChecksOutcome = Literal["waits", "passed", "failed", "none", "late"]
 """What the checks of a commit mean together: not yet known; green; red; there are none; not known in time."""
 
 
-class ForgeCheck(Frozen):
+class ForgeCheck(FrozenModel):
     """A check that the forge ran, or runs, on a commit; `summary` is what it says of itself, `url` where to read on."""
 
     name: str
@@ -28,27 +28,27 @@ class ForgeCheck(Frozen):
     url: str = ""
 
 
-def bounded(checks: Iterable[ForgeCheck]) -> tuple[ForgeCheck, ...]:
+def limit_checks(checks: Iterable[ForgeCheck]) -> tuple[ForgeCheck, ...]:
     """The checks as they are kept: in one order, of bounded size, without control characters.
 
     Of very many those go that passed, so that what is left never means more than all of them.
     """
     ordered = sorted(checks, key=lambda check: (_ORDER.index(check.state), check.name, check.url))
-    return tuple(_bounded(check) for check in ordered[:MOST])
+    return tuple(_bounded(check) for check in ordered[:MAX_CHECKS])
 
 
 def _bounded(check: ForgeCheck) -> ForgeCheck:
     return ForgeCheck(
-        name=one_line(check.name, _NAME_CHARS) or "?",
+        name=to_one_line(check.name, _NAME_CHARS) or "?",
         state=check.state,
         summary=strip_controls(check.summary)[:_SUMMARY_CHARS],
-        url=one_line(check.url, _URL_CHARS),
+        url=to_one_line(check.url, _URL_CHARS),
     )
 
 
-def standing(
+def compute_checks_outcome(
     checks: Sequence[ForgeCheck], waited_s: float, *, longest_s: float, grace_s: float, is_steady: bool
-) -> Standing:
+) -> ChecksOutcome:
     """What checks mean together. Nothing is decided while one is pending, so that all that is red is known at once.
 
     Args:
@@ -71,15 +71,15 @@ def standing(
     return "failed" if "failed" in states else "late"
 
 
-def named(checks: Iterable[ForgeCheck], state: str) -> tuple[str, ...]:
+def list_check_names(checks: Iterable[ForgeCheck], state: str) -> tuple[str, ...]:
     """The names of those in a state."""
     return tuple(check.name for check in checks if check.state == state)
 
 
-def red_reasons(checks: Iterable[ForgeCheck]) -> tuple[str, ...]:
+def list_failure_reasons(checks: Iterable[ForgeCheck]) -> tuple[str, ...]:
     """What speaks against the work, in words for those who are to mend it; empty where no check failed."""
     failed = [check for check in checks if check.state == "failed"]
-    more = named(failed[_TOLD:], "failed")
+    more = list_check_names(failed[_TOLD:], "failed")
     rest = [f"{len(more)} more of the forge's checks failed: {', '.join(more)}"] if more else []
     return (*map(_red, failed[:_TOLD]), *rest)
 
@@ -89,7 +89,7 @@ def _red(check: ForgeCheck) -> str:
     return f"the forge's check {check.name} failed{where}" + (f": {check.summary}" if check.summary else "")
 
 
-def told_lines(checks: Sequence[ForgeCheck]) -> tuple[str, ...]:
+def format_check_lines(checks: Sequence[ForgeCheck]) -> tuple[str, ...]:
     """A line for each, for a judge: what fails says why, as far as there is room."""
     with_words = [check for check in checks if check.state == "failed" and check.summary][:_TOLD]
     return tuple(

@@ -16,7 +16,7 @@ def is_glob(text: str) -> bool:
     return all(first <= last for inside in _SET.findall(text) for first, last in _RANGE.findall(inside))
 
 
-def overlap(left: str, right: str) -> bool:
+def can_overlap(left: str, right: str) -> bool:
     """Whether some path could match both globs; `**` stands for any number of directories.
 
     A glob covers everything below what it names, as in .gitignore.
@@ -57,7 +57,7 @@ def _ends(name: str) -> tuple[str, str | None]:
     return name[: found[0].start()], tail.rpartition("]")[2]
 
 
-def matches(glob: str, path: str) -> bool:
+def matches_glob(glob: str, path: str) -> bool:
     """Whether a glob matches exactly this path, or a directory that it lies in; `**` as in `overlap`."""
     return _path_fits(_segments(glob), _segments(path))
 

@@ -2,17 +2,17 @@
 
 from pydantic import Field
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 
 
-class Verified(Frozen):
+class Verified(FrozenModel):
     """A claim with the command that was run for it. It is still a claim: never evidence for a verdict."""
 
     claim: str = Field(description="What now holds.")
     command: str = Field(description="The command you ran that shows it.")
 
 
-class Handoff(Frozen):
+class Handoff(FrozenModel):
     """What a worker or planner leaves to the planner that asked."""
 
     summary: str = Field(description="What was done, in two or three sentences.")

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.encoding import decode_json
-from orchestrator.domain.globs import is_glob, matches
+from orchestrator.domain.globs import is_glob, matches_glob
 
-Scope = Literal["run", "turn", "tool", "attempt", "verdict", "landing"]
-Point = Literal[
+HookScope = Literal["run", "turn", "tool", "attempt", "verdict", "landing"]
+HookPoint = Literal[
     "before_run",
     "after_run",
     "before_turn",
@@ -26,11 +26,11 @@ Point = Literal[
     "before_landing",
     "after_landing",
 ]
-Decision = Literal["allow", "veto", "stop", "failed"]
+HookDecision = Literal["allow", "veto", "stop", "failed"]
 
-VETO_EXIT = 2
+VETO_EXIT_CODE = 2
 REASON_CHARS = 2_000
-AFTER_RUN = "end"
+RUN_END_OCCURRENCE = "end"
 """The one occurrence of the end of a run."""
 _WITHOUT_PATHS = frozenset({"before_run", "after_run", "before_turn", "after_turn", "before_attempt"})
 
@@ -39,15 +39,15 @@ def _listed(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+GlobList = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
-class HookMatch(Frozen):
+class HookMatch(FrozenModel):
     """What a hook is limited to: globs, of which one must fit; empty fits everything. All that are given must fit."""
 
-    tool: Words = ()
-    task: Words = ()
-    path: Words = ()
+    tool: GlobList = ()
+    task: GlobList = ()
+    path: GlobList = ()
 
     @model_validator(mode="after")
     def _globs(self) -> "HookMatch":
@@ -57,10 +57,10 @@ class HookMatch(Frozen):
         return self
 
 
-class Hook(Frozen):
+class Hook(FrozenModel):
     """One `[[hooks]]` table. `on_error` None means: veto at before_* points, ignore at after_* points."""
 
-    on: Annotated[tuple[Point, ...], BeforeValidator(_listed), Field(min_length=1)]
+    on: Annotated[tuple[HookPoint, ...], BeforeValidator(_listed), Field(min_length=1)]
     run: Annotated[str, Field(min_length=1, pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
     match: HookMatch = HookMatch()
     timeout_s: Annotated[float, Field(gt=0)] = 60.0
@@ -80,19 +80,19 @@ class Hook(Frozen):
                 raise ValueError(f"on_error = 'veto' cannot be given for {point}: what has happened cannot be vetoed")
         return self
 
-    def vetoes_on_error(self, point: Point) -> bool:
+    def vetoes_on_error(self, point: HookPoint) -> bool:
         """Whether a failure of the hook itself counts as its veto."""
         return point.startswith("before_") and self.on_error != "ignore"
 
 
-class Answer(Frozen):
+class HookAnswer(FrozenModel):
     """What one run of a hook came to. `failed` is a failure that counts as nothing."""
 
-    decision: Decision
+    decision: HookDecision
     reason: str = ""
 
 
-def applies(hook: Hook, point: Point, tasks: Iterable[str], tool: str, paths: Iterable[str]) -> bool:
+def is_hook_applicable(hook: Hook, point: HookPoint, tasks: Iterable[str], tool: str, paths: Iterable[str]) -> bool:
     """Whether a hook is to run at a point that is about these tasks, this tool (empty for none) and these paths."""
     match = hook.match
     return (
@@ -105,10 +105,10 @@ def applies(hook: Hook, point: Point, tasks: Iterable[str], tool: str, paths: It
 
 def _any_fits(globs: Iterable[str], names: Iterable[str]) -> bool:
     names = tuple(names)
-    return any(matches(glob, name) for glob in globs for name in names)
+    return any(matches_glob(glob, name) for glob in globs for name in names)
 
 
-def understand(hook: Hook, point: Point, exit_code: int | None, trouble: str, stdout: str, stderr: str) -> Answer:
+def parse_hook_answer(hook: Hook, point: HookPoint, exit_code: int | None, trouble: str, stdout: str, stderr: str) -> HookAnswer:
     """What a hook means by its exit code and output.
 
     Args:
@@ -119,25 +119,25 @@ def understand(hook: Hook, point: Point, exit_code: int | None, trouble: str, st
         stdout: its standard output, on which it may answer in JSON.
         stderr: its standard error, the reason where it vetoes by exit code.
     """
-    if exit_code == VETO_EXIT:
-        return Answer(decision="veto", reason=_reason(stderr, stdout) or "it gave no reason")
+    if exit_code == VETO_EXIT_CODE:
+        return HookAnswer(decision="veto", reason=_reason(stderr, stdout) or "it gave no reason")
     if exit_code != 0:
         said = _reason(stderr, stdout)
         why = (trouble or f"exit code {exit_code}") + (f": {said}" if said else "")
         return _failure(hook, point, f"it failed ({why})")
     told = _object(stdout)
     if told is None or "decision" not in told:
-        return Answer(decision="allow")
+        return HookAnswer(decision="allow")
     decision, reason = told["decision"], told.get("reason") or "it gave no reason"
     if decision == "allow":
-        return Answer(decision="allow", reason=str(told.get("reason") or "")[:REASON_CHARS])
+        return HookAnswer(decision="allow", reason=str(told.get("reason") or "")[:REASON_CHARS])
     if decision in ("veto", "stop"):
-        return Answer(decision=decision, reason=str(reason)[:REASON_CHARS])
+        return HookAnswer(decision=decision, reason=str(reason)[:REASON_CHARS])
     return _failure(hook, point, f'it answered "decision": {json.dumps(decision)}, which is none of allow, veto, stop')
 
 
-def _failure(hook: Hook, point: Point, why: str) -> Answer:
-    return Answer(decision="veto" if hook.vetoes_on_error(point) else "failed", reason=why[:REASON_CHARS])
+def _failure(hook: Hook, point: HookPoint, why: str) -> HookAnswer:
+    return HookAnswer(decision="veto" if hook.vetoes_on_error(point) else "failed", reason=why[:REASON_CHARS])
 
 
 def _reason(*texts: str) -> str:

@@ -9,15 +9,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
-from orchestrator.domain.credentials import PLACES
-from orchestrator.domain.pieces import Simple, commands
+from orchestrator.domain.credentials import CREDENTIAL_PATHS
+from orchestrator.domain.pieces import SimpleCommand, split_shell_commands
 
-Kind = Literal["credentials", "environment", "network", "push", "tier", "walls", "outside-path"]
-Words = tuple[Kind, str]
+ViolationKind = Literal["credentials", "environment", "network", "push", "tier", "walls", "outside-path"]
+QuotedViolation = tuple[ViolationKind, str]
 
 _HOME = r"(?:~\w*|\$HOME|\$\{HOME\}|/root|/home/[\w.-]+|/Users/[\w.-]+)"
 _CONFIGS = r"\.config/(?:gh|gcloud|git|hub|op|rclone|containers|pip|npm)"
-_PLACES = "|".join(re.escape(place) for place in PLACES if place != ".config")
+_PLACES = "|".join(re.escape(place) for place in CREDENTIAL_PATHS if place != ".config")
 _CREDENTIALS = re.compile(
     rf"{_HOME}[\"']?/(?:{_PLACES}|{_CONFIGS})(?![\w.-])"
     r"|(?<![\w.-])\.ssh/(?:id_|authorized_keys|config\b)|\bid_(?:rsa|ed25519|ecdsa)\b(?!\.pub)"
@@ -45,17 +45,17 @@ _INTERPRETERS = frozenset({"python", "python3", "node", "perl", "ruby", "php", "
 _EXCERPT = 200
 
 
-def intentions(command: str) -> tuple[Words, ...]:
+def find_command_violations(command: str) -> tuple[QuotedViolation, ...]:
     """What a command line means to do beyond the walls: each kind at most once, with the words that say so."""
-    seen: dict[Kind, str] = {}
+    seen: dict[ViolationKind, str] = {}
     assigned = frozenset(re.findall(r"\b([A-Z_0-9]+)=", command))
-    for one in commands(command):
+    for one in split_shell_commands(command):
         for kind in _kinds(one, assigned):
             seen.setdefault(kind, one.text[:_EXCERPT])
     return tuple(seen.items())
 
 
-def path_intention(path: str, repository: str) -> Kind | None:
+def find_path_violation(path: str, repository: str) -> ViolationKind | None:
     """What the path of a file tool means to reach beyond the workspace; None for an ordinary one.
 
     An absolute path into the user's own checkout `repository` is only clumsy.
@@ -69,7 +69,7 @@ def path_intention(path: str, repository: str) -> Kind | None:
     return "outside-path" if is_elsewhere or path.startswith("~") or ".." in parts or ".git" in parts else None
 
 
-def _kinds(one: Simple, assigned: frozenset[str]) -> Iterator[Kind]:
+def _kinds(one: SimpleCommand, assigned: frozenset[str]) -> Iterator[ViolationKind]:
     for kind, pattern in _PATTERNS:
         if pattern.search(one.reaches):
             yield kind
@@ -85,7 +85,7 @@ def _kinds(one: Simple, assigned: frozenset[str]) -> Iterator[Kind]:
         yield told
 
 
-_PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+_PATTERNS: tuple[tuple[ViolationKind, re.Pattern[str]], ...] = (
     ("credentials", _CREDENTIALS),
     ("environment", _ENVIRON),
     ("network", _METADATA),
@@ -95,28 +95,28 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 )
 
 
-def _prints_environment(rest: str) -> Kind | None:
+def _prints_environment(rest: str) -> ViolationKind | None:
     """`env` without a command, `printenv` of everything or of a secret, `export -p`, `declare -x`."""
     words = [word for word in rest.split() if not word.startswith((">", "2>"))]
     return "environment" if not words or any(re.fullmatch(_SECRET_NAME, word) for word in words) else None
 
 
-def _prints_variables(rest: str) -> Kind | None:
+def _prints_variables(rest: str) -> ViolationKind | None:
     return "environment" if rest.split() in (["-p"], ["-x"]) else None
 
 
-def _goes_out(rest: str) -> Kind | None:
+def _goes_out(rest: str) -> ViolationKind | None:
     """A program of the network that is given somewhere to go, and not only this machine."""
     where = [word for word in rest.split() if not word.startswith("-")]
     is_local = _LOCAL.search(rest) and not re.search(r"://(?!localhost|127\.|\[::1\]|0\.0\.0\.0)", rest)
     return "network" if where and not is_local else None
 
 
-def _copies_out(rest: str) -> Kind | None:
+def _copies_out(rest: str) -> ViolationKind | None:
     return "network" if re.search(r"(?:^|\s)(?:[\w.-]+@)?[\w.-]+:(?!\\)", rest) or "://" in rest else None
 
 
-def _git(rest: str) -> Kind | None:
+def _git(rest: str) -> ViolationKind | None:
     words = [word for word in re.sub(r"(?:^|\s)-[cC]\s+\S+", " ", rest).split() if not word.startswith("-")]
     if words[:1] == ["push"] or (words[:1] == ["remote"] and words[1:2] in (["add"], ["set-url"])):
         return "push"
@@ -125,11 +125,11 @@ def _git(rest: str) -> Kind | None:
     return None
 
 
-def _always(kind: Kind) -> Callable[[str], Kind | None]:
+def _always(kind: ViolationKind) -> Callable[[str], ViolationKind | None]:
     return lambda rest: kind if rest.strip() else None
 
 
-_PROGRAMS: Mapping[str, Callable[[str], Kind | None]] = {
+_PROGRAMS: Mapping[str, Callable[[str], ViolationKind | None]] = {
     **dict.fromkeys(("env", "printenv"), _prints_environment),
     **dict.fromkeys(("export", "declare"), _prints_variables),
     **dict.fromkeys(

@@ -11,7 +11,7 @@ S = TypeVar("S", bound=StrEnum)
 
 _STOPS = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT, TaskStatus.CANCELLED}
 
-TASK_MOVES: Mapping[TaskStatus, frozenset[TaskStatus]] = {
+TASK_TRANSITIONS: Mapping[TaskStatus, frozenset[TaskStatus]] = {
     TaskStatus.PLANNED: frozenset({TaskStatus.RUNNING, TaskStatus.PLANNING, *_STOPS}),
     # leaves; a person may have any of them tried again that has not landed
     TaskStatus.RUNNING: frozenset({TaskStatus.JUDGING, TaskStatus.RUNNING, TaskStatus.PLANNED, *_STOPS}),
@@ -35,7 +35,7 @@ _FAILED = {FileStatus.REJECTED, FileStatus.UNCHANGED, FileStatus.NEEDS_HUMAN}
 _ENDS = {FileStatus.NOTHING_TO_DO, FileStatus.SKIPPED, *_FAILED}
 _AGAIN = frozenset({FileStatus.DISCOVERED, FileStatus.SKIPPED})
 
-FILE_MOVES: Mapping[FileStatus, frozenset[FileStatus]] = {
+FILE_TRANSITIONS: Mapping[FileStatus, frozenset[FileStatus]] = {
     # a step that changes nothing moves a file to the status it has, one rung higher
     FileStatus.DISCOVERED: frozenset({FileStatus.DISCOVERED, *_TRIED, *_ENDS}),
     FileStatus.TRANSFORMED: frozenset({FileStatus.EJECTED, FileStatus.MERGED, FileStatus.DISCOVERED, *_TRIED, *_ENDS}),
@@ -52,16 +52,16 @@ FILE_MOVES: Mapping[FileStatus, frozenset[FileStatus]] = {
 }
 
 
-class IllegalMove(ValueError):
+class IllegalTransition(ValueError):
     """A status change that the transition table does not allow: a defect in the engine or a damaged journal."""
 
 
-def move(table: Mapping[S, frozenset[S]], who: str, old: S, new: S) -> S:
+def apply_transition(table: Mapping[S, frozenset[S]], who: str, old: S, new: S) -> S:
     """The new status.
 
     Raises:
         IllegalMove: the table has no such move.
     """
     if new not in table[old]:
-        raise IllegalMove(f"{who}: {old} cannot become {new}")
+        raise IllegalTransition(f"{who}: {old} cannot become {new}")
     return new

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.ids import CommitId
 
 
@@ -56,7 +56,7 @@ _TERMINAL = frozenset(
 )
 
 
-class SitePlace(Frozen):
+class SitePlace(FrozenModel):
     """One site: which kind, and where its match begins. Lines and columns count from 1."""
 
     site: str
@@ -64,7 +64,7 @@ class SitePlace(Frozen):
     column: int = 1
 
 
-class FileRecord(Frozen):
+class FileRecord(FrozenModel):
     """One file: `base` and `blob` are the git blobs before and after, `rung` the last step that was tried on it.
 
     `attempt` counts the tries of that rung. `tried` is the last content that was made of it and did not stand.
@@ -102,20 +102,20 @@ class FileRecord(Frozen):
     is_asked_for: bool = False
 
     @property
-    def is_to_come(self) -> bool:
+    def is_pending(self) -> bool:
         """Whether the file has not come to rest with what stands of it: it failed, has a change, or begins anew."""
         if self.status.is_failed or (self.status.is_left_over and self.status != FileStatus.REVERTED):
             return True
-        is_changed = self.status == FileStatus.TRANSFORMED and self.blob not in {None, self.stands}
+        is_changed = self.status == FileStatus.TRANSFORMED and self.blob not in {None, self.branch_blob}
         return is_changed or (self.status == FileStatus.DISCOVERED and self.rung < 0)
 
     @property
-    def stands(self) -> str:
+    def branch_blob(self) -> str:
         """The blob on the PR branch."""
         return self.landed or self.base
 
     @property
-    def remaining(self) -> int:
+    def remaining_sites(self) -> int:
         """How many sites the file has on the PR branch."""
         if self.status == FileStatus.MERGED:
             return self.left or 0
@@ -134,7 +134,7 @@ class ShardStatus(StrEnum):
     EMPTY = "empty"
 
 
-class Shard(Frozen):
+class Shard(FrozenModel):
     """Files that land as one commit. What of a shard does not land with it forms the next one, `<name>.r1` and so on.
 
     `held` says who keeps it back and why. `commit` is the one it landed as. `after_wave` is the wave in which a person
@@ -149,7 +149,7 @@ class Shard(Frozen):
     is_reverted: bool = False
     after_wave: int = 0
 
-    def status(self, files: Iterable[FileRecord]) -> ShardStatus:
+    def compute_status(self, files: Iterable[FileRecord]) -> ShardStatus:
         """Its status, from its files' records."""
         statuses = {file.status for file in files}
         if self.is_reverted:
@@ -165,13 +165,13 @@ class Shard(Frozen):
         return ShardStatus.OPEN if statuses <= {FileStatus.DISCOVERED} else ShardStatus.RUNNING
 
 
-def next_revision(name: str) -> str:
+def build_next_shard_name(name: str) -> str:
     """`core.r1` for `core`, `core.r2` for `core.r1`."""
     stem, dot, number = name.rpartition(".r")
     return f"{stem}.r{int(number) + 1}" if dot and number.isdigit() else f"{name}.r1"
 
 
-class Wave(Frozen):
+class Wave(FrozenModel):
     """Shards that go up the ladder together; the first one may be the sample."""
 
     number: int
@@ -180,7 +180,7 @@ class Wave(Frozen):
     is_over: bool = False
 
 
-class Tick(Frozen):
+class Tick(FrozenModel):
     """One point of the burndown: what remained then. `at` is in seconds since the inventory; `mark` says what happened.
 
     `worked` is in seconds that processes had worked on the run by then, so that a pause takes none. `sites` are

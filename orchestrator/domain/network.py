@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 
 
-class NetworkDecision(Frozen):
+class NetworkDecision(FrozenModel):
     """Whether a command got through to `host` and `port`, and why not.
 
     Bytes are those of the command (`sent_bytes`) and of the host (`received_bytes`). Wishes that met the same end count
@@ -21,7 +21,7 @@ class NetworkDecision(Frozen):
     times: int = 1
 
 
-def refused_in_words(decisions: Iterable[NetworkDecision]) -> tuple[str, ...]:
+def describe_refused_hosts(decisions: Iterable[NetworkDecision]) -> tuple[str, ...]:
     """One line for each thing that a command was kept from."""
     return tuple(f"{d.host}:{d.port}: {d.reason}" + _times(d.times) for d in decisions if not d.allowed)
 

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.encoding import decode_json
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.intention import Kind, Words, intentions, path_intention
-from orchestrator.domain.network import refused_in_words
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.intention import ViolationKind, QuotedViolation, find_command_violations, find_path_violation
+from orchestrator.domain.network import describe_refused_hosts
+from orchestrator.domain.plain import to_one_line
 from orchestrator.domain.tier import Tier
 
-Evidence = Literal["words", "refusal", "kernel"]
-MOST = 1_000
+ViolationEvidence = Literal["words", "refusal", "kernel"]
+MAX_VIOLATIONS = 1_000
 """Of more in one run only the first are kept."""
 
 _WHAT_CHARS = 300
@@ -29,7 +29,7 @@ _REMEMBERED = 1_000
 _FILE_TOOLS = frozenset({"read", "write", "edit", "list", "search"})
 
 
-class Overstep(Frozen):
+class PolicyViolation(FrozenModel):
     """One try. `attempt` is 0 for a planner; `turn` counts from 0; `what` quotes it in one line.
 
     By `evidence` it is known: `words` means that a command or path says so and nothing else is known, `refusal` that a
@@ -39,13 +39,13 @@ class Overstep(Frozen):
     task: TaskId | None
     attempt: int
     turn: int
-    kind: Kind
+    kind: ViolationKind
     what: str
     outcome: str
-    evidence: Evidence
+    evidence: ViolationEvidence
 
 
-def oversteps(called: ToolCalled, returned: ToolReturned, attempt: int, repository: str) -> Iterator[Overstep]:
+def find_policy_violations(called: ToolCalled, returned: ToolReturned, attempt: int, repository: str) -> Iterator[PolicyViolation]:
     """What one use of a tool tried beyond the walls, each kind once; nothing at all for almost every use.
 
     Args:
@@ -55,18 +55,18 @@ def oversteps(called: ToolCalled, returned: ToolReturned, attempt: int, reposito
         repository: where the user's checkout lies; paths below it are no way out.
     """
     for kind, what, outcome, evidence in _seen(called, returned, repository):
-        yield Overstep(
+        yield PolicyViolation(
             task=called.task,
             attempt=attempt,
             turn=called.turn,
             kind=kind,
-            what=one_line(what, _WHAT_CHARS),
-            outcome=one_line(outcome, _WHAT_CHARS),
+            what=to_one_line(what, _WHAT_CHARS),
+            outcome=to_one_line(outcome, _WHAT_CHARS),
             evidence=evidence,
         )
 
 
-_Seen = tuple[Kind, str, str, Evidence]
+_Seen = tuple[ViolationKind, str, str, ViolationEvidence]
 
 
 def _seen(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterator[_Seen]:
@@ -84,7 +84,7 @@ def _seen(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterat
 
 
 def _in_shell(called: ToolCalled, returned: ToolReturned) -> Iterator[_Seen]:
-    yield from (("network", told, "refused by the proxy", "refusal") for told in refused_in_words(returned.network))
+    yield from (("network", told, "refused by the proxy", "refusal") for told in describe_refused_hosts(returned.network))
     command, meant = _meant(called.arguments.head)
     packets = returned.stray_packets
     if not (meant or packets):
@@ -101,13 +101,13 @@ def _in_shell(called: ToolCalled, returned: ToolReturned) -> Iterator[_Seen]:
 
 
 @lru_cache(_REMEMBERED)
-def _meant(arguments: str) -> tuple[str, tuple[Words, ...]]:
+def _meant(arguments: str) -> tuple[str, tuple[QuotedViolation, ...]]:
     """The command that a shell's arguments hold, and what it means to do beyond the walls."""
     command = _argument(arguments, "command")
-    return command, intentions(command)
+    return command, find_command_violations(command)
 
 
-def _is_allowed(kind: Kind, tier: Tier | None) -> bool:
+def _is_allowed(kind: ViolationKind, tier: Tier | None) -> bool:
     """Whether the user granted that to this command."""
     return tier == Tier.EVERYTHING and kind in {"network", "push"}
 
@@ -118,7 +118,7 @@ def _packets(count: int) -> str:
 
 def _by_file_tool(called: ToolCalled, returned: ToolReturned, repository: str) -> Iterator[_Seen]:
     path = _argument(called.arguments.head, "path") or _argument(called.arguments.head, "glob")
-    kind = path_intention(path, repository)
+    kind = find_path_violation(path, repository)
     if kind is None and _LURED.search(returned.observation.head):
         kind = "outside-path"
     if kind:

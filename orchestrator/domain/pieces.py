@@ -24,7 +24,7 @@ _TALKERS = frozenset({"echo", "printf"})
 _DEEPEST = 4
 
 
-class Simple(NamedTuple):
+class SimpleCommand(NamedTuple):
     """One program with what it is given. `reaches` is what of it can name files: no words to print or to find."""
 
     program: str
@@ -33,7 +33,7 @@ class Simple(NamedTuple):
     reaches: str
 
 
-def commands(line: str, depth: int = 0) -> Iterator[Simple]:
+def split_shell_commands(line: str, depth: int = 0) -> Iterator[SimpleCommand]:
     """The simple commands of a command line, those in substitutions and in `sh -c` too, in no exact order.
 
     What a here-document puts into a file is text and no command.
@@ -62,21 +62,21 @@ def _pieces(line: str) -> Iterator[str]:
     yield "".join(piece)
 
 
-def _simple(piece: str, depth: int) -> Iterator[Simple]:
+def _simple(piece: str, depth: int) -> Iterator[SimpleCommand]:
     text = piece.strip()
     rest = _unwrapped(text)
     found = _PROGRAM.match(rest)
     if found is None:
         if text:
-            yield Simple("", "", text, text)
+            yield SimpleCommand("", "", text, text)
         return
     program, given = found[1], found[2]
     if program == "env" and (inner := _env_command(given)):
         yield from _simple(inner, depth)
         return
     if program in _SHELLS and depth < _DEEPEST and (script := _SHELL.search(given)):
-        yield from commands(script[1][1:-1], depth + 1)
-    yield Simple(program, given, text, _reaches(program, given))
+        yield from split_shell_commands(script[1][1:-1], depth + 1)
+    yield SimpleCommand(program, given, text, _reaches(program, given))
 
 
 def _unwrapped(text: str) -> str:

@@ -12,18 +12,18 @@ _TICKET = re.compile(r"\b(GH)-(?=\d)")
 _ENTITY = re.compile(r"&(?=#|\w+;)")
 
 
-def inert(text: str, limit: int = 2_000) -> str:
+def sanitize_markdown(text: str, limit: int = 2_000) -> str:
     """Markdown text that mentions nobody, closes nothing, loads nothing and holds no control characters."""
     text = strip_controls(text)[:limit]
     text = _ENTITY.sub("&amp;", text).replace("![", "!\\[").replace("<", "&lt;")
     return _without_calls(text)
 
 
-def inert_title(text: str, limit: int = 200) -> str:
+def sanitize_title(text: str, limit: int = 200) -> str:
     """One line for the title of a pull request or the subject of a commit, which are no Markdown but are searched for
     mentions and for words that close issues.
     """
-    return _without_calls(one_line(text, limit))
+    return _without_calls(to_one_line(text, limit))
 
 
 def _without_calls(text: str) -> str:
@@ -31,12 +31,12 @@ def _without_calls(text: str) -> str:
     return _MENTION.sub("\\g<0>\u200b", _TICKET.sub("\\1\u200b-", text))
 
 
-def one_line(text: str, limit: int = 2_000) -> str:
+def to_one_line(text: str, limit: int = 2_000) -> str:
     """The words of a text in one line without control characters, for titles and list entries."""
     return " ".join(strip_controls(text).split())[:limit]
 
 
-def code_span(text: str) -> str:
+def format_code_span(text: str) -> str:
     """A Markdown code span of one line that nothing in the text can end; not for a table's cell."""
     text = " ".join(strip_controls(text).split("\n"))
     fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)

@@ -10,16 +10,16 @@ from math import isfinite
 
 from pydantic import Field
 
-from orchestrator.domain.base import Frozen
-from orchestrator.domain.globs import is_glob, overlap
-from orchestrator.domain.ids import KEY
-from orchestrator.domain.price import dollars
+from orchestrator.domain.base import FrozenModel
+from orchestrator.domain.globs import is_glob, can_overlap
+from orchestrator.domain.ids import TASK_KEY_PATTERN
+from orchestrator.domain.price import format_exact_dollars
 from orchestrator.domain.task import TaskDraft
 
 _NAMES_SOMETHING = re.compile(r"[^\W_]")
 
 
-class PlanLimits(Frozen):
+class PlanLimits(FrozenModel):
     """What a plan at this place of the tree may hold: `depth` is the planner's own, counted from 0 at the root.
 
     `left_usd` and `left_tokens` are what the planner's slice may still spend, None for no bound; `has_prices` is false
@@ -35,7 +35,7 @@ class PlanLimits(Frozen):
     has_prices: bool = True
 
 
-class Plan(Frozen):
+class Plan(FrozenModel):
     """What a planner submits: drafts of the tasks below it, and why it cut the work this way."""
 
     rationale: str = Field(description="Why the work is cut this way, and what you decided for all tasks.")
@@ -73,7 +73,7 @@ def _count_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
 
 def _key_problems(plan: Plan, taken: Sequence[str]) -> Iterator[str]:
     for key, count in Counter(draft.key for draft in plan.tasks).items():
-        if not KEY.match(key):
+        if not TASK_KEY_PATTERN.match(key):
             yield f"key {key!r} is not made of 1 to 40 lower-case letters, digits and hyphens, the first no hyphen"
         if count > 1:
             yield f"key {key!r} is used {count} times"
@@ -128,7 +128,7 @@ def _ownership_problems(plan: Plan) -> Iterator[str]:
             yield f"tasks {one.key!r} and {other.key!r} both own the decision {decision!r}: give it to one of them"
         if other.key in after[one.key] or one.key in after[other.key]:
             continue
-        shared = [(p, q) for p in one.paths for q in other.paths if overlap(p, q)]
+        shared = [(p, q) for p in one.paths for q in other.paths if can_overlap(p, q)]
         if shared:
             yield (
                 f"tasks {one.key!r} and {other.key!r} may change the same files ({shared[0][0]} and {shared[0][1]}) "
@@ -147,8 +147,8 @@ def _budget_problems(plan: Plan, limits: PlanLimits) -> Iterator[str]:
     if usd and not limits.has_prices:
         yield "nobody knows the price of a model in use, so `budget_usd` would bound nothing: give `budget_tokens`"
     if limits.left_usd is not None and usd > limits.left_usd:
-        rest = f"your slice has {dollars(limits.left_usd)} left"
-        yield f"the tasks may cost {dollars(usd)} together and {rest}: give them less"
+        rest = f"your slice has {format_exact_dollars(limits.left_usd)} left"
+        yield f"the tasks may cost {format_exact_dollars(usd)} together and {rest}: give them less"
     if limits.left_tokens is not None and tokens > limits.left_tokens:
         rest = f"your slice has {limits.left_tokens:,} left"
         yield f"the tasks may use {tokens:,} tokens together and {rest}: give them less"

@@ -4,22 +4,22 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.task import Task
 from orchestrator.domain.verdict import PointFinding
 
 FIRST_LENS = "diff"
 """The lens whose sessions have no name of their own: for long it was the only one."""
-OUTCOME = "outcome"
+OUTCOME_POINT = "outcome"
 """The id of the point that every task has."""
 _CITED = re.compile(r"(?P<path>.+?):(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?")
 
-Span = tuple[int, int]
+LineRange = tuple[int, int]
 """The first and the last of some lines, counted from 1."""
 
 
-class View(StrEnum):
+class LensView(StrEnum):
     """diff: the change as it is. code: without comments, docstrings and hidden characters. codebase: the changed files
     as they are now, and what lies around them.
     """
@@ -29,7 +29,7 @@ class View(StrEnum):
     CODEBASE = "codebase"
 
 
-class Shown(Frozen):
+class ReviewMaterial(FrozenModel):
     """What a reviewer gets to see of a change.
 
     `places` are the lines that can be cited: the shown ones of either side by path, none where the file has no lines
@@ -37,29 +37,29 @@ class Shown(Frozen):
     """
 
     text: str
-    places: Mapping[str, tuple[Span, ...]]
+    places: Mapping[str, tuple[LineRange, ...]]
 
 
-def review_session(task: TaskId, number: int, lens: str) -> SessionId:
+def build_review_session_id(task: TaskId, number: int, lens: str) -> SessionId:
     """The name of the conversation with a lens about an attempt."""
     return SessionId(f"review:{task}@{number}" + (f"/{lens}" if lens != FIRST_LENS else ""))
 
 
-def lens_of(session: SessionId) -> str | None:
+def parse_session_lens(session: SessionId) -> str | None:
     """The lens that a conversation is with; None if it is no review."""
     if not session.startswith("review:"):
         return None
     return session.rpartition("@")[2].partition("/")[2] or FIRST_LENS
 
 
-def points(task: Task) -> Mapping[str, str]:
+def get_review_points(task: Task) -> Mapping[str, str]:
     """The points of a task by id: its outcome, and `A1`, `A2`, … for its acceptance points."""
     numbered = {f"A{number}": text for number, text in enumerate(task.acceptance, start=1)}
-    return {OUTCOME: task.outcome} | numbered
+    return {OUTCOME_POINT: task.outcome} | numbered
 
 
-def approval_problems(
-    task: Task, findings: Sequence[PointFinding], shown: Shown, checks: Sequence[str]
+def find_approval_problems(
+    task: Task, findings: Sequence[PointFinding], shown: ReviewMaterial, checks: Sequence[str]
 ) -> tuple[str, ...]:
     """What keeps findings from being an approval: each point needs one that says it is met, with evidence that exists.
 
@@ -69,11 +69,11 @@ def approval_problems(
         shown: what it saw.
         checks: the ids of the checks that it was told of.
     """
-    return tuple(_problems(points(task), findings, shown, checks))
+    return tuple(_problems(get_review_points(task), findings, shown, checks))
 
 
 def _problems(
-    wanted: Mapping[str, str], findings: Sequence[PointFinding], shown: Shown, checks: Sequence[str]
+    wanted: Mapping[str, str], findings: Sequence[PointFinding], shown: ReviewMaterial, checks: Sequence[str]
 ) -> Iterator[str]:
     ids = [finding.id for finding in findings]
     yield from (f"there is no finding for point {name}" for name in wanted if name not in ids)
@@ -91,7 +91,7 @@ def _problems(
                 yield f"point {finding.id}: {problem}"
 
 
-def _citation_problem(text: str, places: Mapping[str, tuple[Span, ...]], checks: Sequence[str]) -> str:
+def _citation_problem(text: str, places: Mapping[str, tuple[LineRange, ...]], checks: Sequence[str]) -> str:
     """Why a text is no evidence; empty if it names a check, a line that was shown, or a file without lines."""
     if text in checks or places.get(text) == ():
         return ""

@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import Field
 
-from orchestrator.domain.approval import Answered, Approval
+from orchestrator.domain.approval import ApprovalState, Approval
 from orchestrator.domain.attempt import Attempt, Exit
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.chat import Role
-from orchestrator.domain.check import CANARY, Receipt
+from orchestrator.domain.check import CANARY_CHECK, Receipt
 from orchestrator.domain.command import Retry
 from orchestrator.domain.contract import Contract, IterationVerdict
 from orchestrator.domain.event.base import Intent
@@ -24,12 +24,12 @@ from orchestrator.domain.event.work import AttemptEnded, CandidateTaken, Verdict
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.ids import CommitId, SessionId, TaskId, UnitId
 from orchestrator.domain.migration import FileRecord, Shard, ShardStatus, Tick, Wave
-from orchestrator.domain.overstep import Overstep
+from orchestrator.domain.overstep import PolicyViolation
 from orchestrator.domain.task import EndCause, Task, TaskStatus
 from orchestrator.domain.usage import Usage
 
 
-class TaskState(Frozen):
+class TaskState(FrozenModel):
     """A task with all that happened to it. The tuples grow by attempt; `rounds` counts a planner's rounds."""
 
     spec: Task
@@ -68,7 +68,7 @@ class TaskState(Frozen):
     @property
     def unit(self) -> UnitId:
         """The name under which the latest attempt stands in the queue."""
-        return unit_id(self.spec.id, self.attempt.number if self.attempt else 0)
+        return build_unit_id(self.spec.id, self.attempt.number if self.attempt else 0)
 
     @property
     def ejection(self) -> UnitEjected | None:
@@ -77,7 +77,7 @@ class TaskState(Frozen):
         return latest if latest and latest.unit == self.unit else None
 
 
-class SessionState(Frozen):
+class SessionState(FrozenModel):
     """A conversation: `turns` counts finished turns, `replies` answered calls, `failures` failed tries.
 
     `attempt` is the number of the task's latest attempt when it began, 0 before the first. `spent` is what its replies
@@ -97,12 +97,12 @@ class SessionState(Frozen):
     at_risk: Usage = Field(default_factory=Usage)
 
 
-def unit_id(task: TaskId, attempt: int) -> UnitId:
+def build_unit_id(task: TaskId, attempt: int) -> UnitId:
     """`storage/index@2`: the second attempt at a task, as a unit of the queue."""
     return UnitId(f"{task}@{attempt}")
 
 
-def unit_task(unit: UnitId) -> TaskId:
+def parse_unit_task(unit: UnitId) -> TaskId:
     """The task of a unit made by `unit_id`."""
     return TaskId(unit.rpartition("@")[0])
 
@@ -131,28 +131,28 @@ class RunState:
     iteration: int = 0
     iteration_reasons: tuple[str, ...] = ()
     iterations: tuple[IterationVerdict, ...] = ()
-    forgotten: frozenset[TaskId] = frozenset()
+    hidden_tasks: frozenset[TaskId] = frozenset()
     baseline: tuple[str, ...] = ()
     pr: PrOpened | None = None
     """The pull request that was opened last, unless it was closed since."""
-    checks: ChecksSeen | None = None
+    forge_checks: ChecksSeen | None = None
     """What the forge's checks said last of the commit that the pull request asks to merge."""
-    checks_since: datetime | None = None
+    forge_checks_since: datetime | None = None
     """Since when these are waited for; None where nobody waits, or a pause ended that."""
     merging: PrMerging | None = None
     merged: PrMerged | None = None
     """The merge that was begun last, and the one that was done last."""
     notices: tuple[Noticed, ...] = ()
-    approvals: dict[str, Answered] = field(default_factory=dict)
-    commands: dict[str, str] = field(default_factory=dict)
+    approvals: dict[str, ApprovalState] = field(default_factory=dict)
+    taken_commands: dict[str, str] = field(default_factory=dict)
     """By key, every command that was taken from the inbox, with why it was refused."""
     overrides: tuple[dict[str, Any], ...] = ()
     """Settings that people changed since the run began, in order."""
-    held: str | None = None
+    user_pause: str | None = None
     """Who paused the run and why; nothing begins before it is continued."""
-    cancelled: str = ""
+    cancel_reason: str = ""
     """Who gave up the whole run and why."""
-    judged_again: int = 0
+    rejudge_count: int = 0
     """How often a person had a task tried again: what was or is being judged of the whole is to be judged anew."""
     tasks: dict[TaskId, TaskState] = field(default_factory=dict)
     sessions: dict[SessionId, SessionState] = field(default_factory=dict)
@@ -164,17 +164,17 @@ class RunState:
     waves: list[Wave] = field(default_factory=list)
     recipe: dict[str, Any] | None = None
     """The recipe as it stands: the run's first one, or the last revision."""
-    rollbacks: tuple[str, ...] = ()
+    requested_rollbacks: tuple[str, ...] = ()
     """Shards that a person wants to have taken back."""
     rollback_reasons: dict[str, str] = field(default_factory=dict)
     """By shard, who last wanted it back and why; if it could not be, what stands in the way."""
-    revised: dict[str, Any] | None = None
+    requested_recipe: dict[str, Any] | None = None
     """The recipe that a person wants the run to go on by, until it does."""
-    published: tuple[str, ...] = ()
+    requested_publications: tuple[str, ...] = ()
     """Groups whose pull requests a person wants to have opened now."""
     prs: dict[str, PrOpened] = field(default_factory=dict)
     """By group, the pull requests of a run that has several."""
-    pointed: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    ref_history: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """By ref of a branch, the commits at which the run has put it, or was about to, in order; not its own PR branch."""
     burndown: list[Tick] = field(default_factory=list)
     """What remained when: the last tick is how things are. See `domain.burndown`."""
@@ -182,15 +182,15 @@ class RunState:
     """When the files of a migration were found: the burndown's ticks count from then."""
     revisions: list[RecipeRevised] = field(default_factory=list)
     """The recipes that a migration went on by after its first one."""
-    steps: dict[str, float] = field(default_factory=dict)
+    step_seconds: dict[str, float] = field(default_factory=dict)
     rung_files: Counter[int] = field(default_factory=Counter)
     trials: list[TrialJudged] = field(default_factory=list)
     ejections: list[UnitEjected] = field(default_factory=list)
     landings: list[LandingFinished] = field(default_factory=list)
-    tries: Counter[str] = field(default_factory=Counter)
+    effect_tries: Counter[str] = field(default_factory=Counter)
     open_intents: dict[str, Intent] = field(default_factory=dict)
-    asked_at: dict[str, datetime] = field(default_factory=dict)
-    answered_at: dict[str, datetime] = field(default_factory=dict)
+    approval_asked_at: dict[str, datetime] = field(default_factory=dict)
+    approval_answered_at: dict[str, datetime] = field(default_factory=dict)
     """When the questions of `approvals` were put to people, and answered."""
     stopped_calls: dict[str, str] = field(default_factory=dict)
     """Calls of tools that people had stopped, as `tool/SESSION/TURN/INDEX`, with the reason."""
@@ -205,16 +205,16 @@ class RunState:
     at_risk_by_node: dict[TaskId, Usage] = field(default_factory=dict)
     call_s_by_role: dict[str, float] = field(default_factory=dict)
     call_s_by_model: dict[str, float] = field(default_factory=dict)
-    begun_s: dict[TaskId, float] = field(default_factory=dict)
-    ended_s: dict[TaskId, float] = field(default_factory=dict)
-    possibly_billed: int = 0
-    answers: Counter[str] = field(default_factory=Counter)
+    task_begun_s: dict[TaskId, float] = field(default_factory=dict)
+    task_ended_s: dict[TaskId, float] = field(default_factory=dict)
+    possibly_billed_calls: int = 0
+    answer_counts: Counter[str] = field(default_factory=Counter)
     """Replies and failures by `ROLE TASK MODEL`, with the model as asked."""
-    pauses: dict[str, datetime] = field(default_factory=dict)
+    provider_pauses: dict[str, datetime] = field(default_factory=dict)
     """Until when providers asked not to be called, by quota pool."""
-    oversteps: list[Overstep] = field(default_factory=list)
+    policy_violations: list[PolicyViolation] = field(default_factory=list)
     """What agents tried beyond their walls, in order; of very many the first."""
-    notified: dict[str, int] = field(default_factory=dict)
+    notified_through: dict[str, int] = field(default_factory=dict)
     """Channel → the last event that needs no notification on it any more."""
 
     @property
@@ -236,7 +236,7 @@ class RunState:
         return self.landings[-1].new if self.landings else None
 
     @property
-    def waiting(self) -> list[Answered]:
+    def pending_approvals(self) -> list[ApprovalState]:
         """The approvals that nobody has answered and that still matter, oldest first."""
         return [one for one in self.approvals.values() if one.is_open and not self._is_moot(one.approval)]
 
@@ -265,14 +265,14 @@ class RunState:
         return [one.item for one in asked if one.subject.partition("-")[0] == subject][-1]
 
     @property
-    def attempted(self) -> list[Overstep]:
+    def unapproved_violations(self) -> list[PolicyViolation]:
         """What agents tried beyond their walls, without asking for a tier where the user granted one."""
-        return [one for one in self.oversteps if one.kind != "tier" or not self._was_granted(one.task)]
+        return [one for one in self.policy_violations if one.kind != "tier" or not self._was_granted(one.task)]
 
     def _was_granted(self, task: TaskId | None) -> bool:
-        return task is not None and any(wish.decision == "approve" for wish in self.wishes(task))
+        return task is not None and any(wish.decision == "approve" for wish in self.list_tier_requests(task))
 
-    def wishes(self, task: TaskId) -> list[Answered]:
+    def list_tier_requests(self, task: TaskId) -> list[ApprovalState]:
         """What the workers of a task asked for in tiers, oldest first."""
         asked = [one for one in self.approvals.values() if one.approval.matter == "tier"]
         return [one for one in asked if one.approval.subject.rpartition("/")[0] == task]
@@ -290,37 +290,37 @@ class RunState:
         return max(self.settled_s, self.earlier_s + (self.last_at - self.epoch_at).total_seconds())
 
     @property
-    def wave_under_way(self) -> int:
+    def current_wave_number(self) -> int:
         """The number of a migration's wave that has not ended, 0 if there is none."""
         return self.waves[-1].number if self.waves and not self.waves[-1].is_over else 0
 
-    def shard_of(self, path: str) -> Shard | None:
+    def find_shard_of_file(self, path: str) -> Shard | None:
         """The shard that a file of a migration is in."""
         return next((shard for shard in self.shards.values() if path in shard.files), None)
 
-    def shard_status(self, shard: Shard) -> ShardStatus:
+    def get_shard_status(self, shard: Shard) -> ShardStatus:
         """Where a shard stands."""
-        return shard.status(self.files[path] for path in shard.files)
+        return shard.compute_status(self.files[path] for path in shard.files)
 
-    def flaky_tests(self) -> list[tuple[str, int]]:
+    def list_flaky_tests(self) -> list[tuple[str, int]]:
         """The tests that were seen both ways on one tree, with the number of such trees, most first."""
         return sorted(self.flaky.items(), key=lambda item: (-item[1], item[0]))
 
     @property
     def test_runs(self) -> int:
         """How often the harness ran a check; runs of its own tests in place of the project's are none."""
-        return sum(receipt.kind != CANARY for receipt in self.receipts.values())
+        return sum(receipt.kind != CANARY_CHECK for receipt in self.receipts.values())
 
-    def lineage(self, task: TaskId | None) -> Iterator[TaskId]:
+    def iterate_lineage(self, task: TaskId | None) -> Iterator[TaskId]:
         """A task and the tasks above it, up to the root; nothing for None or a task that does not exist."""
         while task is not None and task in self.tasks:
             yield task
             task = self.tasks[task].spec.parent
 
-    def children(self, parent: TaskId) -> Iterator[TaskState]:
+    def iterate_children(self, parent: TaskId) -> Iterator[TaskState]:
         """The tasks that a planner submitted, in order."""
         return (task for task in self.tasks.values() if task.spec.parent == parent)
 
-    def baseline_receipts(self) -> Mapping[str, Receipt]:
+    def get_baseline_receipts(self) -> Mapping[str, Receipt]:
         """Check id → the receipt of that check on the base tree."""
         return {self.receipts[key].check: self.receipts[key] for key in self.baseline}

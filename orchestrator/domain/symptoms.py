@@ -7,43 +7,43 @@ as a whole, such as a hang, is the symptom `GATE`: a run that shows it tells not
 
 from orchestrator.domain.check import Difference
 
-GATE = "(gate)"
-MISSING = " (missing)"
-SKIPPED = " (skipped)"
+GATE_SYMPTOM = "(gate)"
+MISSING_SUFFIX = " (missing)"
+SKIPPED_SUFFIX = " (skipped)"
 
 
-def symptoms_of(difference: Difference) -> frozenset[str]:
+def collect_symptoms(difference: Difference) -> frozenset[str]:
     """Every symptom that a difference to the baseline shows."""
     return frozenset(
         {
-            *([GATE] if difference.problems else []),
+            *([GATE_SYMPTOM] if difference.problems else []),
             *difference.new_failures,
             *difference.unsettled,
             *difference.flaky,
-            *(test + MISSING for test in difference.missing_tests),
-            *(test + SKIPPED for test in difference.newly_skipped),
+            *(test + MISSING_SUFFIX for test in difference.missing_tests),
+            *(test + SKIPPED_SUFFIX for test in difference.newly_skipped),
         }
     )
 
 
-def subject(symptom: str) -> str:
+def get_symptom_test(symptom: str) -> str:
     """The id of the test that a symptom is about; empty for the gate itself."""
-    return "" if symptom == GATE else symptom.removesuffix(MISSING).removesuffix(SKIPPED)
+    return "" if symptom == GATE_SYMPTOM else symptom.removesuffix(MISSING_SUFFIX).removesuffix(SKIPPED_SUFFIX)
 
 
-def hides(seen: frozenset[str], symptom: str) -> bool:
+def can_hide_symptom(seen: frozenset[str], symptom: str) -> bool:
     """Whether a run that showed `seen`, and not `symptom`, may have failed to show it."""
-    test = subject(symptom)
-    return symptom != GATE and (GATE in seen or test + MISSING in seen or test + SKIPPED in seen)
+    test = get_symptom_test(symptom)
+    return symptom != GATE_SYMPTOM and (GATE_SYMPTOM in seen or test + MISSING_SUFFIX in seen or test + SKIPPED_SUFFIX in seen)
 
 
-def only(difference: Difference, symptoms: frozenset[str]) -> Difference:
+def select_symptoms(difference: Difference, symptoms: frozenset[str]) -> Difference:
     """The part of a difference that these symptoms stand for."""
     return Difference(
-        problems=difference.problems if GATE in symptoms else (),
+        problems=difference.problems if GATE_SYMPTOM in symptoms else (),
         new_failures=tuple(test for test in difference.new_failures if test in symptoms),
         unsettled=tuple(test for test in difference.unsettled if test in symptoms),
         flaky=tuple(test for test in difference.flaky if test in symptoms),
-        missing_tests=tuple(test for test in difference.missing_tests if test + MISSING in symptoms),
-        newly_skipped=tuple(test for test in difference.newly_skipped if test + SKIPPED in symptoms),
+        missing_tests=tuple(test for test in difference.missing_tests if test + MISSING_SUFFIX in symptoms),
+        newly_skipped=tuple(test for test in difference.newly_skipped if test + SKIPPED_SUFFIX in symptoms),
     )

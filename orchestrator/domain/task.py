@@ -5,11 +5,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.ids import TaskId
 
 
-class TaskDraft(Frozen):
+class TaskDraft(FrozenModel):
     """What a planner writes. `key` is local to its slice; `depends_on` names keys of it."""
 
     key: str = Field(description="Short name, unique in this slice: at most 40 lower-case letters, digits, hyphens.")
@@ -36,7 +36,7 @@ class TaskDraft(Frozen):
     budget_tokens: int | None = Field(None, description="The same in tokens, input and output together.")
 
 
-class Task(Frozen):
+class Task(FrozenModel):
     """A task of the run; the root planner's own task has no parent."""
 
     id: TaskId

@@ -1,11 +1,11 @@
 """Words of any length as they stand in events: short ones inline, long ones by reference to a blob."""
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 
 INLINE_CHARS = 4_000
 
 
-class Text(Frozen):
+class Text(FrozenModel):
     """A text of `size` characters; `head` is all of it unless `sha` names the blob (UTF-8) that holds the rest."""
 
     head: str = ""
@@ -13,7 +13,7 @@ class Text(Frozen):
     sha: str | None = None
 
     @classmethod
-    def inline(cls, text: str) -> "Text":
+    def build_inline(cls, text: str) -> "Text":
         """A text kept whole in the event; for words known to be short."""
         return cls(head=text, size=len(text))
 

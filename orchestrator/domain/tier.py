@@ -12,7 +12,7 @@ class Tier(IntEnum):
     EVERYTHING = 3
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """What it offers, for people and models."""
         return _WORDS[self]
 

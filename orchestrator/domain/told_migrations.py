@@ -18,15 +18,15 @@ from orchestrator.domain.command import (
     RollbackShards,
     SkipFiles,
 )
-from orchestrator.domain.lifecycle import FILE_MOVES, move
-from orchestrator.domain.migrated import climb_again
+from orchestrator.domain.lifecycle import FILE_TRANSITIONS, apply_transition
+from orchestrator.domain.migrated import restart_ladder
 from orchestrator.domain.migration import FileRecord, FileStatus, Shard
 from orchestrator.domain.state import RunState
 
 MIGRATION_COMMANDS = (SkipFiles, RetryFiles, HoldShard, ReleaseShard, RollbackShards, Publish, Revise)
 ALL_GROUPS = "*"
 """What stands in `RunState.published` for all groups."""
-FIXED = ("migration.id", "scope", "shard", "env")
+FIXED_RECIPE_PARTS = ("migration.id", "scope", "shard", "env")
 """What a revision of a recipe cannot change: which files there are, how they are divided, and where they are judged."""
 _SHOWN = 5
 _RETRIED = frozenset(
@@ -37,21 +37,21 @@ _RETRIED = frozenset(
 )
 
 
-def is_for_migrations(command: Command) -> bool:
+def is_migration_command(command: Command) -> bool:
     """Whether a command makes sense for migrations only."""
     return isinstance(command, MIGRATION_COMMANDS)
 
 
-def migration_refusal(state: RunState, command: Command) -> str:
+def explain_migration_refusal(state: RunState, command: Command) -> str:
     """Why a migration cannot do what it is told now; empty when it can."""
     if state.run.mode != "migration":
         return "this run carries a goal: files, shards and recipes are a migration's"
     return _refusal(command, state)
 
 
-def fixed_parts_changed(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, ...]:
+def find_changed_fixed_parts(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, ...]:
     """Which parts of two recipes, as plain data, differ that a revision cannot change."""
-    return tuple(part for part in FIXED if _part(old, part) != _part(new, part))
+    return tuple(part for part in FIXED_RECIPE_PARTS if _part(old, part) != _part(new, part))
 
 
 def _part(recipe: dict[str, Any], name: str) -> object:
@@ -72,7 +72,7 @@ def _(command: SkipFiles, state: RunState) -> str:
         return missing
     files = [state.files[path] for path in command.files]
     if landed := [file for file in files if file.status == FileStatus.MERGED]:
-        shard = state.shard_of(landed[0].path)
+        shard = state.find_shard_of_file(landed[0].path)
         return f"{_named(landed)} landed: take its shard back instead (migrate rollback RUN {_name(shard)})"
     again = [file for file in files if file.status == FileStatus.SKIPPED]
     return f"{_named(again)} was left out already" if len(again) == len(files) else ""
@@ -127,10 +127,10 @@ def _(_command: Publish, state: RunState) -> str:
 
 @_refusal.register
 def _(command: Revise, state: RunState) -> str:
-    old = state.revised or state.recipe or {}
+    old = state.requested_recipe or state.recipe or {}
     if command.recipe == old:
         return "the recipe is the one that the run has"
-    if changed := fixed_parts_changed(old, command.recipe):
+    if changed := find_changed_fixed_parts(old, command.recipe):
         parts = ", ".join(f"[{part}]" if "." not in part else part for part in changed)
         return f"a revision cannot change {parts}: begin a new run; what stays the same comes from the cache"
     return ""
@@ -161,65 +161,65 @@ def _name(shard: Shard | None) -> str:
 
 
 @singledispatch
-def obey_migration(_command: Command, _state: RunState, _by: str) -> None:
+def apply_migration_command(_command: Command, _state: RunState, _by: str) -> None:
     """Change the state as the command says."""
 
 
-@obey_migration.register
+@apply_migration_command.register
 def _(command: SkipFiles, state: RunState, by: str) -> None:
     for path in command.files:
         file = state.files[path]
         if file.status != FileStatus.SKIPPED:
-            status = move(FILE_MOVES, f"file {path}", file.status, FileStatus.SKIPPED)
+            status = apply_transition(FILE_TRANSITIONS, f"file {path}", file.status, FileStatus.SKIPPED)
             told = _because("left out", command.reason, by)
             changes = {"status": status, "reason": told, "signature": "", "is_overtaken": not file.status.is_terminal}
             state.files[path] = file.model_copy(update=changes)
 
 
-@obey_migration.register
+@apply_migration_command.register
 def _(command: RetryFiles, state: RunState, _by: str) -> None:
-    climb_again(state, tuple(dict.fromkeys(command.files)))
+    restart_ladder(state, tuple(dict.fromkeys(command.files)))
     for path in command.files:
-        fresh = {"note": command.note, "after_wave": state.wave_under_way, "is_asked_for": True}
+        fresh = {"note": command.note, "after_wave": state.current_wave_number, "is_asked_for": True}
         state.files[path] = state.files[path].model_copy(update=fresh)
-    state.judged_again += 1
+    state.rejudge_count += 1
     _open_again(state)
 
 
-@obey_migration.register
+@apply_migration_command.register
 def _(command: HoldShard, state: RunState, by: str) -> None:
     held = _because("held", command.reason, by)
     state.shards[command.shard] = state.shards[command.shard].model_copy(update={"held": held})
 
 
-@obey_migration.register
+@apply_migration_command.register
 def _(command: ReleaseShard, state: RunState, _by: str) -> None:
-    released = {"held": "", "after_wave": state.wave_under_way}
+    released = {"held": "", "after_wave": state.current_wave_number}
     state.shards[command.shard] = state.shards[command.shard].model_copy(update=released)
     _open_again(state)
 
 
-@obey_migration.register
+@apply_migration_command.register
 def _(command: RollbackShards, state: RunState, by: str) -> None:
-    state.rollbacks = tuple(dict.fromkeys((*state.rollbacks, *command.shards)))
+    state.requested_rollbacks = tuple(dict.fromkeys((*state.requested_rollbacks, *command.shards)))
     state.rollback_reasons |= dict.fromkeys(command.shards, _because("taken back", command.reason, by))
     _open_again(state)
 
 
-@obey_migration.register
+@apply_migration_command.register
 def _(command: Publish, state: RunState, _by: str) -> None:
-    state.published = tuple(dict.fromkeys((*state.published, *(command.groups or (ALL_GROUPS,)))))
+    state.requested_publications = tuple(dict.fromkeys((*state.requested_publications, *(command.groups or (ALL_GROUPS,)))))
     _open_again(state)
 
 
-@obey_migration.register
+@apply_migration_command.register
 def _(command: Revise, state: RunState, _by: str) -> None:
-    wish_revision(state, command.recipe)
+    request_revision(state, command.recipe)
 
 
-def wish_revision(state: RunState, recipe: dict[str, Any]) -> None:
+def request_revision(state: RunState, recipe: dict[str, Any]) -> None:
     """Have the run go on by another recipe as soon as it can tell which files that concerns."""
-    state.revised = recipe
+    state.requested_recipe = recipe
     _open_again(state)
 
 
@@ -229,4 +229,4 @@ def _because(what: str, reason: str, by: str) -> str:
 
 def _open_again(state: RunState) -> None:
     state.ended = None
-    state.cancelled = ""
+    state.cancel_reason = ""

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from decimal import Decimal
 
-from orchestrator.domain.base import Frozen, constructed
+from orchestrator.domain.base import FrozenModel, construct_model
 
 
-class Usage(Frozen):
+class Usage(FrozenModel):
     """Tokens, calls and money; `unpriced_calls` counts the calls whose price nobody knows."""
 
     calls: int = 0
@@ -18,7 +18,7 @@ class Usage(Frozen):
 
     def __add__(self, other: "Usage") -> "Usage":
         one, more = self.__dict__, other.__dict__  # a reply is added up in seven places: that has to be fast
-        return constructed(
+        return construct_model(
             Usage,
             {
                 "calls": one["calls"] + more["calls"],
@@ -31,7 +31,7 @@ class Usage(Frozen):
         )
 
     @classmethod
-    def total(cls, usages: Iterable["Usage"]) -> "Usage":
+    def sum_of(cls, usages: Iterable["Usage"]) -> "Usage":
         """The sum of many, of none too."""
         many = tuple(usages)
         return cls(
@@ -49,7 +49,7 @@ class Usage(Frozen):
         return self.input_tokens + self.output_tokens
 
     @property
-    def price(self) -> str:
+    def cost_text(self) -> str:
         """The cost in words: `$0.42`, `$0.42 + 3 unpriced calls`, or `unknown`."""
         if not self.unpriced_calls:
             return f"${self.cost_usd:.2f}"

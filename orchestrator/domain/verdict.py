@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Literal
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.task import EndCause
 
 
@@ -22,7 +22,7 @@ class VerdictKind(StrEnum):
     ESCALATE = "escalate"
 
 
-class PointFinding(Frozen):
+class PointFinding(FrozenModel):
     """Whether one point of a task is met, with what shows it: `path:line` of the change, or the id of a check.
 
     `id` is `outcome`, or `A1`, `A2`, … for the task's acceptance points in their order.
@@ -33,7 +33,7 @@ class PointFinding(Frozen):
     evidence: tuple[str, ...] = ()
 
 
-class LensVote(Frozen):
+class LensVote(FrozenModel):
     """One independent review of a change. `unreadable` means the reviewer's answer could not be understood."""
 
     lens: str
@@ -43,7 +43,7 @@ class LensVote(Frozen):
     findings: tuple[PointFinding, ...] = ()
 
 
-class Finding(Frozen):
+class Finding(FrozenModel):
     """What a rule saw in a change; a blocking one keeps it from landing.
 
     `is_granted` tells that it would have blocked, had the plan not granted that its file changes.
@@ -55,7 +55,7 @@ class Finding(Frozen):
     is_granted: bool = False
 
 
-class Verdict(Frozen):
+class Verdict(FrozenModel):
     """The judge's decision on one attempt; `receipts` are the keys of the receipts it rests on.
 
     `flags` are what was noticed in the change and decided nothing: text aimed at reviewers, hidden characters, files

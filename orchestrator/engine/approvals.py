@@ -8,7 +8,7 @@ from math import ceil
 from pathspec import GitIgnoreSpec
 
 from orchestrator.config.model import ApprovalSettings
-from orchestrator.domain.approval import Answered, Approval, Matter
+from orchestrator.domain.approval import ApprovalState, Approval, ApprovalMatter
 from orchestrator.domain.budget import Limit
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import CandidateTaken
@@ -18,7 +18,7 @@ from orchestrator.errors import LimitReached, PersonNeeded
 _SHOWN = 20
 
 
-async def ask(context: RunContext, approval: Approval) -> Answered:
+async def ask_person(context: RunContext, approval: Approval) -> ApprovalState:
     """The answer to a question, which is put when nobody has put it yet.
 
     Raises:
@@ -28,13 +28,13 @@ async def ask(context: RunContext, approval: Approval) -> Answered:
         await context.journal.append(ApprovalRequested(approval=approval))
     answer = context.state.approvals[approval.item]
     if answer.is_open:
-        raise waits(context)
+        raise build_waiting_error(context)
     return answer
 
 
-def waits(context: RunContext) -> PersonNeeded:
+def build_waiting_error(context: RunContext) -> PersonNeeded:
     """The error that ends an engine which has nothing to do but to wait for a person."""
-    run, waiting = context.state.run.run, context.state.waiting
+    run, waiting = context.state.run.run, context.state.pending_approvals
     items = [one.approval.item for one in waiting]
     item = shlex.quote(items[0]) if len(items) == 1 else "ITEM"
     return PersonNeeded(
@@ -43,17 +43,17 @@ def waits(context: RunContext) -> PersonNeeded:
     )
 
 
-def question(
-    context: RunContext, matter: Matter, subject: str, title: str, detail: Sequence[str], **more: object
+def build_run_approval(
+    context: RunContext, matter: ApprovalMatter, subject: str, title: str, detail: Sequence[str], **more: object
 ) -> Approval:
     """An approval of the run that expires as configured."""
-    return asking(context.config.approval, context.journal.now(), matter, subject, title, detail, **more)
+    return build_expiring_approval(context.config.approval, context.journal.read_clock(), matter, subject, title, detail, **more)
 
 
-def asking(
+def build_expiring_approval(
     rules: ApprovalSettings,
     now: datetime,
-    matter: Matter,
+    matter: ApprovalMatter,
     subject: str,
     title: str,
     detail: Sequence[str],
@@ -73,17 +73,17 @@ def asking(
     )
 
 
-def landing_question(context: RunContext, candidate: CandidateTaken, unit: str) -> Approval | None:
+def build_landing_approval(context: RunContext, candidate: CandidateTaken, unit: str) -> Approval | None:
     """What is to be asked before a candidate lands; None when it may land by itself."""
     changed = candidate.added + candidate.removed
-    reasons = radius(context.config.approval, candidate.paths, changed)
+    reasons = list_blast_radius_reasons(context.config.approval, candidate.paths, changed)
     if context.config.approval.mode != "review" or not reasons:
         return None
     title = f"land {unit}: {len(candidate.paths)} files, +{candidate.added} −{candidate.removed} lines"
-    return question(context, "landing", unit, title, [*reasons, *candidate.paths[:_SHOWN]])
+    return build_run_approval(context, "landing", unit, title, [*reasons, *candidate.paths[:_SHOWN]])
 
 
-def radius(settings: ApprovalSettings, paths: Sequence[str], lines: int) -> list[str]:
+def list_blast_radius_reasons(settings: ApprovalSettings, paths: Sequence[str], lines: int) -> list[str]:
     """Why a change is too large or too delicate to land unseen, in words; empty when it is not."""
     reasons = []
     if len(paths) > settings.max_files:
@@ -97,39 +97,39 @@ def radius(settings: ApprovalSettings, paths: Sequence[str], lines: int) -> list
     return reasons
 
 
-def budget_question(context: RunContext, limit: LimitReached) -> Approval | None:
+def build_budget_approval(context: RunContext, limit: LimitReached) -> Approval | None:
     """Whether the budget that is spent may be larger; None where nobody is asked that."""
     settings = context.config.approval
-    if settings.mode != "review" or settings.budget_factor <= 1 or limit.place is None:
+    if settings.mode != "review" or settings.budget_factor <= 1 or limit.config_path is None:
         return None
     table = context.config.budget.model_dump()
-    for key in limit.place:
+    for key in limit.config_path:
         table = table[key]
     limits = {name: table[name] for name in Limit.model_fields if table[name]}
     raised = {name: _times(value, settings.budget_factor) for name, value in limits.items()}
     changed: dict[str, object] = dict(raised)
-    for key in reversed(limit.place):
+    for key in reversed(limit.config_path):
         changed = {key: changed}
-    whose = "".join(f" of {key}" for key in limit.place[1:])
-    return question(
+    whose = "".join(f" of {key}" for key in limit.config_path[1:])
+    return build_run_approval(
         context,
         "budget",
-        "/".join((*limit.place, "+".join(f"{name}={value:.15g}" for name, value in raised.items()))),
+        "/".join((*limit.config_path, "+".join(f"{name}={value:.15g}" for name, value in raised.items()))),
         f"raise the budget{whose} to " + ", ".join(f"{value:,.15g} {name}" for name, value in raised.items()),
         [str(limit)],
         settings={"budget": changed},
     )
 
 
-async def meet_limit(context: RunContext, limit: LimitReached) -> None:
+async def ask_to_raise_limit(context: RunContext, limit: LimitReached) -> None:
     """Ask a person whether a spent budget may be larger, where that is configured, and go on if it may.
 
     Raises:
         LimitReached: it may not.
         PersonNeeded: there is no answer yet.
     """
-    asked = budget_question(context, limit)
-    if asked is None or (await ask(context, asked)).decision != "approve":
+    asked = build_budget_approval(context, limit)
+    if asked is None or (await ask_person(context, asked)).decision != "approve":
         raise limit
 
 

@@ -13,27 +13,27 @@ from orchestrator.domain.event.work import (
     TurnEnded,
 )
 from orchestrator.domain.handoff import Handoff
-from orchestrator.domain.ids import TaskId, ref_name
+from orchestrator.domain.ids import TaskId, format_task_ref
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.domain.task import EndCause, TaskStatus
 from orchestrator.domain.verdict import VerdictKind
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.points import after_attempt, before_attempt
-from orchestrator.engine.unkeepable import unkeepable
+from orchestrator.engine.points import notify_attempt_ended, find_attempt_veto
+from orchestrator.engine.unkeepable import find_snapshot_obstacle
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.judge.flakes import UNSETTLED
-from orchestrator.ports.effect import effect
+from orchestrator.judge.flakes import UNSETTLED_TESTS_TEXT
+from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import Workspace
-from orchestrator.ports.roles import FileBrief, Roles, SessionResult, WorkBrief
-from worktrees.diff import diff
-from worktrees.names import printable
+from orchestrator.ports.roles import FileBrief, Roles, SessionFailure, WorkBrief
+from worktrees.diff import diff_trees
+from worktrees.names import escape_path
 
 
 async def start_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
     """Begin the next attempt at a task and carry it out."""
     state = context.state.tasks[task]
     attempt = await _next_attempt(context, roles, state)
-    if veto := await before_attempt(context, state, attempt):
+    if veto := await find_attempt_veto(context, state, attempt):
         reason = f"refused by a hook: {veto}"
         refused = TaskEnded(task=task, status=TaskStatus.BLOCKED, reason=reason, cause=EndCause.REFUSED_BY_HOOK)
         await context.journal.append(refused)
@@ -51,7 +51,7 @@ async def continue_attempt(context: RunContext, roles: Roles, task: TaskId, file
     attempt = state.attempt
     if attempt is None:
         raise ValueError(f"task {task} is running without an attempt")
-    workspace = await context.hands.open(attempt.base, f"{task} attempt {attempt.number}")
+    workspace = await context.hands.open_workspace(attempt.base, f"{task} attempt {attempt.number}")
     try:
         brief = WorkBrief(
             task=state.spec, attempt=attempt, goal=context.state.run.goal, gate=context.gate.commands, file=file
@@ -69,24 +69,24 @@ async def continue_attempt(context: RunContext, roles: Roles, task: TaskId, file
             handoff=handoff,
         )
     )
-    await after_attempt(context, task)
+    await notify_attempt_ended(context, task)
 
 
-async def _work(context: RunContext, roles: Roles, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionResult:
+async def _work(context: RunContext, roles: Roles, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionFailure:
     """Let the worker work and take its candidate; work that cannot be kept ends the attempt, not the run."""
     attempt = brief.attempt
     try:
         if attempt.fork and attempt.fork.tree:
-            await workspace.restore(attempt.fork.tree)
+            await workspace.restore_tree(attempt.fork.tree)
         elif attempt.start:
-            await workspace.restore(await context.tree(attempt.start))
-        result = await roles.worker.work(brief, workspace)
+            await workspace.restore_tree(await context.read_tree_id(attempt.start))
+        result = await roles.worker.work_on_task(brief, workspace)
         await _take_candidate(context, attempt, workspace)
     except EnvironmentProblem as problem:
-        reason = unkeepable(problem)
+        reason = find_snapshot_obstacle(problem)
         if reason is None:
             raise
-        return SessionResult(exit=Exit.UNKEEPABLE, detail=f"its work cannot be kept: {reason}")
+        return SessionFailure(exit=Exit.UNKEEPABLE, detail=f"its work cannot be kept: {reason}")
     return result
 
 
@@ -102,8 +102,8 @@ async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> 
         task=task,
         number=len(state.attempts) + 1,
         mode=mode,
-        base=previous.base if is_kept and previous else await context.head(),
-        model=roles.worker.model(state.spec.variant),
+        base=previous.base if is_kept and previous else await context.read_start_commit(),
+        model=roles.worker.get_model_name(state.spec.variant),
         start=candidate.commit if is_kept and candidate else None,
         feedback=feedback,
         handoff=state.handoff if mode == "restart" else None,
@@ -114,14 +114,14 @@ async def _next_attempt(context: RunContext, roles: Roles, state: TaskState) -> 
 async def _forked(context: RunContext, roles: Roles, state: TaskState, retry: Retry, turn: int) -> Attempt:
     """An attempt that leaves an earlier one after one of its turns, with the files and the words it had then."""
     parent = state.attempts[(retry.attempt or len(state.attempts)) - 1]
-    recorded = await context.journal.session(parent.session)
+    recorded = await context.journal.list_session_events(parent.session)
     trees = [one.event.tree for one in recorded if isinstance(one.event, TurnEnded) and one.event.turn <= turn]
     return Attempt(
         task=state.spec.id,
         number=len(state.attempts) + 1,
         mode="fork",
         base=parent.base,
-        model=roles.worker.model(state.spec.variant),
+        model=roles.worker.get_model_name(state.spec.variant),
         start=parent.start,
         note=retry.note,
         fork=Fork(session=parent.session, turn=turn, tree=trees[-1] if trees else None),
@@ -131,12 +131,12 @@ async def _forked(context: RunContext, roles: Roles, state: TaskState, retry: Re
 def _ran_out(state: TaskState) -> bool:
     """Whether the latest attempt only lacked room: the next one goes on from its files with a fresh conversation."""
     latest = state.ends[-1].exit if state.ends else None
-    return latest is not None and (latest.lacked_room or latest == Exit.OUT_OF_BUDGET)
+    return latest is not None and (latest.is_out_of_room or latest == Exit.OUT_OF_BUDGET)
 
 
 def _answers(state: RunState, task: TaskId) -> Iterator[str]:
     """What became of the tiers that workers of the task asked for."""
-    for wish in state.wishes(task):
+    for wish in state.list_tier_requests(task):
         if wish.decision:
             word = "granted" if wish.decision == "approve" else "refused"
             yield f"{word}: {wish.approval.title}{f' ({wish.reason})' if wish.reason else ''}"
@@ -160,7 +160,7 @@ def _ejected(state: TaskState) -> tuple[str, ...]:
     if ejection.conflict:
         return (f"what landed meanwhile changed the same lines in {', '.join(ejection.conflict)}",)
     if ejection.difference.is_unsettled:
-        return (f"together with what landed meanwhile there are {UNSETTLED}: {_some(ejection.difference.unsettled)}",)
+        return (f"together with what landed meanwhile there are {UNSETTLED_TESTS_TEXT}: {_some(ejection.difference.unsettled)}",)
     broken = (*ejection.difference.new_failures, *ejection.difference.missing_tests)
     if ejection.difference.problems and not broken:
         return ejection.difference.problems
@@ -176,13 +176,13 @@ def _some(tests: tuple[str, ...]) -> str:
 
 async def _take_candidate(context: RunContext, attempt: Attempt, workspace: Workspace) -> None:
     """Snapshot the workspace from outside, whatever the worker says of it, so that no work is ever lost."""
-    key = context.journal.next_key(f"candidate/{attempt.task}@{attempt.number}")
-    ref = context.ref("tasks", ref_name(attempt.task), str(attempt.number))
+    key = context.journal.build_next_key(f"candidate/{attempt.task}@{attempt.number}")
+    ref = context.build_ref("tasks", format_task_ref(attempt.task), str(attempt.number))
     message = f"{attempt.task}: attempt {attempt.number}\n\nOrchestrate-Run: {context.state.run.run}\n"
     taking = CandidateTaking(key=key, task=attempt.task, number=attempt.number)
-    async with effect(context.journal, taking) as happening:
-        snapshot = await workspace.snapshot(message, ref, attempt.base)
-        changed = await diff(context.repository.git, attempt.base, snapshot.commit)
+    async with record_effect(context.journal, taking) as happening:
+        snapshot = await workspace.take_snapshot(message, ref, attempt.base)
+        changed = await diff_trees(context.repository.git, attempt.base, snapshot.commit)
         happening.done = CandidateTaken(
             key=key,
             task=attempt.task,
@@ -190,9 +190,9 @@ async def _take_candidate(context: RunContext, attempt: Attempt, workspace: Work
             commit=snapshot.commit,
             tree=snapshot.tree,
             ref=ref,
-            paths=tuple(map(printable, changed.paths)),
+            paths=tuple(map(escape_path, changed.paths)),
             added=changed.added,
             removed=changed.removed,
-            dropped=tuple(map(printable, snapshot.dropped)),
-            flagged=tuple(map(printable, snapshot.flagged)),
+            dropped=tuple(map(escape_path, snapshot.dropped)),
+            flagged=tuple(map(escape_path, snapshot.flagged)),
         )

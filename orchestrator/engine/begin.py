@@ -11,11 +11,11 @@ from orchestrator import __version__
 from orchestrator.config.model import Config
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import EngineStarted, Noticed, RunStarted
-from orchestrator.domain.ids import CommitId, RunId, TreeId, slug
+from orchestrator.domain.ids import CommitId, RunId, TreeId, make_slug
 from orchestrator.errors import UsageProblem
 from worktrees.refs import list_refs
-from worktrees.repository import Repository
-from worktrees.trees import tree_of
+from worktrees.repository import GitRepository
+from worktrees.trees import read_tree_id
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,15 @@ class NewRun:
     target: str = ""
 
 
-async def first_events(
-    new: NewRun, run: RunId, repository: Repository, config: Config, now: datetime
+async def build_first_events(
+    new: NewRun, run: RunId, repository: GitRepository, config: Config, now: datetime
 ) -> Sequence[Event]:
     """The events that make a run.
 
     Raises:
         UsageProblem: its PR branch cannot exist beside a branch that does.
     """
-    base = new.base or CommitId(repository.head())
+    base = new.base or CommitId(repository.read_head_commit())
     branch = _branch_name(new, run)
     await _require_free(repository, branch)
     started = RunStarted(
@@ -52,16 +52,16 @@ async def first_events(
         started_at=now,
         repository=str(repository.root),
         base=base,
-        base_tree=TreeId(await tree_of(repository.git, base)),
+        base_tree=TreeId(await read_tree_id(repository.git, base)),
         branch=branch,
-        target=config.pr.target or new.target or repository.branch() or "",
+        target=config.pr.target or new.target or repository.read_branch() or "",
         settings=config.model_dump(mode="json", by_alias=True),
         recipe=new.recipe,
     )
     return started, *_notices(repository, base), *new.events
 
 
-def engine_started(epoch: int) -> EngineStarted:
+def build_engine_started(epoch: int) -> EngineStarted:
     """This process takes the run."""
     return EngineStarted(epoch=epoch, pid=os.getpid(), host=socket.gethostname(), version=__version__)
 
@@ -69,10 +69,10 @@ def engine_started(epoch: int) -> EngineStarted:
 def _branch_name(new: NewRun, run: RunId) -> str:
     if new.mode == "migration":
         return f"{new.branch_prefix}{run}"
-    return f"{new.branch_prefix}{slug(new.goal)}-{run.rpartition('-')[2]}"
+    return f"{new.branch_prefix}{make_slug(new.goal)}-{run.rpartition('-')[2]}"
 
 
-async def _require_free(repository: Repository, branch: str) -> None:
+async def _require_free(repository: GitRepository, branch: str) -> None:
     """Git cannot keep `a/b` beside a branch `a`."""
     refs = await list_refs(repository.git, "refs/heads/")
     parts = branch.split("/")
@@ -85,8 +85,8 @@ async def _require_free(repository: Repository, branch: str) -> None:
             )
 
 
-def _notices(repository: Repository, base: CommitId) -> Sequence[Noticed]:
-    dirty = repository.dirty()
+def _notices(repository: GitRepository, base: CommitId) -> Sequence[Noticed]:
+    dirty = repository.list_dirty_paths()
     if not dirty:
         return ()
     shown = ", ".join(dirty[:5]) + (f" and {len(dirty) - 5} more" if len(dirty) > 5 else "")

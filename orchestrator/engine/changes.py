@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.judge.addressed import AddedLine
 from orchestrator.judge.changed import ChangedFile, DiffHunk
-from orchestrator.judge.protected import is_looked_into
-from worktrees.delta import Change, tree_delta
-from worktrees.diff import Diff, diff
+from orchestrator.judge.protected import needs_content
+from worktrees.delta import TreeChange, compare_trees
+from worktrees.diff import Diff, diff_trees
 from worktrees.git import Git
 from worktrees.merge import commit_tree
-from worktrees.names import printable
+from worktrees.names import escape_path
 from worktrees.objects import read_objects
-from worktrees.overlay import overlay
-from worktrees.trees import tree_of
+from worktrees.overlay import overlay_tree
+from worktrees.trees import read_tree_id
 
 _MOST_FILES = 2_000
 """Of more files no content is read, which makes the change red where it would have counted: no reviewer could read
@@ -22,7 +22,7 @@ it either."""
 
 
 @dataclass(frozen=True)
-class Changes:
+class CandidateChanges:
     """All that differs between a base and a candidate: files with their contents, and the lines that were added.
 
     `sizes` are the lines that were added and removed, by path; of a binary file 0.
@@ -34,20 +34,20 @@ class Changes:
     sizes: Mapping[str, int]
 
 
-async def read_changes(git: Git, base: CommitId, candidate: CommitId) -> Changes:
+async def read_candidate_changes(git: Git, base: CommitId, candidate: CommitId) -> CandidateChanges:
     """The changes from one commit to another; renames are a removal and an addition.
 
     Raises:
         GitError: one of them does not exist.
     """
-    files = await _files(git, base, candidate, await tree_delta(git, base, candidate))
-    changed = await diff(git, base, candidate)
+    files = await _files(git, base, candidate, await compare_trees(git, base, candidate))
+    changed = await diff_trees(git, base, candidate)
     sizes = {file.path: file.added + file.removed for file in changed.files}
-    return Changes(files, _added(changed), tuple(_hunks(changed)), sizes)
+    return CandidateChanges(files, _added(changed), tuple(_hunks(changed)), sizes)
 
 
-async def _files(git: Git, base: str, candidate: str, delta: Sequence[Change]) -> tuple[ChangedFile, ...]:
-    looked = sorted(delta, key=lambda change: not is_looked_into(change.path))[:_MOST_FILES]
+async def _files(git: Git, base: str, candidate: str, delta: Sequence[TreeChange]) -> tuple[ChangedFile, ...]:
+    looked = sorted(delta, key=lambda change: not needs_content(change.path))[:_MOST_FILES]
     old = await _contents(git, base, [c.path for c in looked if c.old_mode])
     new = await _contents(git, candidate, [c.path for c in looked if c.new_mode])
     return tuple(
@@ -63,7 +63,7 @@ async def _contents(git: Git, commit: str, paths: Sequence[str]) -> dict[str, by
 
 def _added(changed: Diff) -> tuple[AddedLine, ...]:
     return tuple(
-        AddedLine(printable(file.path), line.new_number or 0, line.text)
+        AddedLine(escape_path(file.path), line.new_number or 0, line.text)
         for file in changed.files
         for hunk in file.hunks
         for line in hunk.lines
@@ -77,29 +77,29 @@ def _hunks(changed: Diff) -> Iterator[DiffHunk]:
             lines = hunk.lines
             first = next((line.new_number for line in lines if line.kind == "+"), hunk.new_start)
             removed, added = (tuple(line.text for line in lines if line.kind == kind) for kind in "-+")
-            yield DiffHunk(printable(file.path), first or hunk.new_start, removed, added)
+            yield DiffHunk(escape_path(file.path), first or hunk.new_start, removed, added)
 
 
 @dataclass(frozen=True)
-class Restored:
+class RestoredCommit:
     """A commit with some of its files as they are on another one."""
 
     commit: CommitId
     tree: TreeId
 
 
-async def restored(
+async def create_restored_commit(
     git: Git, commit: CommitId, source: CommitId, paths: Sequence[str], when: str, message: str
-) -> Restored | None:
+) -> RestoredCommit | None:
     """The commit with `paths` as `source` has them; None if that changes nothing."""
     wanted = frozenset(paths)
     back = {
         change.path: (change.new_mode, change.oid) if change.new_mode else None
-        for change in await tree_delta(git, commit, source)
+        for change in await compare_trees(git, commit, source)
         if change.path in wanted
     }
     if not back:
         return None
-    tree = await overlay(git, await tree_of(git, commit), back)
+    tree = await overlay_tree(git, await read_tree_id(git, commit), back)
     made = await commit_tree(git, tree, [commit], message, when)
-    return Restored(CommitId(made), TreeId(tree))
+    return RestoredCommit(CommitId(made), TreeId(tree))

@@ -9,26 +9,26 @@ from orchestrator.config.effective import LiveConfig
 from orchestrator.config.model import Config
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.state import RunState
-from orchestrator.engine.pace import Freely, Pace
+from orchestrator.engine.pace import ImmediateOrder, ActionOrder
 from orchestrator.journal.journal import Journal
-from orchestrator.journal.lock import Held
+from orchestrator.journal.lock import RunLock
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.judge.canary import Canaries
+from orchestrator.judge.canary import CanaryRunner
 from orchestrator.judge.gate import HarnessGate
 from orchestrator.ports.forge import Forge
 from orchestrator.ports.hands import Hands
 from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.roles import Roles
-from orchestrator.queue.branch import Epoch, PrBranch
-from orchestrator.queue.foreign import require_green
-from worktrees.repository import Repository
-from worktrees.trees import tree_of
+from orchestrator.queue.branch import LandingFence, PrBranch
+from orchestrator.queue.foreign import require_green_tip
+from worktrees.repository import GitRepository
+from worktrees.trees import read_tree_id
 
-Lending = Callable[[Sequence[Path]], AbstractAsyncContextManager[Hands]]
+HandsLender = Callable[[Sequence[Path]], AbstractAsyncContextManager[Hands]]
 """Hands like the run's own, while the block lasts, that can also read these directories of the host."""
 
 
-async def nobody() -> bool:
+async def report_no_worker() -> bool:
     """No model can be asked."""
     return False
 
@@ -47,20 +47,20 @@ class RunContext:
     directory: RunDirectory
     journal: Journal
     live: LiveConfig
-    lock: Held
-    epoch: Epoch
-    repository: Repository
+    lock: RunLock
+    landing_fence: LandingFence
+    repository: GitRepository
     hands: Hands
     gate: HarnessGate
-    canaries: Canaries | None
+    canaries: CanaryRunner | None
     forge: Forge
     roles: Roles | None = None
     hooks: Hooks = NO_HOOKS
-    recovered: Callable[[], None] = lambda: None
-    pace: Pace = field(default_factory=Freely)
-    has_worker: Callable[[], Awaitable[bool]] = nobody
-    before: Hands | None = None
-    lending: Lending | None = None
+    on_recovered: Callable[[], None] = lambda: None
+    action_order: ActionOrder = field(default_factory=ImmediateOrder)
+    has_worker: Callable[[], Awaitable[bool]] = report_no_worker
+    baseline_hands: Hands | None = None
+    lend_hands: HandsLender | None = None
 
     @property
     def state(self) -> RunState:
@@ -70,38 +70,38 @@ class RunContext:
     @property
     def config(self) -> Config:
         """The configuration as it stands now."""
-        return self.live.now
+        return self.live.current
 
     @property
     def branch(self) -> PrBranch:
         """The PR branch."""
         run = self.state.run
-        return PrBranch(self.repository, run.branch, run.base, self.epoch)
+        return PrBranch(self.repository, run.branch, run.base, self.landing_fence)
 
     @property
-    def when(self) -> str:
+    def commit_date(self) -> str:
         """The date of every commit that the harness makes in this run, in ISO 8601."""
         return self.state.run.started_at.isoformat(timespec="seconds")
 
-    def ref(self, *parts: str) -> str:
+    def build_ref(self, *parts: str) -> str:
         """A ref of this run's own."""
         return "/".join(("refs/orchestrate", self.state.run.run, *parts))
 
-    async def tip(self) -> CommitId | None:
+    async def read_branch_tip(self) -> CommitId | None:
         """The PR branch's tip, None while nothing has landed."""
-        return await self.branch.tip(self.state.head)
+        return await self.branch.read_tip(self.state.head)
 
-    async def head(self) -> CommitId:
+    async def read_start_commit(self) -> CommitId:
         """What new work starts from: the PR branch's tip, or the base while nothing has landed.
 
         Raises:
             PersonNeeded: somebody moved the branch away from what has landed, or made it red.
         """
-        tip = await self.tip()
+        tip = await self.read_branch_tip()
         if tip and tip != self.state.head:
-            await require_green(self.gate, self.branch, tip)
+            await require_green_tip(self.gate, self.branch, tip)
         return tip or self.state.run.base
 
-    async def tree(self, commit: CommitId) -> TreeId:
+    async def read_tree_id(self, commit: CommitId) -> TreeId:
         """A commit's tree."""
-        return TreeId(await tree_of(self.repository.git, commit))
+        return TreeId(await read_tree_id(self.repository.git, commit))

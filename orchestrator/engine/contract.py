@@ -4,31 +4,31 @@ from collections.abc import Iterable, Iterator
 
 from orchestrator.domain.attempt import Exit
 from orchestrator.domain.check import CheckSpec, Receipt, ReceiptStatus, ReportFormat
-from orchestrator.domain.contract import GATE, GOAL, Contract, Criterion
+from orchestrator.domain.contract import GATE_CRITERION, GOAL_CRITERION, Contract, Criterion
 from orchestrator.domain.ids import CommitId
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.judge.contract import Proof
-from orchestrator.judge.signature import failure_excerpt
-from orchestrator.judge.verdict import Evidence, red_reasons
+from orchestrator.judge.contract import CriterionProof
+from orchestrator.judge.signature import extract_failure_excerpt
+from orchestrator.judge.verdict import VerdictEvidence, list_red_reasons
 from orchestrator.ports.gate import GateResult
 
 _NOT_FOUND = frozenset({126, 127})
 """What a shell exits with when there is no such command, or it cannot be executed."""
 
 
-def contract_for(goal: str, gate: str, own: Iterable[Criterion] = ()) -> Contract:
+def build_contract(goal: str, gate: str, own: Iterable[Criterion] = ()) -> Contract:
     """The criteria of a run: the goal itself, that nothing which worked is lost, and what its user asks for."""
     return Contract(
         criteria=(
-            Criterion(id=GOAL, text=goal),
-            Criterion(id=GATE, text="every test that passed before passes, and none is lost", command=gate),
+            Criterion(id=GOAL_CRITERION, text=goal),
+            Criterion(id=GATE_CRITERION, text="every test that passed before passes, and none is lost", command=gate),
             *own,
         )
     )
 
 
-async def see_on_base(context: RunContext, contract: Contract) -> None:
+async def run_criteria_on_base(context: RunContext, contract: Contract) -> None:
     """Run what the criteria are checked by on the base, so that it is known what was met before anything changed.
 
     Raises:
@@ -36,7 +36,7 @@ async def see_on_base(context: RunContext, contract: Contract) -> None:
     """
     run = context.state.run
     for criterion, spec in _specs(context, contract):
-        receipt = await context.gate.run_extra(spec, run.base, run.base_tree, "contract")
+        receipt = await context.gate.run_extra_check(spec, run.base, run.base_tree, "contract")
         _require_started(criterion, receipt)
         if receipt.exit_code in _NOT_FOUND:
             raise EnvironmentProblem(
@@ -46,25 +46,25 @@ async def see_on_base(context: RunContext, contract: Contract) -> None:
             )
 
 
-async def prove(context: RunContext, contract: Contract, head: CommitId) -> tuple[Proof, ...]:
+async def collect_proofs(context: RunContext, contract: Contract, head: CommitId) -> tuple[CriterionProof, ...]:
     """What the harness sees of every criterion that has a command, on a commit that landed.
 
     Raises:
         EnvironmentProblem: a command could not be run.
     """
-    tree, purpose = await context.tree(head), f"iteration {context.state.iteration}"
-    proofs = [await _of_gate(context, await context.gate.judge(head, tree, purpose))]
+    tree, purpose = await context.read_tree_id(head), f"iteration {context.state.iteration}"
+    proofs = [await _of_gate(context, await context.gate.judge_tree(head, tree, purpose))]
     for criterion, spec in _specs(context, contract):
-        receipt = await context.gate.run_extra(spec, head, tree, purpose)
+        receipt = await context.gate.run_extra_check(spec, head, tree, purpose)
         _require_started(criterion, receipt)
-        proofs.append(Proof(id=criterion.id, receipt=receipt.key, red=await _red(context, receipt)))
+        proofs.append(CriterionProof(id=criterion.id, receipt=receipt.key, red=await _red(context, receipt)))
     return tuple(proofs)
 
 
 def _specs(context: RunContext, contract: Contract) -> Iterator[tuple[Criterion, CheckSpec]]:
     timeout_s = context.config.gate.timeout_s
     for criterion in contract.criteria:
-        if criterion.command and criterion.id != GATE:
+        if criterion.command and criterion.id != GATE_CRITERION:
             spec = CheckSpec(
                 id=criterion.check, run=criterion.command, report=ReportFormat.EXIT_CODE, timeout_s=timeout_s
             )
@@ -76,13 +76,13 @@ def _require_started(criterion: Criterion, receipt: Receipt) -> None:
         raise EnvironmentProblem(f"the command `{receipt.command}` of criterion {criterion.id} could not be started")
 
 
-async def _of_gate(context: RunContext, gate: GateResult) -> Proof:
+async def _of_gate(context: RunContext, gate: GateResult) -> CriterionProof:
     key = gate.receipts[-1]
     if gate.difference.is_green:
-        return Proof(id=GATE, receipt=key)
-    excerpt = failure_excerpt(await context.journal.read(context.state.receipts[key].output), ())
-    lost = red_reasons(Evidence(exit=Exit.FINISHED, difference=gate.difference, excerpt=excerpt))
-    return Proof(id=GATE, receipt=key, red="\n".join(lost))
+        return CriterionProof(id=GATE_CRITERION, receipt=key)
+    excerpt = extract_failure_excerpt(await context.journal.read_text(context.state.receipts[key].output), ())
+    lost = list_red_reasons(VerdictEvidence(exit=Exit.FINISHED, difference=gate.difference, excerpt=excerpt))
+    return CriterionProof(id=GATE_CRITERION, receipt=key, red="\n".join(lost))
 
 
 async def _red(context: RunContext, receipt: Receipt) -> str:
@@ -90,5 +90,5 @@ async def _red(context: RunContext, receipt: Receipt) -> str:
     if receipt.status == ReceiptStatus.COMPLETED and receipt.exit_code == 0:
         return ""
     how = f"exits {receipt.exit_code}" if receipt.status == ReceiptStatus.COMPLETED else f"ended {receipt.status}"
-    printed = failure_excerpt(await context.journal.read(receipt.output), ())
+    printed = extract_failure_excerpt(await context.journal.read_text(receipt.output), ())
     return f"`{receipt.command}` {how}" + (f"; it printed:\n{printed}" if printed else "")

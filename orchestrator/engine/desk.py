@@ -9,11 +9,11 @@ import anyio
 from anyio import to_thread
 from pydantic import ValidationError
 
-from orchestrator.config.effective import effective
+from orchestrator.config.effective import build_effective_config
 from orchestrator.config.model import Config
 from orchestrator.crash import crash_point
-from orchestrator.domain.command import Approve, Cancel, Command, Configure, Deny, Sent, Stop
-from orchestrator.domain.commanded import refusal
+from orchestrator.domain.command import Approve, Cancel, Command, Configure, Deny, InboxCommand, Stop
+from orchestrator.domain.commanded import explain_refusal
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
 from orchestrator.domain.state import RunState
@@ -23,18 +23,18 @@ from orchestrator.journal.journal import Journal
 
 _POLL_S = 0.2
 
-Withdraw = Callable[[Command], AbstractAsyncContextManager[None]]
+WorkWithdrawal = Callable[[Command], AbstractAsyncContextManager[None]]
 """Has stopped what was being done about the tasks that a command changes, and begins nothing while it lasts."""
 
 
-class Desk:
+class CommandConsumer:
     """Takes commands, each once, in the order in which they came."""
 
     def __init__(self, journal: Journal, inbox: Inbox) -> None:
         self._journal = journal
         self._inbox = inbox
 
-    async def watch(self, withdraw: Withdraw, on_change: Callable[[], None]) -> None:
+    async def consume_commands(self, withdraw: WorkWithdrawal, on_change: Callable[[], None]) -> None:
         """Take commands and answer approvals whose time is over, for as long as this is awaited.
 
         Raises:
@@ -42,7 +42,7 @@ class Desk:
             RunCancelled: a person gave up the run; that is not recorded yet.
         """
         while True:
-            for path, sent in await to_thread.run_sync(lambda: list(self._inbox.waiting())):
+            for path, sent in await to_thread.run_sync(lambda: list(self._inbox.iterate_commands())):
                 if isinstance(sent.command, Cancel) and sent.command.task is None and not self._refused(sent):
                     raise RunCancelled(f"cancelled by {sent.by}")
                 async with withdraw(sent.command):
@@ -53,31 +53,31 @@ class Desk:
                 on_change()
             await anyio.sleep(_POLL_S)
 
-    async def take_all(self) -> None:
+    async def take_pending_commands(self) -> None:
         """Take what was sent while no engine lived; a stop that is meant for this one is left for `watch`."""
-        for path, sent in await to_thread.run_sync(lambda: list(self._inbox.waiting())):
+        for path, sent in await to_thread.run_sync(lambda: list(self._inbox.iterate_commands())):
             if isinstance(sent.command, Stop) and sent.command.process == os.getpid():
                 continue
             late = "the engine that it was meant for had ended" if isinstance(sent.command, Stop) else ""
             await self._take(path, sent, late)
         await self._expire()
 
-    async def _take(self, path: Path, sent: Sent, refused: str = "") -> None:
+    async def _take(self, path: Path, sent: InboxCommand, refused: str = "") -> None:
         """Record a command, then remove its file: killed in between, it is only removed the next time."""
         crash_point("inbox.before-record")
-        if sent.key not in self._journal.state.commands:
+        if sent.key not in self._journal.state.taken_commands:
             await self._journal.append(*_events(sent, refused or self._refused(sent)))
         crash_point("inbox.after-record")
         await to_thread.run_sync(path.unlink, True)
 
-    def _refused(self, sent: Sent) -> str:
+    def _refused(self, sent: InboxCommand) -> str:
         state = self._journal.state
-        return refusal(state, sent.command) or _invalid(state, sent.command)
+        return explain_refusal(state, sent.command) or _invalid(state, sent.command)
 
     async def _expire(self) -> bool:
-        await self._journal.note_clock()
-        now = self._journal.now()
-        due = [one for one in self._journal.state.waiting if one.is_due(now)]
+        await self._journal.record_clock_jump()
+        now = self._journal.read_clock()
+        due = [one for one in self._journal.state.pending_approvals if one.has_expired(now)]
         await self._journal.append(
             *(
                 ApprovalDecided(item=one.approval.item, decision=one.approval.default, by="expiry", reason="no answer")
@@ -87,7 +87,7 @@ class Desk:
         return bool(due)
 
 
-def _events(sent: Sent, refused: str) -> list[Event]:
+def _events(sent: InboxCommand, refused: str) -> list[Event]:
     command = sent.command
     taken = CommandTaken(key=sent.key, by=sent.by, sent_at=sent.at, command=command, refused=refused)
     if refused or not isinstance(command, Approve | Deny):
@@ -99,14 +99,14 @@ def _invalid(state: RunState, command: Command) -> str:
     if not isinstance(command, Configure):
         return ""
     try:
-        Config.model_validate(command.settings) if command.is_all else effective(state, command.settings)
+        Config.model_validate(command.settings) if command.is_all else build_effective_config(state, command.settings)
     except ValidationError as error:
         first = error.errors()[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
     return ""
 
 
-def _stop(sent: Sent) -> None:
+def _stop(sent: InboxCommand) -> None:
     match sent.command:
         case Stop(how="interrupt"):
             raise Interrupted(f"stopped by {sent.by}")

@@ -6,14 +6,14 @@ from uuid import uuid4
 
 from orchestrator.domain.event.landing import RefSet, RefSetting
 from orchestrator.journal.journal import Journal
-from orchestrator.ports.effect import effect
-from orchestrator.queue.branch import Epoch
+from orchestrator.ports.effect import record_effect
+from orchestrator.queue.branch import LandingFence
 from worktrees.git import Git
 from worktrees.refs import move_ref, read_ref
 from worktrees.trees import write_blob
 
 
-async def raise_fence(git: Git, journal: Journal) -> Epoch:
+async def raise_landing_fence(git: Git, journal: Journal) -> LandingFence:
     """Make this process the one that may land; a landing of any earlier one fails from now on.
 
     The ref is read before the intent is recorded, and moved only if nobody moved it since: so of two processes that
@@ -25,9 +25,9 @@ async def raise_fence(git: Git, journal: Journal) -> Epoch:
     ref = f"refs/orchestrate/{journal.state.run.run}/epoch"
     old = await read_ref(git, ref)
     told = f"{journal.epoch} process {os.getpid()} on {socket.gethostname()} {uuid4().hex}\n"
-    epoch = Epoch(ref, await write_blob(git, told.encode()))
-    setting = RefSetting(key=journal.next_key(f"ref/{ref}"), ref=ref, object=epoch.object)
-    async with effect(journal, setting) as happening:
+    epoch = LandingFence(ref, await write_blob(git, told.encode()))
+    setting = RefSetting(key=journal.build_next_key(f"ref/{ref}"), ref=ref, object=epoch.object)
+    async with record_effect(journal, setting) as happening:
         await move_ref(git, ref, epoch.object, old, f"orchestrate: epoch {journal.epoch}")
         happening.done = RefSet(key=setting.key)
     return epoch

@@ -3,20 +3,20 @@
 from dataclasses import dataclass
 
 from orchestrator.domain.approval import Approval
-from orchestrator.domain.event.run import Noticed, Outcome, PrOpened, PrOpening, RunEnded
+from orchestrator.domain.event.run import Noticed, RunOutcome, PrOpened, PrOpening, RunEnded
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.plain import inert_title
+from orchestrator.domain.plain import sanitize_title
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import EndCause
-from orchestrator.engine.approvals import ask, question
+from orchestrator.engine.approvals import ask_person, build_run_approval
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.push import push_branch
-from orchestrator.ports.effect import effect
+from orchestrator.ports.effect import record_effect
 from orchestrator.ports.forge import PullRequest
 
 _FOLLOWED = frozenset({EndCause.DEPENDENCY, EndCause.CANCELLED})
 _SHOWN = 10
-EXIT_CODES: dict[Outcome, int] = {
+OUTCOME_EXIT_CODES: dict[RunOutcome, int] = {
     "done": 0,
     "partial": 3,
     "blocked": 6,
@@ -28,7 +28,7 @@ EXIT_CODES: dict[Outcome, int] = {
 
 
 @dataclass(frozen=True)
-class Proposal:
+class PullRequestProposal:
     """A pull request to be opened for a branch that stands at `head`; `group` says which of several of the run."""
 
     branch: str
@@ -40,7 +40,7 @@ class Proposal:
     draft: bool = False
 
 
-async def open_pull_request(
+async def propose_landed_work(
     context: RunContext, title: str, body: str, labels: tuple[str, ...] = (), *, draft: bool = False
 ) -> None:
     """Push what has landed where that is asked for, and open or update its pull request; nothing if nothing landed.
@@ -49,12 +49,12 @@ async def open_pull_request(
         PersonNeeded: somebody moved the PR branch away from what has landed, or made it red; or the remote's.
         EnvironmentProblem: the remote cannot be reached.
     """
-    if await context.tip() is not None:
-        branch, head = context.state.run.branch, await context.head()
-        await propose(context, Proposal(branch, head, title, body, labels=labels, draft=draft))
+    if await context.read_branch_tip() is not None:
+        branch, head = context.state.run.branch, await context.read_start_commit()
+        await propose_pull_request(context, PullRequestProposal(branch, head, title, body, labels=labels, draft=draft))
 
 
-async def propose(context: RunContext, proposal: Proposal) -> None:
+async def propose_pull_request(context: RunContext, proposal: PullRequestProposal) -> None:
     """Push a branch where that is asked for, and open or update its pull request, once a person lets it be.
 
     Raises:
@@ -63,36 +63,36 @@ async def propose(context: RunContext, proposal: Proposal) -> None:
     """
     await push_branch(context, proposal.head, proposal.branch)
     if context.config.approval.mode == "pr":
-        answer = await ask(context, pull_request_question(context, proposal))
+        answer = await ask_person(context, build_pull_request_approval(context, proposal))
         if answer.decision == "deny":
             because = f" ({answer.reason})" * bool(answer.reason)
-            await notice_once(context, f"no pull request was opened: denied by {answer.by}{because}")
+            await record_warning_once(context, f"no pull request was opened: denied by {answer.by}{because}")
             return
     await _open(context, proposal)
 
 
-async def notice_once(context: RunContext, text: str) -> None:
+async def record_warning_once(context: RunContext, text: str) -> None:
     """Warn of something that a run may come to more than once, as after a kill."""
     if all(notice.text != text for notice in context.state.notices):
         await context.journal.append(Noticed(level="warning", text=text))
 
 
-def pull_request_question(context: RunContext, proposal: Proposal) -> Approval:
+def build_pull_request_approval(context: RunContext, proposal: PullRequestProposal) -> Approval:
     """What a person is asked before a pull request is opened."""
     subject = f"{proposal.group}/{proposal.head[:12]}" if proposal.group else proposal.head[:12]
     commits = f"{len(context.state.landed_units)} units landed"
-    return question(context, "pull-request", subject, f"open the pull request: {proposal.title}", [commits])
+    return build_run_approval(context, "pull-request", subject, f"open the pull request: {proposal.title}", [commits])
 
 
-async def _open(context: RunContext, proposal: Proposal) -> None:
+async def _open(context: RunContext, proposal: PullRequestProposal) -> None:
     run, group, head = context.state.run, proposal.group, proposal.head
-    key = context.journal.next_key(f"pr/{proposal.branch}/{head}")
-    async with effect(context.journal, PrOpening(key=key, forge=context.forge.name, head=head, group=group)) as opening:
-        opened = await context.forge.open(
+    key = context.journal.build_next_key(f"pr/{proposal.branch}/{head}")
+    async with record_effect(context.journal, PrOpening(key=key, forge=context.forge.name, head=head, group=group)) as opening:
+        opened = await context.forge.open_pull_request(
             PullRequest(
                 run=run.run,
-                title=inert_title(context.journal.redact(proposal.title)),
-                body=context.journal.redact(proposal.body),
+                title=sanitize_title(context.journal.redact_text(proposal.title)),
+                body=context.journal.redact_text(proposal.body),
                 head=proposal.branch,
                 commit=head,
                 base=run.base,
@@ -107,7 +107,7 @@ async def _open(context: RunContext, proposal: Proposal) -> None:
         )
 
 
-def stopped_by_infrastructure(state: RunState) -> str:
+def describe_infrastructure_stops(state: RunState) -> str:
     """What ended each task, where none of them ended for its work; empty if one did, or none was stopped at all.
 
     Tasks that only fell with others, or that a person gave up, do not count.
@@ -120,7 +120,7 @@ def stopped_by_infrastructure(state: RunState) -> str:
     return ", ".join([*(f"{task.spec.id} ({task.cause})" for task in stopped[:_SHOWN]), *more])
 
 
-async def end_run(context: RunContext, outcome: Outcome, reason: str) -> None:
+async def end_run(context: RunContext, outcome: RunOutcome, reason: str) -> None:
     """Record the end."""
-    code, head = EXIT_CODES[outcome], context.state.head
+    code, head = OUTCOME_EXIT_CODES[outcome], context.state.head
     await context.journal.append(RunEnded(outcome=outcome, reason=reason, exit=code, head=head))

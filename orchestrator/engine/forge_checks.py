@@ -6,12 +6,12 @@ import anyio
 
 from orchestrator.domain.event.forge import ChecksSeen
 from orchestrator.domain.event.run import PrOpened
-from orchestrator.domain.forge_check import ForgeCheck, Standing, bounded, named, standing
+from orchestrator.domain.forge_check import ForgeCheck, ChecksOutcome, limit_checks, list_check_names, compute_checks_outcome
 from orchestrator.domain.ids import CommitId
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.finish import open_pull_request
-from orchestrator.engine.pr_text import goal_body, goal_title
-from orchestrator.engine.stopping import require_going
+from orchestrator.engine.finish import propose_landed_work
+from orchestrator.engine.pr_text import format_goal_body, format_goal_title
+from orchestrator.engine.stopping import require_not_stopping
 from orchestrator.errors import LimitReached
 
 _GROWTH = 1.5
@@ -22,7 +22,7 @@ _SHOWN = 10
 _UNJUDGED = "Not judged yet: the checks here come first."
 
 
-async def checks_of_landed(context: RunContext) -> Sequence[ForgeCheck]:
+async def wait_for_landed_checks(context: RunContext) -> Sequence[ForgeCheck]:
     """What the forge's checks say of all that has landed, once they have ended; none where nobody waits for them.
 
     Its pull request is opened for that, or updated.
@@ -34,24 +34,24 @@ async def checks_of_landed(context: RunContext) -> Sequence[ForgeCheck]:
     """
     if not context.config.pr.checks_wait_s:
         return ()
-    head = await context.head()
+    head = await context.read_start_commit()
     if context.state.pr is None or context.state.pr.head != head:
-        await open_pull_request(context, goal_title(context.state), goal_body(context.state, _UNJUDGED))
+        await propose_landed_work(context, format_goal_title(context.state), format_goal_body(context.state, _UNJUDGED))
     pr = context.state.pr
     return await _ended(context, pr) if pr is not None and pr.head == head else ()
 
 
 async def _ended(context: RunContext, pr: PrOpened) -> Sequence[ForgeCheck]:
     """The checks, when they have ended; as they are where a person no longer waits for that."""
-    again, before, pause_s = context.state.judged_again, None, context.config.pr.checks_poll_s
+    again, before, pause_s = context.state.rejudge_count, None, context.config.pr.checks_poll_s
     while True:
-        seen = bounded(await context.forge.checks(pr.ref, CommitId(pr.head)))
+        seen = limit_checks(await context.forge.list_checks(pr.ref, CommitId(pr.head)))
         await _book(context, pr, seen)
-        await context.journal.note_clock()
+        await context.journal.record_clock_jump()
         told, is_waited_for = _told(context, seen, is_steady=seen == before), context.config.pr.checks_wait_s > 0
         if told == "late" and is_waited_for:
             raise _late(context, pr, seen)
-        if told != "waits" or context.state.judged_again != again:
+        if told != "waits" or context.state.rejudge_count != again:
             return seen
         await _pause(context, pause_s)
         before, pause_s = seen, min(pause_s * _GROWTH, _SLOWEST * context.config.pr.checks_poll_s)
@@ -59,16 +59,16 @@ async def _ended(context: RunContext, pr: PrOpened) -> Sequence[ForgeCheck]:
 
 async def _book(context: RunContext, pr: PrOpened, seen: tuple[ForgeCheck, ...]) -> None:
     """Record what is seen where it is new, or where waiting begins."""
-    known = context.state.checks
-    if context.state.checks_since is None or known is None or known.checks != seen:
+    known = context.state.forge_checks
+    if context.state.forge_checks_since is None or known is None or known.checks != seen:
         await context.journal.append(ChecksSeen(forge=pr.forge, ref=pr.ref, commit=CommitId(pr.head), checks=seen))
 
 
-def _told(context: RunContext, seen: Sequence[ForgeCheck], *, is_steady: bool) -> Standing:
-    settings, now = context.config.pr, context.journal.now()
-    waited_s = (now - (context.state.checks_since or now)).total_seconds()
+def _told(context: RunContext, seen: Sequence[ForgeCheck], *, is_steady: bool) -> ChecksOutcome:
+    settings, now = context.config.pr, context.journal.read_clock()
+    waited_s = (now - (context.state.forge_checks_since or now)).total_seconds()
     grace_s = _SLOWEST * settings.checks_poll_s
-    return standing(seen, waited_s, longest_s=settings.checks_wait_s, grace_s=grace_s, is_steady=is_steady)
+    return compute_checks_outcome(seen, waited_s, longest_s=settings.checks_wait_s, grace_s=grace_s, is_steady=is_steady)
 
 
 async def _pause(context: RunContext, seconds: float) -> None:
@@ -78,15 +78,15 @@ async def _pause(context: RunContext, seconds: float) -> None:
         Interrupted: the run drains.
         PersonNeeded: somebody paused it.
     """
-    until, known = anyio.current_time() + seconds, (context.state.judged_again, context.config.pr)
-    while (left_s := until - anyio.current_time()) > 0 and known == (context.state.judged_again, context.config.pr):
-        require_going(context)
+    until, known = anyio.current_time() + seconds, (context.state.rejudge_count, context.config.pr)
+    while (left_s := until - anyio.current_time()) > 0 and known == (context.state.rejudge_count, context.config.pr):
+        require_not_stopping(context)
         await anyio.sleep(min(left_s, _TICK_S))
 
 
 def _late(context: RunContext, pr: PrOpened, seen: Sequence[ForgeCheck]) -> LimitReached:
     run, settings = context.state.run.run, context.config.pr
-    pending = named(seen, "pending")
+    pending = list_check_names(seen, "pending")
     more = f" and {len(pending) - _SHOWN} more" if len(pending) > _SHOWN else ""
     without = "--set pr.checks_wait_s=0" + " --set pr.merge=never" * (settings.merge != "never")
     return LimitReached(

@@ -6,12 +6,12 @@ from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId
 from orchestrator.engine.context import RunContext
-from orchestrator.judge.changed import LINK, ChangedFile
+from orchestrator.judge.changed import SYMLINK_MODE, ChangedFile
 from orchestrator.judge.command_words import join_path
-from orchestrator.judge.gate_files import GateReader, fold_path, imported_names
-from orchestrator.judge.places import is_test
+from orchestrator.judge.gate_files import GateFileFinder, fold_path, iterate_imported_names
+from orchestrator.judge.places import is_test_path
 from worktrees.git import Git
-from worktrees.trees import Entry, list_tree, read_blobs
+from worktrees.trees import TreeEntry, list_tree, read_blobs
 
 _HOPS = 3
 """How far files are followed that name others."""
@@ -29,12 +29,12 @@ async def find_gate_files(context: RunContext, base: CommitId, files: Sequence[C
     git = context.repository.git
     tree = {entry.path: entry for entry in await list_tree(git, base) if entry.kind == "blob"}
     links = await _read_links(git, tree)
-    imported = frozenset(name for test in await _read_tests(git, tree) for name in imported_names(test))
-    reader = GateReader(tree, imported, links)
+    imported = frozenset(name for test in await _read_tests(git, tree) for name in iterate_imported_names(test))
+    reader = GateFileFinder(tree, imported, links)
     checks = [check.run for check in context.gate.checks]
     named = await _named_by(git, reader, tree, [*checks, *_other_commands(context)])
-    added = GateReader([*tree, *(file.path for file in files if file.is_new)], imported, links)
-    taken = [path for check in checks for path in added.files_named(check) if path not in tree]
+    added = GateFileFinder([*tree, *(file.path for file in files if file.is_new)], imported, links)
+    taken = [path for check in checks for path in added.find_named_files(check) if path not in tree]
     return frozenset(map(fold_path, (*named, *taken)))
 
 
@@ -45,7 +45,7 @@ def _other_commands(context: RunContext) -> Iterator[str]:
     yield from (hook.run for hook in context.config.hooks)
 
 
-async def _named_by(git: Git, reader: GateReader, tree: Mapping[str, Entry], commands: Sequence[str]) -> set[str]:
+async def _named_by(git: Git, reader: GateFileFinder, tree: Mapping[str, TreeEntry], commands: Sequence[str]) -> set[str]:
     named, fresh = set[str](), await to_thread.run_sync(_named_in_commands, reader, commands)
     for _ in range(_HOPS):
         contents = await _read(git, [tree[path] for path in fresh])
@@ -55,12 +55,12 @@ async def _named_by(git: Git, reader: GateReader, tree: Mapping[str, Entry], com
     return named | fresh.keys()
 
 
-def _named_in_commands(reader: GateReader, commands: Sequence[str]) -> _Named:
-    return _together(reader.files_named(command) for command in commands)
+def _named_in_commands(reader: GateFileFinder, commands: Sequence[str]) -> _Named:
+    return _together(reader.find_named_files(command) for command in commands)
 
 
-def _named_in_files(reader: GateReader, contents: Mapping[str, bytes], named: _Named) -> _Named:
-    return _together(reader.files_followed(path, text, named[path]) for path, text in contents.items())
+def _named_in_files(reader: GateFileFinder, contents: Mapping[str, bytes], named: _Named) -> _Named:
+    return _together(reader.find_followed_files(path, text, named[path]) for path, text in contents.items())
 
 
 def _together(found: Iterator[_Named]) -> _Named:
@@ -71,19 +71,19 @@ def _together(found: Iterator[_Named]) -> _Named:
     return joined
 
 
-async def _read(git: Git, entries: Sequence[Entry]) -> Mapping[str, bytes]:
+async def _read(git: Git, entries: Sequence[TreeEntry]) -> Mapping[str, bytes]:
     """Path → content of those that are not too large, as many as are read at all."""
-    small = [one for one in entries if (one.size or 0) <= _MOST_BYTES and one.mode != LINK][:_MOST_READ]
+    small = [one for one in entries if (one.size or 0) <= _MOST_BYTES and one.mode != SYMLINK_MODE][:_MOST_READ]
     blobs = await read_blobs(git, [one.oid for one in small])
     return {one.path: blobs[one.oid] for one in small}
 
 
-async def _read_tests(git: Git, tree: Mapping[str, Entry]) -> Sequence[bytes]:
-    return list((await _read(git, [entry for path, entry in tree.items() if is_test(path)])).values())
+async def _read_tests(git: Git, tree: Mapping[str, TreeEntry]) -> Sequence[bytes]:
+    return list((await _read(git, [entry for path, entry in tree.items() if is_test_path(path)])).values())
 
 
-async def _read_links(git: Git, tree: Mapping[str, Entry]) -> Mapping[str, str]:
-    links = [entry for entry in tree.values() if entry.mode == LINK][:_MOST_READ]
+async def _read_links(git: Git, tree: Mapping[str, TreeEntry]) -> Mapping[str, str]:
+    links = [entry for entry in tree.values() if entry.mode == SYMLINK_MODE][:_MOST_READ]
     blobs = await read_blobs(git, [entry.oid for entry in links])
     found = {}
     for entry in links:

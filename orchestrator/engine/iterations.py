@@ -7,41 +7,41 @@ from orchestrator.domain.contract import Contract, Criterion, IterationVerdict
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import ContractFrozen, IterationJudged, IterationStarted, Noticed
 from orchestrator.domain.event.work import PlanningStarted, TaskCreated
-from orchestrator.domain.forge_check import ForgeCheck, named, red_reasons
-from orchestrator.domain.ids import ROOT, CommitId
+from orchestrator.domain.forge_check import ForgeCheck, list_check_names, list_failure_reasons
+from orchestrator.domain.ids import ROOT_TASK, CommitId
 from orchestrator.domain.state import RunState, TaskState
-from orchestrator.engine.approvals import ask, question
+from orchestrator.engine.approvals import ask_person, build_run_approval
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.contract import contract_for, prove, see_on_base
-from orchestrator.engine.forge_checks import checks_of_landed
-from orchestrator.engine.merging import close_pull_request
-from orchestrator.engine.planning import report_on, root_task
-from orchestrator.engine.reviewing import summarise
-from orchestrator.judge.contract import Proof, settled
-from orchestrator.ports.roles import CheckSummary, IterationBrief, Roles, SessionResult, TaskReport
-from worktrees.diff import diff, diff_stat
+from orchestrator.engine.contract import build_contract, collect_proofs, run_criteria_on_base
+from orchestrator.engine.forge_checks import wait_for_landed_checks
+from orchestrator.engine.merging import close_for_restart
+from orchestrator.engine.planning import build_task_report, build_root_task
+from orchestrator.engine.reviewing import summarize_receipt
+from orchestrator.judge.contract import CriterionProof, settle_contract_verdict
+from orchestrator.ports.roles import CheckSummary, IterationBrief, Roles, SessionFailure, TaskReport
+from worktrees.diff import diff_trees, read_diff_stat
 
 _FLAKY_SHOWN = 20
 
 
-async def begin(context: RunContext) -> None:
+async def begin_first_iteration(context: RunContext) -> None:
     """Look at the base, freeze the contract and create the root planner's task.
 
     Raises:
         EnvironmentProblem: a command of the contract cannot be run.
     """
     goal = context.state.run.goal
-    own = (settings.criterion() for settings in context.config.contract)
-    contract = contract_for(goal, context.gate.commands, own)
-    await see_on_base(context, contract)
+    own = (settings.build_criterion() for settings in context.config.contract)
+    contract = build_contract(goal, context.gate.commands, own)
+    await run_criteria_on_base(context, contract)
     await context.journal.append(
         ContractFrozen(contract=contract),
         IterationStarted(number=1),
-        TaskCreated(task=ROOT, spec=root_task(goal)),
+        TaskCreated(task=ROOT_TASK, spec=build_root_task(goal)),
     )
 
 
-async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict | SessionResult | None:
+async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict | SessionFailure | None:
     """The verdict on the whole; recorded, once, unless no answer of the judge could be understood.
 
     None if a person had a task tried again or changed the contract meanwhile: what was judged is not the whole any
@@ -52,42 +52,42 @@ async def judge_iteration(context: RunContext, roles: Roles) -> IterationVerdict
         LimitReached: the forge's checks have not ended in time.
     """
     state = context.state
-    again, contract = state.judged_again, state.contract or Contract(criteria=())
+    again, contract = state.rejudge_count, state.contract or Contract(criteria=())
     if len(state.iterations) == state.iteration:
         return state.iterations[-1]
-    checks = await checks_of_landed(context)
-    if state.judged_again != again:
+    checks = await wait_for_landed_checks(context)
+    if state.rejudge_count != again:
         return None
-    head = await context.head()
-    proofs = await prove(context, contract, head)
+    head = await context.read_start_commit()
+    proofs = await collect_proofs(context, contract, head)
     brief = await _brief(context, contract, head, proofs, checks)
-    if state.judged_again != again:
+    if state.rejudge_count != again:
         return None  # the conversation's name has the new count: it may not begin with what was asked before
     answer = await roles.judge.judge_iteration(brief)
     if isinstance(answer, IterationVerdict):
-        answer = settled(contract, answer, {proof.id: proof for proof in proofs}, red_reasons(checks))
+        answer = settle_contract_verdict(contract, answer, {proof.id: proof for proof in proofs}, list_failure_reasons(checks))
         await context.journal.append(IterationJudged(number=state.iteration, verdict=answer, again=again))
-    return answer if state.judged_again == again else None
+    return answer if state.rejudge_count == again else None
 
 
 async def _brief(
-    context: RunContext, contract: Contract, head: CommitId, proofs: Sequence[Proof], checks: Sequence[ForgeCheck]
+    context: RunContext, contract: Contract, head: CommitId, proofs: Sequence[CriterionProof], checks: Sequence[ForgeCheck]
 ) -> IterationBrief:
     state, git = context.state, context.repository.git
-    leaves = [task for task in state.tasks.values() if task.spec.id != ROOT]
+    leaves = [task for task in state.tasks.values() if task.spec.id != ROOT_TASK]
     receipts = [state.receipts[proof.receipt] for proof in proofs]
-    changed = await diff(git, state.run.base, head)
+    changed = await diff_trees(git, state.run.base, head)
     return IterationBrief(
         goal=state.run.goal,
         number=state.iteration,
-        again=state.judged_again,
+        again=state.rejudge_count,
         contract=contract,
         reports=tuple(map(_judged, leaves)),
         checks=tuple(map(_named, receipts)),
-        diffstat=await diff_stat(git, state.run.base, head) or "nothing changed",
+        diffstat=await read_diff_stat(git, state.run.base, head) or "nothing changed",
         flaky=tuple(sorted(state.flaky))[:_FLAKY_SHOWN],
         forge=tuple(checks),
-        citable=(*(task.spec.id for task in leaves), *_names(receipts), *named(checks, "passed"), *changed.paths),
+        citable=(*(task.spec.id for task in leaves), *_names(receipts), *list_check_names(checks, "passed"), *changed.paths),
     )
 
 
@@ -98,13 +98,13 @@ def _names(receipts: Sequence[Receipt]) -> Iterator[str]:
 
 def _named(receipt: Receipt) -> CheckSummary:
     """A receipt in words that begin with what it can be cited by."""
-    summary = summarise(receipt)
+    summary = summarize_receipt(receipt)
     return summary.model_copy(update={"check": f"{receipt.kind} (`{summary.check}`)"})
 
 
 def _judged(task: TaskState) -> TaskReport:
     """What became of a task, with every verdict on it."""
-    return report_on(task).model_copy(update={"verdicts": tuple(_verdicts(task))})
+    return build_task_report(task).model_copy(update={"verdicts": tuple(_verdicts(task))})
 
 
 def _verdicts(task: TaskState) -> Iterator[str]:
@@ -116,7 +116,7 @@ def _verdicts(task: TaskState) -> Iterator[str]:
     yield from (f"  the queue ejected {ejection.unit}" for ejection in task.ejections)
 
 
-async def amend(context: RunContext, verdict: IterationVerdict) -> bool:
+async def ask_to_extend_contract(context: RunContext, verdict: IterationVerdict) -> bool:
     """Whether a person adds to the contract what the judge misses in it; then planning begins again.
 
     Raises:
@@ -132,11 +132,11 @@ async def amend(context: RunContext, verdict: IterationVerdict) -> bool:
         return False
     title = f"add {len(lines)} to the criteria of the contract"
     added = tuple(Criterion(id=proposal.id, text=proposal.text) for proposal in verdict.proposals)
-    asked = question(context, "contract", _asked_as(state), title, lines, criteria=added)
-    if (await ask(context, asked)).decision == "deny":
+    asked = build_run_approval(context, "contract", _asked_as(state), title, lines, criteria=added)
+    if (await ask_person(context, asked)).decision == "deny":
         return False
     reasons = tuple(f"the contract now asks for {line}" for line in lines)
-    wanted = state.contract.extended(added)
+    wanted = state.contract.with_criteria(added)
     await context.journal.append(
         *([ContractFrozen(contract=wanted)] if wanted != state.contract else ()),  # what was asked by an old version
         *_planning(state, (*verdict.reasons, *reasons), forget=False),
@@ -146,22 +146,22 @@ async def amend(context: RunContext, verdict: IterationVerdict) -> bool:
 
 def _asked_as(state: RunState) -> str:
     """Another name for what is judged anew: an answer holds for what was asked, and for nothing else."""
-    return f"{state.iteration}" + (f"+{state.judged_again}" if state.judged_again else "")
+    return f"{state.iteration}" + (f"+{state.rejudge_count}" if state.rejudge_count else "")
 
 
-async def begin_again(context: RunContext, verdict: IterationVerdict) -> None:
+async def begin_next_iteration(context: RunContext, verdict: IterationVerdict) -> None:
     """Wake the root planner with the verdict's reasons; a pull request of what is begun anew is closed.
 
     Raises:
         PersonNeeded, EnvironmentProblem: the forge does not let it be closed, or cannot be reached.
     """
     if verdict.decision == "restart":
-        await close_pull_request(context, verdict.reasons)
+        await close_for_restart(context, verdict.reasons)
     await context.journal.append(*_planning(context.state, verdict.reasons, forget=verdict.decision == "restart"))
 
 
 def _planning(state: RunState, reasons: tuple[str, ...], *, forget: bool) -> Sequence[Event]:
     return (
         IterationStarted(number=state.iteration + 1, reasons=reasons, forget=forget),
-        PlanningStarted(task=ROOT, round=state.tasks[ROOT].rounds + 1),
+        PlanningStarted(task=ROOT_TASK, round=state.tasks[ROOT_TASK].rounds + 1),
     )

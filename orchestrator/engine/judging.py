@@ -11,21 +11,21 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.domain.task import Task
 from orchestrator.domain.verdict import Finding, VerdictKind
-from orchestrator.engine.approvals import landing_question
-from orchestrator.engine.changes import Changes, read_changes
+from orchestrator.engine.approvals import build_landing_approval
+from orchestrator.engine.changes import CandidateChanges, read_candidate_changes
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.gate_files import find_gate_files
-from orchestrator.engine.leaks import leaks
-from orchestrator.engine.points import after_verdict, standing
-from orchestrator.engine.reviewing import reviewed
-from orchestrator.engine.testing import tested
-from orchestrator.judge.examine import examine
-from orchestrator.judge.kinds import counted_lines
-from orchestrator.judge.rules import check_diff
-from orchestrator.judge.scope import beside, scope_findings
-from orchestrator.judge.verdict import Evidence, decide
+from orchestrator.engine.leaks import find_secret_leaks
+from orchestrator.engine.points import notify_verdict_given, apply_verdict_veto
+from orchestrator.engine.reviewing import collect_lens_votes
+from orchestrator.engine.testing import collect_test_evidence
+from orchestrator.judge.examine import check_change
+from orchestrator.judge.kinds import count_reviewed_lines
+from orchestrator.judge.rules import check_diff_summary
+from orchestrator.judge.scope import list_parallel_tasks, check_task_scope
+from orchestrator.judge.verdict import VerdictEvidence, decide_verdict
 from orchestrator.ports.roles import Roles
-from worktrees.names import printable
+from worktrees.names import escape_path
 
 
 async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None:
@@ -34,37 +34,37 @@ async def judge_attempt(context: RunContext, roles: Roles, task: TaskId) -> None
     others = _beside(context.state, state)  # as they are now: whoever ends while this is judged was at work
     evidence = await _evidence(context, roles, state, others)
     number = len(state.attempts)
-    verdict = await standing(context, task, decide(evidence))
+    verdict = await apply_verdict_veto(context, task, decide_verdict(evidence))
     asked = None
     if verdict.kind == VerdictKind.MERGE and state.candidate is not None:
-        asked = landing_question(context, state.candidate, state.unit)
+        asked = build_landing_approval(context, state.candidate, state.unit)
     await context.journal.append(
         *(LensVoted(task=task, number=number, vote=vote) for vote in evidence.votes),
         VerdictGiven(task=task, number=number, verdict=verdict),
         *([ApprovalRequested(approval=asked)] if asked else ()),
     )
-    await after_verdict(context, task)
+    await notify_verdict_given(context, task)
 
 
 def _beside(run: RunState, state: TaskState) -> tuple[Task, ...]:
     """The tasks that are at work beside one, or still to come."""
     specs = {name: task.spec for name, task in run.tasks.items()}
-    return beside(state.spec, specs, [task.spec for task in run.tasks.values() if not task.status.is_terminal])
+    return list_parallel_tasks(state.spec, specs, [task.spec for task in run.tasks.values() if not task.status.is_terminal])
 
 
-async def _evidence(context: RunContext, roles: Roles, state: TaskState, others: Sequence[Task]) -> Evidence:
+async def _evidence(context: RunContext, roles: Roles, state: TaskState, others: Sequence[Task]) -> VerdictEvidence:
     end, candidate = state.ends[-1], state.candidate
-    evidence = Evidence(exit=end.exit, detail=end.detail, revisions=_revisions(state))
+    evidence = VerdictEvidence(exit=end.exit, detail=end.detail, revisions=_revisions(state))
     if end.exit != Exit.FINISHED or candidate is None:
         return evidence
-    changes = await read_changes(context.repository.git, state.attempts[-1].base, candidate.commit)
-    evidence = evidence.but(findings=await _findings(context, state, candidate, changes, others))
+    changes = await read_candidate_changes(context.repository.git, state.attempts[-1].base, candidate.commit)
+    evidence = evidence.with_changes(findings=await _findings(context, state, candidate, changes, others))
     if any(finding.is_blocking for finding in evidence.findings):
         return evidence
-    evidence = await tested(context, state, candidate, changes, evidence)
+    evidence = await collect_test_evidence(context, state, candidate, changes, evidence)
     if not evidence.is_green:
         return evidence
-    return evidence.but(votes=await reviewed(context, roles, state, candidate, evidence))
+    return evidence.with_changes(votes=await collect_lens_votes(context, roles, state, candidate, evidence))
 
 
 def _revisions(state: TaskState) -> int:
@@ -78,22 +78,22 @@ def _revisions(state: TaskState) -> int:
 
 
 async def _findings(
-    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: Changes, others: Sequence[Task]
+    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: CandidateChanges, others: Sequence[Task]
 ) -> tuple[Finding, ...]:
-    grown = candidate.tree != await context.tree(state.attempts[-1].base)
-    leaked = await leaks(context.repository.git, context.journal.redactor, state.attempts[-1].base, candidate.commit)
-    counted, uncounted = counted_lines(changes.files, changes.sizes)
-    plain = check_diff(
+    grown = candidate.tree != await context.read_tree_id(state.attempts[-1].base)
+    leaked = await find_secret_leaks(context.repository.git, context.journal.redactor, state.attempts[-1].base, candidate.commit)
+    counted, uncounted = count_reviewed_lines(changes.files, changes.sizes)
+    plain = check_diff_summary(
         state.spec,
         candidate.paths,
         counted,
         candidate.dropped,
         grown,
-        leaked=tuple(map(printable, leaked)),
+        leaked=tuple(map(escape_path, leaked)),
         flagged=candidate.flagged,
         uncounted=uncounted,
     )
     named = await find_gate_files(context, state.attempts[-1].base, changes.files)
-    looked = await to_thread.run_sync(examine, changes.files, changes.lines, state.spec.grants, changes.hunks, named)
-    found = (*plain, *scope_findings(state.spec, changes.files, others), *looked)
-    return tuple(finding.model_copy(update={"text": printable(finding.text)}) for finding in found)
+    looked = await to_thread.run_sync(check_change, changes.files, changes.lines, state.spec.grants, changes.hunks, named)
+    found = (*plain, *check_task_scope(state.spec, changes.files, others), *looked)
+    return tuple(finding.model_copy(update={"text": escape_path(finding.text)}) for finding in found)

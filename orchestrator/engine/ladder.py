@@ -7,7 +7,7 @@ from orchestrator.domain.chat import Role
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.tier import Tier
-from orchestrator.engine.approvals import asking
+from orchestrator.engine.approvals import build_expiring_approval
 from orchestrator.journal.journal import Journal
 
 _ASKED = (
@@ -17,7 +17,7 @@ _ASKED = (
 _MOST_TEXT = 500
 
 
-class RunLadder:
+class RunTierGrants:
     """A `ports.Ladder` that asks in the run's inbox; `config` gives the settings as they stand.
 
     A task's own grant counts before its role's.
@@ -27,7 +27,7 @@ class RunLadder:
         self._config = config
         self._journal = journal
 
-    def tier(self, role: Role, task: TaskId) -> Tier:
+    def get_tier(self, role: Role, task: TaskId) -> Tier:
         """The tier of a role's commands in a task."""
         config = self._config()
         match role:
@@ -37,26 +37,26 @@ class RunLadder:
                 return config.roles.planner.tier
         return Tier.FILES
 
-    def ceiling(self) -> Tier:
+    def get_ceiling(self) -> Tier:
         """The highest tier that a worker may ask for."""
         return self._config().hands.ask_tier
 
-    async def request(self, task: TaskId, tier: Tier, reason: str) -> str:
+    async def request_tier(self, task: TaskId, tier: Tier, reason: str) -> str:
         """Put a wish for a higher tier into the user's inbox, once for each tier of a task."""
-        has, asked = self.tier("worker", task), self._journal.state.approvals.get(_item(task, tier))
+        has, asked = self.get_tier("worker", task), self._journal.state.approvals.get(_item(task, tier))
         if tier <= has:
-            return f"Your commands run at tier {int(has)} already: {has.words}."
-        if tier > self.ceiling():
-            return f"Refused: tier {int(tier)} ({tier.words}) is not to be had in this run. Do without it."
+            return f"Your commands run at tier {int(has)} already: {has.description}."
+        if tier > self.get_ceiling():
+            return f"Refused: tier {int(tier)} ({tier.description}) is not to be had in this run. Do without it."
         if asked is not None and asked.decision == "deny":
             return f"Refused by the user before: {asked.reason or 'no reason given'}. Do without it."
         if asked is None:
-            approval = asking(
+            approval = build_expiring_approval(
                 self._config().approval,
-                self._journal.now(),
+                self._journal.read_clock(),
                 "tier",
                 f"{task}/{int(tier)}",
-                f"let the commands of {task} run at tier {int(tier)}: {tier.words}",
+                f"let the commands of {task} run at tier {int(tier)}: {tier.description}",
                 [f"its worker says: {reason[:_MOST_TEXT]}"],
                 settings={"hands": {"tiers": {task: int(tier)}}},
             )

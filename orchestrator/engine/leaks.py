@@ -1,13 +1,13 @@
 """Secrets that this process knows and a candidate would carry into the repository."""
 
 from orchestrator.redact.redactor import Redactor
-from worktrees.delta import SUBMODULE, tree_delta
+from worktrees.delta import SUBMODULE, compare_trees
 from worktrees.git import Git
 from worktrees.objects import read_objects
 from worktrees.trees import read_blobs
 
 
-async def leaks(git: Git, redactor: Redactor, old: str, new: str) -> tuple[str, ...]:
+async def find_secret_leaks(git: Git, redactor: Redactor, old: str, new: str) -> tuple[str, ...]:
     """Which files of `new` hold the value of which secret, in words; files that held it in `old` are as they were.
 
     Raises:
@@ -15,11 +15,11 @@ async def leaks(git: Git, redactor: Redactor, old: str, new: str) -> tuple[str, 
     """
     if not redactor.names:
         return ()
-    changed = [change for change in await tree_delta(git, old, new) if change.new_mode not in (None, SUBMODULE)]
+    changed = [change for change in await compare_trees(git, old, new) if change.new_mode not in (None, SUBMODULE)]
     contents = await read_blobs(git, [change.oid for change in changed])
-    held = {change.path: set(redactor.holds(contents[change.oid])) for change in changed}
+    held = {change.path: set(redactor.find_secrets(contents[change.oid])) for change in changed}
     suspects = [path for path, names in held.items() if names]
     before = await read_objects(git, [f"{old}:{path}".encode() for path in suspects])
     for path, was in zip(suspects, before, strict=True):
-        held[path] -= set(redactor.holds(was.content)) if was else set()
+        held[path] -= set(redactor.find_secrets(was.content)) if was else set()
     return tuple(f"{path} holds the value of {', '.join(sorted(held[path]))}" for path in suspects if held[path])

@@ -6,15 +6,15 @@ from orchestrator.domain.approval import Approval
 from orchestrator.domain.event.forge import PrClosed, PrClosing, PrMerged, PrMerging
 from orchestrator.domain.event.run import PrOpened
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.plain import inert
+from orchestrator.domain.plain import sanitize_markdown
 from orchestrator.domain.state import RunState
-from orchestrator.engine.approvals import ask, question
+from orchestrator.engine.approvals import ask_person, build_run_approval
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.finish import notice_once
-from orchestrator.ports.effect import effect
+from orchestrator.engine.finish import record_warning_once
+from orchestrator.ports.effect import record_effect
 
 
-async def merge_pull_request(context: RunContext) -> None:
+async def merge_when_green(context: RunContext) -> None:
     """Merge the pull request of a run whose contract is met, where that is asked for and checks show that it is green.
 
     Raises:
@@ -25,13 +25,13 @@ async def merge_pull_request(context: RunContext) -> None:
     if context.config.pr.merge != "when-green" or pr is None or _is_merged(context.state, pr):
         return
     if why := _not_green(context.state, pr):
-        await notice_once(context, f"the pull request was not merged: {why}")
+        await record_warning_once(context, f"the pull request was not merged: {why}")
         return
     if context.config.approval.mode == "pr":
-        answer = await ask(context, _merge_question(context, pr))
+        answer = await ask_person(context, _merge_question(context, pr))
         if answer.decision == "deny":
             because = f" ({answer.reason})" * bool(answer.reason)
-            await notice_once(context, f"the pull request was not merged: denied by {answer.by}{because}")
+            await record_warning_once(context, f"the pull request was not merged: denied by {answer.by}{because}")
             return
     await _merge(context, pr)
 
@@ -51,7 +51,7 @@ def _is_merged(state: RunState, pr: PrOpened) -> bool:
 
 def _not_green(state: RunState, pr: PrOpened) -> str:
     """Why it is not green; what nobody checked is not."""
-    seen = state.checks
+    seen = state.forge_checks
     if seen is None or (seen.ref, seen.commit) != (pr.ref, pr.head):
         return f"nobody waited for checks of {pr.head[:12]}"
     if not seen.checks:
@@ -66,22 +66,22 @@ def _item(pr: PrOpened) -> str:
 
 def _merge_question(context: RunContext, pr: PrOpened) -> Approval:
     subject = _item(pr).partition("/")[2]
-    checks = context.state.checks.checks if context.state.checks else ()
+    checks = context.state.forge_checks.checks if context.state.forge_checks else ()
     detail = [pr.url, *(f"{check.name}: {check.state}" for check in checks)]
     into = f" into {context.state.run.target}" if context.state.run.target else ""
-    return question(context, "merge", subject, f"merge the pull request{into}: {pr.url}", detail)
+    return build_run_approval(context, "merge", subject, f"merge the pull request{into}: {pr.url}", detail)
 
 
 async def _merge(context: RunContext, pr: PrOpened) -> None:
     commit = CommitId(pr.head)
-    key = context.journal.next_key(f"merge/{pr.ref}/{commit}")
+    key = context.journal.build_next_key(f"merge/{pr.ref}/{commit}")
     merging = PrMerging(key=key, forge=pr.forge, ref=pr.ref, commit=commit)
-    async with effect(context.journal, merging) as happening:
-        new = await context.forge.merge(pr.ref, commit)
+    async with record_effect(context.journal, merging) as happening:
+        new = await context.forge.merge_pull_request(pr.ref, commit)
         happening.done = PrMerged(key=key, forge=pr.forge, ref=pr.ref, commit=commit, new=new)
 
 
-async def close_pull_request(context: RunContext, reasons: Iterable[str]) -> None:
+async def close_for_restart(context: RunContext, reasons: Iterable[str]) -> None:
     """Close the pull request of work that is begun anew, with the reasons; nothing where none was opened for checks.
 
     Raises:
@@ -92,9 +92,9 @@ async def close_pull_request(context: RunContext, reasons: Iterable[str]) -> Non
     if pr is None or not context.config.pr.checks_wait_s:
         return
     lines = ["Closed, because the work is begun anew; another pull request follows. Why:", ""]
-    reason = context.journal.redact("\n".join([*lines, *(f"- {inert(one)}" for one in reasons)]))
-    key = context.journal.next_key(f"close/{pr.ref}")
+    reason = context.journal.redact_text("\n".join([*lines, *(f"- {sanitize_markdown(one)}" for one in reasons)]))
+    key = context.journal.build_next_key(f"close/{pr.ref}")
     closing = PrClosing(key=key, forge=pr.forge, ref=pr.ref, reason=reason)
-    async with effect(context.journal, closing) as happening:
-        await context.forge.close(pr.ref, reason)
+    async with record_effect(context.journal, closing) as happening:
+        await context.forge.close_pull_request(pr.ref, reason)
         happening.done = PrClosed(key=key, forge=pr.forge, ref=pr.ref)

@@ -8,25 +8,25 @@ from orchestrator.domain.state import RunState
 from orchestrator.engine.schedule import Action
 
 
-class Pace(Protocol):
+class ActionOrder(Protocol):
     """Decides when an action begins."""
 
-    def turn(self, action: Action, state: RunState) -> AbstractAsyncContextManager[Action]:
+    def wait_for_turn(self, action: Action, state: RunState) -> AbstractAsyncContextManager[Action]:
         """Wait for the action's turn; what is to be done is the value, and done when the block is left."""
         ...
 
-    def waits(self, busy: int) -> None:
+    def on_waiting(self, busy: int) -> None:
         """The engine has begun all that is due, and waits for one of `busy` actions to end."""
         ...
 
 
-class Freely:
+class ImmediateOrder:
     """Everything begins as soon as it is due."""
 
     @asynccontextmanager
-    async def turn(self, action: Action, state: RunState) -> AsyncIterator[Action]:
+    async def wait_for_turn(self, action: Action, state: RunState) -> AsyncIterator[Action]:
         """The action, at once."""
         yield action
 
-    def waits(self, busy: int) -> None:
+    def on_waiting(self, busy: int) -> None:
         """Nobody needs to know."""

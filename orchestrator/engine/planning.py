@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from orchestrator.domain.accounts import Accounts
 from orchestrator.domain.approval import Approval
 from orchestrator.domain.contract import Contract
-from orchestrator.domain.criteria import standings
-from orchestrator.domain.ending import BY_EXIT
+from orchestrator.domain.criteria import list_criterion_statuses
+from orchestrator.domain.ending import CAUSE_BY_EXIT
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.work import (
     PlanningEnded,
@@ -16,16 +16,16 @@ from orchestrator.domain.event.work import (
     TaskEnded,
 )
 from orchestrator.domain.handoff import Handoff
-from orchestrator.domain.ids import ROOT, TaskId, child_id
+from orchestrator.domain.ids import ROOT_TASK, TaskId, build_child_task_id
 from orchestrator.domain.plan import Plan, PlanLimits
 from orchestrator.domain.state import TaskState
 from orchestrator.domain.task import EndCause, Task, TaskDraft, TaskStatus
-from orchestrator.engine.approvals import question
+from orchestrator.engine.approvals import build_run_approval
 from orchestrator.engine.context import RunContext
-from orchestrator.ports.roles import PlanningBrief, Roles, SessionResult, TaskReport
+from orchestrator.ports.roles import PlanningBrief, Roles, SessionFailure, TaskReport
 
 
-async def plan_round(context: RunContext, roles: Roles, task: TaskId) -> None:
+async def run_planning_round(context: RunContext, roles: Roles, task: TaskId) -> None:
     """Let a planner have its next round, or go on with the one that was cut off."""
     state = context.state.tasks[task]
     if state.status != TaskStatus.PLANNING:
@@ -34,9 +34,9 @@ async def plan_round(context: RunContext, roles: Roles, task: TaskId) -> None:
     if state.rounds > context.config.plan.max_rounds * context.state.iteration:
         await _close(context, state)
         return
-    workspace = await context.hands.open(await context.head(), f"planning {task}")
+    workspace = await context.hands.open_workspace(await context.read_start_commit(), f"planning {task}")
     try:
-        result = await roles.planner.plan(_brief(context, state), workspace)
+        result = await roles.planner.plan_slice(_brief(context, state), workspace)
     finally:
         await workspace.close()
     match result:
@@ -48,9 +48,9 @@ async def plan_round(context: RunContext, roles: Roles, task: TaskId) -> None:
             await context.journal.append(_failed(task, result))
 
 
-def _failed(task: TaskId, result: SessionResult) -> TaskEnded:
+def _failed(task: TaskId, result: SessionFailure) -> TaskEnded:
     """The end of a slice whose planner gave no plan; what a model or its provider failed at rejects nothing."""
-    cause = BY_EXIT[result.exit]
+    cause = CAUSE_BY_EXIT[result.exit]
     return TaskEnded(
         task=task,
         status=TaskStatus.BLOCKED if cause.is_infrastructure else TaskStatus.REJECTED,
@@ -68,7 +68,7 @@ async def _close(context: RunContext, state: TaskState) -> None:
 
 
 async def _accept(context: RunContext, state: TaskState, plan: Plan) -> None:
-    tasks = tasks_of(state.spec, plan)
+    tasks = build_planned_tasks(state.spec, plan)
     asked = _question(context, state, tasks)
     if asked is not None:
         tasks = [task.model_copy(update={"approval": asked.item}) for task in tasks]
@@ -85,32 +85,32 @@ def _question(context: RunContext, state: TaskState, tasks: Sequence[Task]) -> A
     if settings.mode != "review" or len(tasks) <= settings.max_tasks:
         return None
     title = f"the plan of {state.spec.id}: {len(tasks)} tasks"
-    return question(
+    return build_run_approval(
         context, "plan", f"{state.spec.id}@{state.rounds}", title, [f"{task.id}: {task.title}" for task in tasks]
     )
 
 
-def tasks_of(parent: Task, plan: Plan) -> list[Task]:
+def build_planned_tasks(parent: Task, plan: Plan) -> list[Task]:
     """The tasks that a plan makes below its planner's own task."""
     return [_task(parent, draft) for draft in plan.tasks]
 
 
 def _task(parent: Task, draft: TaskDraft) -> Task:
     return Task(
-        id=child_id(parent.id, draft.key),
+        id=build_child_task_id(parent.id, draft.key),
         parent=parent.id,
         depth=parent.depth + 1,
-        depends_on=tuple(child_id(parent.id, key) for key in draft.depends_on),
+        depends_on=tuple(build_child_task_id(parent.id, key) for key in draft.depends_on),
         **draft.model_dump(exclude={"key", "depends_on"}),
     )
 
 
-def root_task(goal: str) -> Task:
+def build_root_task(goal: str) -> Task:
     """The root planner's own task."""
-    return Task(id=ROOT, parent=None, depth=0, kind="branch", title="The whole goal", outcome=goal)
+    return Task(id=ROOT_TASK, parent=None, depth=0, kind="branch", title="The whole goal", outcome=goal)
 
 
-def report_on(state: TaskState) -> TaskReport:
+def build_task_report(state: TaskState) -> TaskReport:
     """What a planner is told of a task."""
     return TaskReport(
         task=state.spec,
@@ -125,9 +125,9 @@ def report_on(state: TaskState) -> TaskReport:
 
 def _brief(context: RunContext, state: TaskState) -> PlanningBrief:
     run, settings = context.state, context.config.plan
-    children = list(run.children(state.spec.id))
-    told = [child for child in children if child.spec.id not in run.forgotten]
-    left_usd, left_tokens = Accounts(run, context.config.budget).left(state.spec.id)
+    children = list(run.iterate_children(state.spec.id))
+    told = [child for child in children if child.spec.id not in run.hidden_tasks]
+    left_usd, left_tokens = Accounts(run, context.config.budget).get_remaining_budget(state.spec.id)
     return PlanningBrief(
         task=state.spec,
         goal=run.run.goal,
@@ -142,9 +142,9 @@ def _brief(context: RunContext, state: TaskState) -> PlanningBrief:
             left_tokens=left_tokens,
             has_prices=not run.spent.unpriced_calls,
         ),
-        reports=tuple(map(report_on, told)),
+        reports=tuple(map(build_task_report, told)),
         taken=tuple(child.spec.id.rpartition("/")[2] for child in children),
-        reasons=run.iteration_reasons if state.spec.id == ROOT else (),
+        reasons=run.iteration_reasons if state.spec.id == ROOT_TASK else (),
         iteration=run.iteration,
-        met=tuple(one.criterion.id for one in standings(run) if one.was_met),
+        met=tuple(one.criterion.id for one in list_criterion_statuses(run) if one.was_met_on_base),
     )

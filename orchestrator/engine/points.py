@@ -1,29 +1,29 @@
 """The points of a run at which hooks are asked and told, as far as the engine itself comes by them."""
 
 from orchestrator.domain.attempt import Attempt
-from orchestrator.domain.hooks import AFTER_RUN, Scope
+from orchestrator.domain.hooks import RUN_END_OCCURRENCE, HookScope
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.state import TaskState, unit_id
+from orchestrator.domain.state import TaskState, build_unit_id
 from orchestrator.domain.task import EndCause
 from orchestrator.domain.verdict import Verdict, VerdictKind
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import PersonNeeded
-from orchestrator.ports.hooks import Moment
+from orchestrator.ports.hooks import HookOccurrence
 
 
-async def before_run(context: RunContext) -> None:
+async def require_run_allowed(context: RunContext) -> None:
     """Ask whether this process may work on the run.
 
     Raises:
         PersonNeeded: a hook vetoes it.
     """
     epoch = context.state.epoch
-    veto = await context.hooks.before(Moment("run", f"epoch-{epoch}", {"epoch": epoch}))
+    veto = await context.hooks.find_veto(HookOccurrence("run", f"epoch-{epoch}", {"epoch": epoch}))
     if veto is not None:
         raise PersonNeeded(f"the run may not go on: {veto}; resume it when that is settled")
 
 
-async def after_run(context: RunContext) -> None:
+async def notify_run_ended(context: RunContext) -> None:
     """Tell how the run ended, once, whichever process comes to it."""
     ended = context.state.ended
     if ended is None:
@@ -35,26 +35,26 @@ async def after_run(context: RunContext) -> None:
         "exit": ended.exit,
         "pr": {"forge": pr.forge, "ref": pr.ref, "url": pr.url} if pr else None,
     }
-    await context.hooks.after(Moment("run", AFTER_RUN, facts))
+    await context.hooks.notify_after(HookOccurrence("run", RUN_END_OCCURRENCE, facts))
 
 
-async def before_attempt(context: RunContext, state: TaskState, attempt: Attempt) -> str | None:
+async def find_attempt_veto(context: RunContext, state: TaskState, attempt: Attempt) -> str | None:
     """Why an attempt may not begin."""
-    return await context.hooks.before(_moment("attempt", state, attempt))
+    return await context.hooks.find_veto(_moment("attempt", state, attempt))
 
 
-async def after_attempt(context: RunContext, task: TaskId) -> None:
+async def notify_attempt_ended(context: RunContext, task: TaskId) -> None:
     """Tell how the latest attempt ended."""
     state = context.state.tasks[task]
     end = state.ends[-1]
     handoff = end.handoff.model_dump(mode="json") if end.handoff else None
     told = {"exit": end.exit, "detail": end.detail, "handoff": handoff}
-    await context.hooks.after(_moment("attempt", state, state.attempts[-1], **told))
+    await context.hooks.notify_after(_moment("attempt", state, state.attempts[-1], **told))
 
 
-async def standing(context: RunContext, task: TaskId, verdict: Verdict) -> Verdict:
+async def apply_verdict_veto(context: RunContext, task: TaskId, verdict: Verdict) -> Verdict:
     """The verdict if it may stand. A merge that is vetoed becomes a rejection; another verdict cannot be vetoed."""
-    veto = await context.hooks.before(_of_verdict(context.state.tasks[task], verdict))
+    veto = await context.hooks.find_veto(_of_verdict(context.state.tasks[task], verdict))
     if veto is None or verdict.kind != VerdictKind.MERGE:
         return verdict
     refused = {
@@ -65,18 +65,18 @@ async def standing(context: RunContext, task: TaskId, verdict: Verdict) -> Verdi
     return verdict.model_copy(update=refused)
 
 
-async def after_verdict(context: RunContext, task: TaskId) -> None:
+async def notify_verdict_given(context: RunContext, task: TaskId) -> None:
     """Tell the verdict on the latest attempt."""
     state = context.state.tasks[task]
-    await context.hooks.after(_of_verdict(state, state.verdicts[-1].verdict))
+    await context.hooks.notify_after(_of_verdict(state, state.verdicts[-1].verdict))
 
 
-def _of_verdict(state: TaskState, verdict: Verdict) -> Moment:
+def _of_verdict(state: TaskState, verdict: Verdict) -> HookOccurrence:
     told = verdict.model_dump(mode="json", include={"kind", "cause", "reasons", "receipts"})
     return _moment("verdict", state, state.attempts[-1], verdict=told)
 
 
-def _moment(scope: Scope, state: TaskState, attempt: Attempt, **told: object) -> Moment:
+def _moment(scope: HookScope, state: TaskState, attempt: Attempt, **told: object) -> HookOccurrence:
     """About an attempt: what it starts from while it has no candidate, then what it made."""
     spec = state.spec
     candidate = next((taken for taken in state.candidates if taken.number == attempt.number), None)
@@ -87,9 +87,9 @@ def _moment(scope: Scope, state: TaskState, attempt: Attempt, **told: object) ->
         "base": attempt.base,
         "candidate": candidate.commit if candidate else None,
     }
-    return Moment(
+    return HookOccurrence(
         scope=scope,
-        name=unit_id(spec.id, attempt.number),
+        name=build_unit_id(spec.id, attempt.number),
         facts={"task": spec.model_dump(mode="json"), "attempt": about, **told},
         tasks=(spec.id,),
         span=(attempt.base, candidate.commit) if candidate else None,

@@ -6,9 +6,9 @@ from orchestrator.domain.event.outside import PushFinished, PushStarted
 from orchestrator.domain.ids import CommitId
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem, PersonNeeded
-from orchestrator.ports.effect import effect
+from orchestrator.ports.effect import record_effect
 from worktrees.errors import GitError, PushRefused, UnknownRemote
-from worktrees.remote import push_commit, remote_tip
+from worktrees.remote import push_commit, read_remote_tip
 
 _LONGEST_S = 1800.0
 
@@ -25,14 +25,14 @@ async def push_branch(context: RunContext, head: CommitId, name: str = "") -> No
     remote, branch = context.config.pr.push, name or context.state.run.branch
     if not remote or await _tip(context, remote, branch) == head:
         return
-    key = context.journal.next_key(f"push/{remote}/{branch}/{head}")
+    key = context.journal.build_next_key(f"push/{remote}/{branch}/{head}")
     started = PushStarted(key=key, remote=remote, branch=branch, commit=head)
-    async with effect(context.journal, started) as pushing:
+    async with record_effect(context.journal, started) as pushing:
         await _push(context, remote, head, branch)
         pushing.done = PushFinished(key=key, remote=remote, branch=branch, commit=head)
 
 
-async def has_arrived(context: RunContext, push: PushStarted) -> bool:
+async def has_push_arrived(context: RunContext, push: PushStarted) -> bool:
     """Whether a push that nobody saw the end of has happened; no, where the remote cannot be asked."""
     try:
         return await _tip(context, push.remote, push.branch) == push.commit
@@ -43,7 +43,7 @@ async def has_arrived(context: RunContext, push: PushStarted) -> bool:
 async def _tip(context: RunContext, remote: str, branch: str) -> str | None:
     try:
         with anyio.fail_after(_LONGEST_S):
-            return await remote_tip(context.repository.git, remote, branch)
+            return await read_remote_tip(context.repository.git, remote, branch)
     except (GitError, TimeoutError) as error:
         raise _problem(remote, error) from error
 

@@ -4,7 +4,7 @@ Every effect has an intent before and a done event after. An intent without its 
 `orchestrator.domain.effects.EFFECTS` says what is done about each kind, and `docs/effects.md` shows it to users.
 """
 
-from orchestrator.agent.ask import lost_call
+from orchestrator.agent.ask import build_call_failure
 from orchestrator.crash import crash_point
 from orchestrator.domain.event import Event, Intent
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted
@@ -12,12 +12,12 @@ from orchestrator.domain.event.outside import NotificationSending, NotificationS
 from orchestrator.domain.event.run import EffectAbandoned
 from orchestrator.domain.event.work import ModelCalled
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.push import has_arrived
+from orchestrator.engine.push import has_push_arrived
 from worktrees.merge import is_ancestor
-from worktrees.packs import existing
+from worktrees.packs import find_existing_objects
 
 
-async def recover(context: RunContext) -> None:
+async def settle_open_intents(context: RunContext) -> None:
     """Settle every open intent. The run's lock and its fence see to it that no other process is at any of them."""
     crash_point("recovery.before")
     for intent in list(context.state.open_intents.values()):
@@ -28,7 +28,7 @@ async def recover(context: RunContext) -> None:
 async def _settled(context: RunContext, intent: Intent) -> Event:
     match intent:
         case ModelCalled():
-            return lost_call(intent, "lost", "the engine died during the call; it may have been billed")
+            return build_call_failure(intent, "lost", "the engine died during the call; it may have been billed")
         case LandingStarted() if await _has_landed(context, intent):
             return LandingFinished(
                 key=intent.key,
@@ -38,7 +38,7 @@ async def _settled(context: RunContext, intent: Intent) -> Event:
                 units=intent.units,
                 parts=intent.parts,
             )
-        case PushStarted() if await has_arrived(context, intent):
+        case PushStarted() if await has_push_arrived(context, intent):
             return PushFinished(key=intent.key, remote=intent.remote, branch=intent.branch, commit=intent.commit)
         case NotificationSending() if intent.channel != "dir":
             detail = "the engine died while it was being sent"
@@ -51,7 +51,7 @@ async def _settled(context: RunContext, intent: Intent) -> Event:
 
 async def _has_landed(context: RunContext, landing: LandingStarted) -> bool:
     """No, where git has pruned the commit: the branch would have kept it."""
-    git, tip = context.repository.git, await context.branch.tip(landed=None)
-    if tip is None or not await existing(git, [landing.new]):
+    git, tip = context.repository.git, await context.branch.read_tip(landed=None)
+    if tip is None or not await find_existing_objects(git, [landing.new]):
         return False
     return await is_ancestor(git, landing.new, tip)

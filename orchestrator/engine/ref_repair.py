@@ -5,24 +5,24 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, RefSet, RefSetting
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.state import RunState
 from orchestrator.journal.journal import Journal
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from worktrees.git import Git
 from worktrees.lock_files import list_lock_files
-from worktrees.packs import existing
+from worktrees.packs import find_existing_objects
 from worktrees.power_loss import (
     find_broken_refs,
-    list_broken_refs,
+    find_broken_refs_sync,
     read_last_move,
     remove_empty_objects,
     replace_broken_ref,
 )
-from worktrees.refs import list_refs, set_ref, sweep_ref_locks
+from worktrees.refs import list_refs, set_ref, remove_dead_ref_locks
 
 
 async def repair_refs(git: Git, journal: Journal) -> None:
@@ -36,7 +36,7 @@ async def repair_refs(git: Git, journal: Journal) -> None:
     """
     state = journal.state
     prefixes = _own_refs(state)
-    told = [f"{ref} was locked by a process that died" for ref in await sweep_ref_locks(git, prefixes)]
+    told = [f"{ref} was locked by a process that died" for ref in await remove_dead_ref_locks(git, prefixes)]
     if state.open_intents:
         emptied = await remove_empty_objects(git, state.run.started_at.timestamp())
         told += [f"the object {oid} had lost its content, as after a power cut, and was removed" for oid in emptied]
@@ -48,21 +48,21 @@ async def repair_refs(git: Git, journal: Journal) -> None:
         await journal.append(*(Noticed(level="warning", text=text) for text in told))
 
 
-def need_repair(git: Git, state: RunState) -> bool:
+def needs_ref_repair(git: Git, state: RunState) -> bool:
     """Return True if a ref of the run is locked or has lost its content, perhaps since the run ended. Blocks."""
     prefixes = _own_refs(state)
     locks = list_lock_files(git.git_dir / prefix for prefix in prefixes)
-    return next(locks, None) is not None or bool(list_broken_refs(git, prefixes))
+    return next(locks, None) is not None or bool(find_broken_refs_sync(git, prefixes))
 
 
 def _own_refs(state: RunState) -> tuple[str, ...]:
-    return (f"refs/heads/{state.run.branch}", f"refs/orchestrate/{state.run.run}", *state.pointed)
+    return (f"refs/heads/{state.run.branch}", f"refs/orchestrate/{state.run.run}", *state.ref_history)
 
 
 async def _restore(git: Git, ref: str, recorded: str | None) -> str:
     """Put a ref back where its reflog or the journal says that it was; return what became of it."""
     wanted = [oid for oid in (await read_last_move(git, ref), recorded) if oid]
-    known = await existing(git, wanted)
+    known = await find_existing_objects(git, wanted)
     found = next((oid for oid in wanted if oid in known), None)
     await replace_broken_ref(git, ref, found)
     if found is None:
@@ -75,7 +75,7 @@ async def _restore_missing(git: Git, state: RunState) -> list[str]:
     taken = {one.ref: one.commit for task in state.tasks.values() for one in task.candidates}
     standing = await list_refs(git, f"refs/orchestrate/{state.run.run}") if taken else {}
     missing = {ref: commit for ref, commit in taken.items() if ref not in standing}
-    known = await existing(git, missing.values())
+    known = await find_existing_objects(git, missing.values())
     for ref, commit in missing.items():
         if commit in known:
             await set_ref(git, ref, commit)
@@ -83,10 +83,10 @@ async def _restore_missing(git: Git, state: RunState) -> list[str]:
 
 
 def _read_refs(journal: Path) -> dict[str, str]:
-    return recorded_refs(read_all(journal))
+    return collect_recorded_refs(read_all_events(journal))
 
 
-def recorded_refs(events: Iterable[Recorded]) -> dict[str, str]:
+def collect_recorded_refs(events: Iterable[RecordedEvent]) -> dict[str, str]:
     """Return each ref that the journal says was set, with the object that it was last set to."""
     refs: dict[str, str] = {}
     setting: dict[str, RefSetting] = {}

@@ -3,56 +3,56 @@
 from collections.abc import Iterator
 
 from orchestrator.config.roles import LensSettings
-from orchestrator.domain.check import BESIDE_THE_GATE, Receipt
+from orchestrator.domain.check import GATE_VARIANTS, Receipt
 from orchestrator.domain.event.work import CandidateTaken
-from orchestrator.domain.review import View
+from orchestrator.domain.review import LensView
 from orchestrator.domain.state import TaskState
 from orchestrator.domain.verdict import LensVote
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.viewing import view_of
-from orchestrator.judge.addressed import RULES
-from orchestrator.judge.verdict import Evidence
+from orchestrator.engine.viewing import read_lens_view
+from orchestrator.judge.addressed import PROMPT_INJECTION_RULES
+from orchestrator.judge.verdict import VerdictEvidence
 from orchestrator.ports.roles import CheckSummary, ReviewBrief, Roles
 
 
-async def reviewed(
-    context: RunContext, roles: Roles, state: TaskState, candidate: CandidateTaken, evidence: Evidence
+async def collect_lens_votes(
+    context: RunContext, roles: Roles, state: TaskState, candidate: CandidateTaken, evidence: VerdictEvidence
 ) -> tuple[LensVote, ...]:
     """The votes of the lenses on a candidate that no receipt speaks against, in the order in which they were asked."""
     votes: list[LensVote] = []
-    for name, lens in context.config.roles.judge.reviewers.items():
+    for name, lens in context.config.roles.judge.active_lenses.items():
         if _is_asked(lens, evidence):
-            votes.append(await roles.judge.review(await _brief(context, name, lens.view, state, candidate, evidence)))
+            votes.append(await roles.judge.review_change(await _brief(context, name, lens.view, state, candidate, evidence)))
             if votes[-1].decision != "approve":
                 break
     return tuple(votes)
 
 
-def _is_asked(lens: LensSettings, evidence: Evidence) -> bool:
-    return lens.when == "always" or any(finding.rule in RULES for finding in evidence.findings)
+def _is_asked(lens: LensSettings, evidence: VerdictEvidence) -> bool:
+    return lens.when == "always" or any(finding.rule in PROMPT_INJECTION_RULES for finding in evidence.findings)
 
 
 async def _brief(
-    context: RunContext, name: str, view: View, state: TaskState, candidate: CandidateTaken, evidence: Evidence
+    context: RunContext, name: str, view: LensView, state: TaskState, candidate: CandidateTaken, evidence: VerdictEvidence
 ) -> ReviewBrief:
     return ReviewBrief(
         task=state.spec,
         number=candidate.number,
         lens=name,
         view=view,
-        shown=await view_of(context, view, state.attempts[-1].base, candidate.commit),
-        checks=tuple(map(summarise, _of_the_change(context, evidence))),
+        shown=await read_lens_view(context, view, state.attempts[-1].base, candidate.commit),
+        checks=tuple(map(summarize_receipt, _of_the_change(context, evidence))),
         notes=tuple(finding.text for finding in evidence.findings),
     )
 
 
-def _of_the_change(context: RunContext, evidence: Evidence) -> Iterator[Receipt]:
+def _of_the_change(context: RunContext, evidence: VerdictEvidence) -> Iterator[Receipt]:
     """The receipts that say how the change's own tests end; what was run beside them would only confuse."""
     receipts = (context.state.receipts[key] for key in evidence.receipts)
-    return (receipt for receipt in receipts if receipt.kind not in BESIDE_THE_GATE)
+    return (receipt for receipt in receipts if receipt.kind not in GATE_VARIANTS)
 
 
-def summarise(receipt: Receipt) -> CheckSummary:
+def summarize_receipt(receipt: Receipt) -> CheckSummary:
     """A receipt in words."""
     counts = receipt.counts
     told = (

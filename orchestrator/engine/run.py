@@ -7,37 +7,37 @@ import anyio
 from anyio.abc import TaskGroup
 
 from orchestrator.domain.command import Cancel, Command, Retry
-from orchestrator.domain.commanded import below, refusal
+from orchestrator.domain.commanded import iterate_subtree, explain_refusal
 from orchestrator.domain.contract import IterationVerdict
-from orchestrator.domain.event.run import Outcome
+from orchestrator.domain.event.run import RunOutcome
 from orchestrator.domain.event.work import TaskEnded
-from orchestrator.domain.ids import ROOT, TaskId
+from orchestrator.domain.ids import ROOT_TASK, TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.engine import iterations
-from orchestrator.engine.approvals import meet_limit, waits
+from orchestrator.engine.approvals import ask_to_raise_limit, build_waiting_error
 from orchestrator.engine.attempts import continue_attempt, start_attempt
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.finish import end_run, open_pull_request, stopped_by_infrastructure
+from orchestrator.engine.finish import end_run, propose_landed_work, describe_infrastructure_stops
 from orchestrator.engine.judging import judge_attempt
 from orchestrator.engine.landing import land_tasks
-from orchestrator.engine.merging import is_being_merged, merge_pull_request
-from orchestrator.engine.planning import plan_round
-from orchestrator.engine.pr_text import goal_body, goal_title
+from orchestrator.engine.merging import is_being_merged, merge_when_green
+from orchestrator.engine.planning import run_planning_round
+from orchestrator.engine.pr_text import format_goal_body, format_goal_title
 from orchestrator.engine.schedule import (
     Action,
-    Bounds,
+    ScheduleLimits,
     ContinueAttempt,
-    End,
-    Judge,
-    Land,
+    EndTask,
+    JudgeAttempt,
+    LandTasks,
     PlanRound,
     StartAttempt,
-    due,
-    tasks_of,
+    list_due_actions,
+    get_action_tasks,
 )
-from orchestrator.engine.stopping import require_going, stoppable
-from orchestrator.errors import LimitReached, Paused, PersonNeeded
-from orchestrator.ports.roles import Roles, SessionResult
+from orchestrator.engine.stopping import require_not_stopping, open_stoppable_group
+from orchestrator.errors import LimitReached, PausedByPerson, PersonNeeded
+from orchestrator.ports.roles import Roles, SessionFailure
 
 
 class GoalRun:
@@ -54,23 +54,23 @@ class GoalRun:
         self._needed: PersonNeeded | None = None
         self._halted: set[Action] = set()
 
-    async def execute(self) -> None:
+    async def run_to_end(self) -> None:
         """Run to the end, or from wherever an earlier process left off.
 
         Raises:
             OrchestrateError: the run had to stop before its end; it can be resumed.
         """
         run = self._context.state.run
-        async with stoppable(self._context, self._wake, self._withdraw) as tasks:
-            require_going(self._context)
+        async with open_stoppable_group(self._context, self._wake, self._withdraw) as tasks:
+            require_not_stopping(self._context)
             await self._context.gate.record_baseline(run.base, run.base_tree)
             if self._context.state.contract is None:
-                await iterations.begin(self._context)
+                await iterations.begin_first_iteration(self._context)
             while self._context.state.ended is None:
                 await self._until_quiet(tasks)
-                require_going(self._context)
-                if self._context.state.waiting:
-                    raise waits(self._context)
+                require_not_stopping(self._context)
+                if self._context.state.pending_approvals:
+                    raise build_waiting_error(self._context)
                 await self._close_iteration()
 
     async def _until_quiet(self, tasks: TaskGroup) -> None:
@@ -79,14 +79,14 @@ class GoalRun:
             for action in self._wanted():
                 self._busy[action] = anyio.CancelScope()
                 tasks.start_soon(self._perform, action)
-            self._context.pace.waits(len(self._busy))
+            self._context.action_order.on_waiting(len(self._busy))
             if not self._busy and not self._withdrawn:
                 break
             await self._changed.wait()
         if self._limit is not None:
-            await meet_limit(self._context, self._limit)
+            await ask_to_raise_limit(self._context, self._limit)
             await self._until_quiet(tasks)
-        if self._needed is not None and self._context.state.held is None:
+        if self._needed is not None and self._context.state.user_pause is None:
             raise self._needed
 
     def _wanted(self) -> list[Action]:
@@ -96,14 +96,14 @@ class GoalRun:
             self._limit = None  # somebody changed the budget meanwhile: it is tried again
             self._halted.clear()
         settings = self._context.config.run
-        bounds = Bounds(settings.max_workers, settings.max_attempts, finish_only=self._limit is not None)
-        wanted = due(self._context.state, bounds, frozenset(self._busy) | self._halted)
+        bounds = ScheduleLimits(settings.max_workers, settings.max_attempts, finish_only=self._limit is not None)
+        wanted = list_due_actions(self._context.state, bounds, frozenset(self._busy) | self._halted)
         return [action for action in wanted if not self._is_withdrawn(action)]
 
     def _is_withdrawn(self, action: Action) -> bool:
         """Also of a task that a planner has just submitted."""
-        lineage = self._context.state.lineage
-        return any(self._withdrawn.intersection(lineage(task)) for task in tasks_of(action))
+        lineage = self._context.state.iterate_lineage
+        return any(self._withdrawn.intersection(lineage(task)) for task in get_action_tasks(action))
 
     async def _perform(self, action: Action) -> None:
         """Do what is due. A spent budget or a pause stops the others at their next call: one under way is paid for.
@@ -113,12 +113,12 @@ class GoalRun:
         budget = self._context.config.budget  # as it was refused: it may be raised before that is told here
         try:
             with self._busy[action]:
-                async with self._context.pace.turn(action, self._context.state) as now:
+                async with self._context.action_order.wait_for_turn(action, self._context.state) as now:
                     await self._do(now)
         except LimitReached as limit:
             self._limit, self._budget = self._limit or limit, budget
             self._halted.add(action)
-        except Paused:
+        except PausedByPerson:
             pass  # due again when the run is continued; until then nothing is
         except PersonNeeded as needed:
             self._needed = needed
@@ -128,17 +128,17 @@ class GoalRun:
     @asynccontextmanager
     async def _withdraw(self, command: Command) -> AsyncIterator[None]:
         """Stop what is being done about tasks that a person cancels or has tried again, and begin nothing meanwhile."""
-        if not isinstance(command, Cancel | Retry) or command.task is None or refusal(self._context.state, command):
+        if not isinstance(command, Cancel | Retry) or command.task is None or explain_refusal(self._context.state, command):
             yield
             return
         state = self._context.state
-        concerned = below(state, state.tasks[command.task]) if command.task in state.tasks else ()
+        concerned = iterate_subtree(state, state.tasks[command.task]) if command.task in state.tasks else ()
         self._withdrawn = frozenset(task.spec.id for task in concerned)
         try:
             for action, scope in self._busy.items():
-                if self._withdrawn.intersection(tasks_of(action)):
+                if self._withdrawn.intersection(get_action_tasks(action)):
                     scope.cancel()
-            while any(self._withdrawn.intersection(tasks_of(action)) for action in self._busy):
+            while any(self._withdrawn.intersection(get_action_tasks(action)) for action in self._busy):
                 await self._changed.wait()
                 await anyio.lowlevel.checkpoint()
             yield
@@ -152,16 +152,16 @@ class GoalRun:
         context, roles = self._context, self._roles
         match action:
             case PlanRound(task):
-                await plan_round(context, roles, task)
+                await run_planning_round(context, roles, task)
             case StartAttempt(task):
                 await start_attempt(context, roles, task)
             case ContinueAttempt(task):
                 await continue_attempt(context, roles, task)
-            case Judge(task):
+            case JudgeAttempt(task):
                 await judge_attempt(context, roles, task)
-            case Land(tasks):
+            case LandTasks(tasks):
                 await land_tasks(context, tasks)
-            case End(task, status, reason, cause):
+            case EndTask(task, status, reason, cause):
                 await context.journal.append(TaskEnded(task=task, status=status, reason=reason, cause=cause))
 
     async def _close_iteration(self) -> None:
@@ -170,51 +170,51 @@ class GoalRun:
         if not state.landings:
             await self._end_empty()
             return
-        root = state.tasks[ROOT]
+        root = state.tasks[ROOT_TASK]
         if root.status != TaskStatus.DONE:
             await self._end("partial", f"the planner of the whole goal gave up: {root.reason}")
             return
-        again = state.judged_again
+        again = state.rejudge_count
         verdict = await iterations.judge_iteration(self._context, self._roles)
         if verdict is None:
             return
-        if isinstance(verdict, SessionResult):
+        if isinstance(verdict, SessionFailure):
             await self._end("partial", f"what landed could not be judged: {verdict.exit} {verdict.detail}")
-        elif await iterations.amend(self._context, verdict) or state.judged_again != again:
+        elif await iterations.ask_to_extend_contract(self._context, verdict) or state.rejudge_count != again:
             return
         elif verdict.decision == "done":
             await self._end("done", "every criterion of the contract is met")
         elif state.iteration >= self._context.config.run.max_iterations:
             await self._end("partial", f"not reached after {state.iteration} iterations: {_reasons(verdict)}")
         else:
-            await iterations.begin_again(self._context, verdict)
+            await iterations.begin_next_iteration(self._context, verdict)
 
     async def _end_empty(self) -> None:
         state = self._context.state
-        if stopped := stopped_by_infrastructure(state):
+        if stopped := describe_infrastructure_stops(state):
             reason = f"no task could land, and none because of its work: {stopped}"
             await end_run(self._context, "blocked", f"{reason}; have them tried again: orchestrate retry")
             return
         if any(task.spec.kind == "leaf" for task in state.tasks.values()):
             await end_run(self._context, "rejected", "no task could land")
             return
-        root = state.tasks[ROOT]
+        root = state.tasks[ROOT_TASK]
         if root.handoff:
             await end_run(self._context, "nothing-changed", f"the planner submitted no task: {root.handoff.summary}")
         else:
             await end_run(self._context, "failed", f"there is no plan: {root.reason}")
 
-    async def _end(self, outcome: Outcome, reason: str) -> None:
+    async def _end(self, outcome: RunOutcome, reason: str) -> None:
         """Open the pull request, merge it where that is asked for, and end the run.
 
         It does not end where a person has a task tried again meanwhile.
         """
-        context, again = self._context, self._context.state.judged_again
-        if not is_being_merged(context.state, await context.head()):
-            await open_pull_request(context, goal_title(context.state), goal_body(context.state, reason))
-        if outcome == "done" and context.state.judged_again == again:
-            await merge_pull_request(context)
-        if context.state.judged_again == again:
+        context, again = self._context, self._context.state.rejudge_count
+        if not is_being_merged(context.state, await context.read_start_commit()):
+            await propose_landed_work(context, format_goal_title(context.state), format_goal_body(context.state, reason))
+        if outcome == "done" and context.state.rejudge_count == again:
+            await merge_when_green(context)
+        if context.state.rejudge_count == again:
             await end_run(context, outcome, reason)
 
 

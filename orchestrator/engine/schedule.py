@@ -11,7 +11,7 @@ from orchestrator.domain.verdict import VerdictKind
 
 
 @dataclass(frozen=True)
-class Bounds:
+class ScheduleLimits:
     """The limits a schedule obeys. `finish_only`: a budget is spent, so nothing begins but verdicts and landings."""
 
     max_workers: int
@@ -41,14 +41,14 @@ class ContinueAttempt:
 
 
 @dataclass(frozen=True)
-class Judge:
+class JudgeAttempt:
     """Give a verdict on the latest attempt."""
 
     task: TaskId
 
 
 @dataclass(frozen=True)
-class End:
+class EndTask:
     """End a task without further work; `cause` is None where an old journal does not name it."""
 
     task: TaskId
@@ -58,40 +58,40 @@ class End:
 
 
 @dataclass(frozen=True)
-class Land:
+class LandTasks:
     """Land what is queued, in this order."""
 
     tasks: tuple[TaskId, ...]
 
 
-Action = PlanRound | StartAttempt | ContinueAttempt | Judge | End | Land
+Action = PlanRound | StartAttempt | ContinueAttempt | JudgeAttempt | EndTask | LandTasks
 
 _WORK = StartAttempt | ContinueAttempt
 
 
-def due(state: RunState, bounds: Bounds, busy: frozenset[Action]) -> list[Action]:
+def list_due_actions(state: RunState, bounds: ScheduleLimits, busy: frozenset[Action]) -> list[Action]:
     """Everything that may begin now, in plan order, without what is busy and without more workers than allowed.
 
     While the run drains or its budget is spent, only what needs no new work is due: verdicts and landings. While it is
     paused, nothing is.
     """
-    busy_tasks = {task for action in busy for task in tasks_of(action)}
+    busy_tasks = {task for action in busy for task in get_action_tasks(action)}
     wanted = [
         action
         for task in state.tasks.values()
         if task.spec.id not in busy_tasks and (action := _next(state, task, bounds)) is not None
     ]
-    if state.held is not None:
+    if state.user_pause is not None:
         return []
     if state.is_draining or bounds.finish_only:
-        wanted = [action for action in wanted if isinstance(action, Judge | End)]
+        wanted = [action for action in wanted if isinstance(action, JudgeAttempt | EndTask)]
     free = bounds.max_workers - sum(isinstance(action, _WORK) for action in busy)
     return [*_without_excess(wanted, free), *_landing(state, busy)]
 
 
-def tasks_of(action: Action) -> tuple[TaskId, ...]:
+def get_action_tasks(action: Action) -> tuple[TaskId, ...]:
     """The tasks that an action is about."""
-    return action.tasks if isinstance(action, Land) else (action.task,)
+    return action.tasks if isinstance(action, LandTasks) else (action.task,)
 
 
 def _without_excess(wanted: list[Action], free: int) -> Iterator[Action]:
@@ -103,24 +103,24 @@ def _without_excess(wanted: list[Action], free: int) -> Iterator[Action]:
         yield action
 
 
-def _next(state: RunState, task: TaskState, bounds: Bounds) -> Action | None:
+def _next(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | None:
     name = task.spec.id
     match task.status:
         case TaskStatus.PLANNED:
             return _first(state, task)
         case TaskStatus.PLANNING:
             return PlanRound(name)
-        case TaskStatus.WAITING if all(child.status.is_terminal for child in state.children(name)):
+        case TaskStatus.WAITING if all(child.status.is_terminal for child in state.iterate_children(name)):
             return PlanRound(name)
         case TaskStatus.RUNNING:
             return ContinueAttempt(name)
         case TaskStatus.JUDGING:
-            return Judge(name) if task.verdict is None else _after_verdict(state, task, bounds)
+            return JudgeAttempt(name) if task.verdict is None else _after_verdict(state, task, bounds)
         case TaskStatus.QUEUED if task.ejection is not None:
             return _again(state, task, bounds, "the queue ejected it", _why_ejected(task.ejection))
         case TaskStatus.QUEUED if (reason := _denied(state, f"landing/{task.unit}")) is not None:
             reason = f"a person did not let it land: {reason}"
-            return End(name, TaskStatus.REJECTED, reason, EndCause.REFUSED_BY_PERSON)
+            return EndTask(name, TaskStatus.REJECTED, reason, EndCause.REFUSED_BY_PERSON)
     return None
 
 
@@ -144,26 +144,26 @@ def _waits(state: RunState, item: str) -> bool:
 def _first(state: RunState, task: TaskState) -> Action | None:
     if (reason := _denied(state, task.spec.approval)) is not None:
         reason = f"a person did not approve the plan: {reason}"
-        return End(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.REFUSED_BY_PERSON)
+        return EndTask(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.REFUSED_BY_PERSON)
     if _waits(state, task.spec.approval):
         return None
     needed = [state.tasks[name] for name in task.spec.depends_on]
     for other in needed:
         if other.status.is_terminal and not other.status.is_reached:
             reason = f"it depends on {other.spec.id}, which was {other.status}"
-            return End(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.DEPENDENCY)
+            return EndTask(task.spec.id, TaskStatus.CANCELLED, reason, EndCause.DEPENDENCY)
     if not all(other.status.is_reached for other in needed):
         return None
     return PlanRound(task.spec.id) if task.spec.kind == "branch" else StartAttempt(task.spec.id)
 
 
-def _after_verdict(state: RunState, task: TaskState, bounds: Bounds) -> Action | None:
+def _after_verdict(state: RunState, task: TaskState, bounds: ScheduleLimits) -> Action | None:
     given = task.verdict
     if given is None or given.verdict.kind == VerdictKind.MERGE:
         return None
     reasons, cause = "; ".join(given.verdict.reasons), given.verdict.cause
     if given.verdict.kind in _ENDS:
-        return End(task.spec.id, _ENDS[given.verdict.kind], reasons, cause)
+        return EndTask(task.spec.id, _ENDS[given.verdict.kind], reasons, cause)
     return _again(state, task, bounds, reasons, cause or EndCause.NO_ATTEMPT_LEFT)
 
 
@@ -174,12 +174,12 @@ _ENDS = {
 }
 
 
-def _again(state: RunState, task: TaskState, bounds: Bounds, reason: str, cause: EndCause) -> Action | None:
+def _again(state: RunState, task: TaskState, bounds: ScheduleLimits, reason: str, cause: EndCause) -> Action | None:
     """The next try, once there is an answer to what the last one asked for.
 
     Attempts that a model or its provider ended do not count against the others, but there may be no more of them.
     """
-    if any(wish.is_open for wish in state.wishes(task.spec.id)):
+    if any(wish.is_open for wish in state.list_tier_requests(task.spec.id)):
         return None
     exits = [end.exit for end in task.ends if end.number > task.earlier_attempts]
     tries, failed = len(task.attempts) - task.earlier_attempts, sum(ended.is_infrastructure for ended in exits)
@@ -187,14 +187,14 @@ def _again(state: RunState, task: TaskState, bounds: Bounds, reason: str, cause:
         return StartAttempt(task.spec.id)
     text = f"no attempt of {tries} could land; the last: {reason}"
     if failed >= bounds.max_attempts or cause == EndCause.UNSETTLED_TESTS:
-        return End(task.spec.id, TaskStatus.BLOCKED, text, cause)
-    if exits and all(ended.lacked_room or ended.is_infrastructure for ended in exits):
-        return End(task.spec.id, TaskStatus.SPLIT, text, EndCause.TOO_LARGE)
-    return End(task.spec.id, TaskStatus.REJECTED, text, cause)
+        return EndTask(task.spec.id, TaskStatus.BLOCKED, text, cause)
+    if exits and all(ended.is_out_of_room or ended.is_infrastructure for ended in exits):
+        return EndTask(task.spec.id, TaskStatus.SPLIT, text, EndCause.TOO_LARGE)
+    return EndTask(task.spec.id, TaskStatus.REJECTED, text, cause)
 
 
-def _landing(state: RunState, busy: frozenset[Action]) -> Iterator[Land]:
-    if any(isinstance(action, Land) for action in busy):
+def _landing(state: RunState, busy: frozenset[Action]) -> Iterator[LandTasks]:
+    if any(isinstance(action, LandTasks) for action in busy):
         return
     queued = [
         task.spec.id
@@ -202,4 +202,4 @@ def _landing(state: RunState, busy: frozenset[Action]) -> Iterator[Land]:
         if task.status == TaskStatus.QUEUED and task.ejection is None and not _waits(state, f"landing/{task.unit}")
     ]
     if queued:
-        yield Land(tuple(queued))
+        yield LandTasks(tuple(queued))

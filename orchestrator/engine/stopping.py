@@ -13,8 +13,8 @@ from anyio.abc import TaskGroup, TaskStatus
 from orchestrator.domain.command import Command
 from orchestrator.domain.event.run import RunDraining
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.desk import Desk, Withdraw
-from orchestrator.errors import Interrupted, LimitReached, PersonNeeded, Terminated, sole_error
+from orchestrator.engine.desk import CommandConsumer, WorkWithdrawal
+from orchestrator.errors import Interrupted, LimitReached, PersonNeeded, Terminated, find_sole_error
 
 _TICK_S = 1.0
 
@@ -25,8 +25,8 @@ def _nothing_to_withdraw(_command: Command) -> AbstractAsyncContextManager[None]
 
 
 @asynccontextmanager
-async def stoppable(
-    context: RunContext, on_change: Callable[[], None], withdraw: Withdraw = _nothing_to_withdraw
+async def open_stoppable_group(
+    context: RunContext, on_change: Callable[[], None], withdraw: WorkWithdrawal = _nothing_to_withdraw
 ) -> AsyncIterator[TaskGroup]:
     """A task group for the run's work that signals, commands and the time limit can end.
 
@@ -45,17 +45,17 @@ async def stoppable(
         async with anyio.create_task_group() as tasks:
             await tasks.start(_watch_signals, context, on_change)
             tasks.start_soon(_watch_clock, context)
-            tasks.start_soon(Desk(context.journal, context.directory.inbox).watch, withdraw, on_change)
+            tasks.start_soon(CommandConsumer(context.journal, context.directory.inbox).consume_commands, withdraw, on_change)
             yield tasks
             tasks.cancel_scope.cancel()
     except BaseExceptionGroup as group:
-        error = sole_error(group)
+        error = find_sole_error(group)
         if error is None:
             raise
         raise error from group
 
 
-def require_going(context: RunContext) -> None:
+def require_not_stopping(context: RunContext) -> None:
     """Make sure that nobody wants the run to stop; to be asked before anything new begins.
 
     Raises:
@@ -64,8 +64,8 @@ def require_going(context: RunContext) -> None:
     """
     if context.state.is_draining:
         raise Interrupted("drained: what was running is finished, the rest waits")
-    if context.state.held is not None:
-        raise PersonNeeded(f"{context.state.held}; go on with: orchestrate continue {context.state.run.run}")
+    if context.state.user_pause is not None:
+        raise PersonNeeded(f"{context.state.user_pause}; go on with: orchestrate continue {context.state.run.run}")
 
 
 async def _watch_signals(context: RunContext, on_change: Callable[[], None], *, task_status: TaskStatus[None]) -> None:
@@ -88,9 +88,9 @@ async def _watch_clock(context: RunContext) -> None:
     """
     begun, spent_s = anyio.current_time(), context.state.wall_s
     while True:
-        context.lock.beat()
+        context.lock.record_heartbeat()
         now = anyio.current_time()
-        await context.journal.note_clock()
+        await context.journal.record_clock_jump()
         limit_s = context.config.run.time_limit_s
         left_s = limit_s - spent_s - (now - begun)
         if limit_s > 0 and left_s <= 0:

@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
-from orchestrator.domain.check import CANARY, CheckSpec, Difference, Receipt, ReportFormat
+from orchestrator.domain.check import CANARY_CHECK, CheckSpec, Difference, Receipt, ReportFormat
 from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.state import TaskState
-from orchestrator.engine.changes import Changes, restored
+from orchestrator.engine.changes import CandidateChanges, create_restored_commit
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.proving import NewTests, believed, new_tests
-from orchestrator.judge.baseline import broken_off
-from orchestrator.judge.flakes import flaky_findings
-from orchestrator.judge.protected import granter, held_back
-from orchestrator.judge.signature import failure_excerpt
-from orchestrator.judge.verdict import Evidence
+from orchestrator.engine.proving import NewTestsReport, run_canaries, run_new_tests_on_base
+from orchestrator.judge.baseline import describe_broken_run
+from orchestrator.judge.flakes import check_flaky_tests
+from orchestrator.judge.protected import build_grant_matcher, list_held_back_tests
+from orchestrator.judge.signature import extract_failure_excerpt
+from orchestrator.judge.verdict import VerdictEvidence
 from orchestrator.ports.gate import GateResult
 
 _UNDER_THE_BASE_TESTS = Difference(
@@ -20,15 +20,15 @@ _UNDER_THE_BASE_TESTS = Difference(
 )
 
 
-async def tested(
-    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: Changes, evidence: Evidence
-) -> Evidence:
+async def collect_test_evidence(
+    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: CandidateChanges, evidence: VerdictEvidence
+) -> VerdictEvidence:
     """The evidence with what the tests say of a candidate; the first check that is red ends it."""
     purpose = f"{state.spec.id} attempt {candidate.number}"
-    gate = await context.gate.judge(candidate.commit, candidate.tree, purpose, reruns=context.config.gate.reruns)
+    gate = await context.gate.judge_tree(candidate.commit, candidate.tree, purpose, reruns=context.config.gate.reruns)
     receipts = [context.state.receipts[key] for key in gate.receipts]
     difference = gate.difference
-    if difference.is_green and (canaries := await believed(context, candidate, purpose)):
+    if difference.is_green and (canaries := await run_canaries(context, candidate, purpose)):
         receipts += [context.state.receipts[key] for key in canaries.receipts]
         difference += canaries.difference
     if difference.is_green and (held := await _held(context, state, candidate, changes, purpose)):
@@ -37,12 +37,12 @@ async def tested(
     own = await _own(context, state, candidate, purpose) if difference.is_green else []
     red = receipts[-1:] if not difference.is_green else [receipt for receipt, how in own if how]
     receipts += [receipt for receipt, _ in own]
-    shown = NewTests()
+    shown = NewTestsReport()
     if difference.is_green and not red:
-        shown = await new_tests(context, state, candidate, changes, purpose)
+        shown = await run_new_tests_on_base(context, state, candidate, changes, purpose)
         receipts += shown.receipts
-    return evidence.but(
-        findings=(*evidence.findings, *flaky_findings(difference), *shown.findings),
+    return evidence.with_changes(
+        findings=(*evidence.findings, *check_flaky_tests(difference), *shown.findings),
         difference=difference,
         failed_checks=tuple(how for _, how in own if how),
         receipts=tuple(receipt.key for receipt in receipts),
@@ -51,17 +51,17 @@ async def tested(
 
 
 async def _held(
-    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: Changes, purpose: str
+    context: RunContext, state: TaskState, candidate: CandidateTaken, changes: CandidateChanges, purpose: str
 ) -> GateResult | None:
     """The gate's word on the candidate's code under the tests of its base; None if it left those alone."""
-    paths = held_back(changes.files, granter(state.spec.grants))
+    paths = list_held_back_tests(changes.files, build_grant_matcher(state.spec.grants))
     git, base = context.repository.git, state.attempts[-1].base
     message = "The candidate's code under the tests of its base"
-    held = await restored(git, candidate.commit, base, paths, context.when, message)
+    held = await create_restored_commit(git, candidate.commit, base, paths, context.commit_date, message)
     if held is None:
         return None
     purpose, reruns = f"{purpose}, tests as on its base", context.config.gate.reruns
-    return await context.gate.judge(held.commit, held.tree, purpose, reruns=reruns)
+    return await context.gate.judge_tree(held.commit, held.tree, purpose, reruns=reruns)
 
 
 def _beside(difference: Difference, held: Difference) -> Difference:
@@ -82,15 +82,15 @@ async def _own(
     ran = []
     for number, command in enumerate(state.spec.checks, start=1):
         spec = CheckSpec(id=f"task-{number}", run=command, report=ReportFormat.EXIT_CODE, timeout_s=600)
-        receipt = await context.gate.run_extra(spec, candidate.commit, candidate.tree, purpose)
-        how = f"`{command}` {broken_off(spec, receipt) or f'exits {receipt.exit_code}'}"
+        receipt = await context.gate.run_extra_check(spec, candidate.commit, candidate.tree, purpose)
+        how = f"`{command}` {describe_broken_run(spec, receipt) or f'exits {receipt.exit_code}'}"
         ran.append((receipt, how if receipt.exit_code != 0 else ""))
     return ran
 
 
 async def _excerpt(context: RunContext, difference: Difference, red: Sequence[Receipt]) -> str:
     """What the first receipt that speaks against the candidate holds of it."""
-    if not red or red[0].kind == CANARY:
+    if not red or red[0].kind == CANARY_CHECK:
         return ""
-    output = await context.journal.read(red[0].output)
-    return failure_excerpt(output, (*difference.new_failures, *difference.unsettled, *difference.missing_tests))
+    output = await context.journal.read_text(red[0].output)
+    return extract_failure_excerpt(output, (*difference.new_failures, *difference.unsettled, *difference.missing_tests))

@@ -1,10 +1,10 @@
 """Work that cannot be kept because of what it is, told apart from trouble of the host."""
 
 from orchestrator.errors import EnvironmentProblem
-from worktrees.errors import TooManyFiles
+from worktrees.errors import SnapshotTooLarge
 
 
-def unkeepable(problem: EnvironmentProblem) -> str | None:
+def find_snapshot_obstacle(problem: EnvironmentProblem) -> str | None:
     """Why no snapshot can be taken of what was left in a workspace; None if that is not what the problem is."""
     cause = problem.__cause__
-    return str(cause) if isinstance(cause, TooManyFiles) else None
+    return str(cause) if isinstance(cause, SnapshotTooLarge) else None

@@ -7,11 +7,11 @@ import anyio
 
 from orchestrator.domain.ids import CommitId, RunId
 from orchestrator.errors import PersonNeeded
-from orchestrator.forge.github_answers import CheckRun, Comment, CommitStatus, Merged, Pull, Repository
+from orchestrator.forge.github_answers import CheckRun, IssueComment, CommitStatus, MergeResponse, GitHubPullRequest, GitHubRepository
 from orchestrator.forge.github_api import GitHubApi
-from orchestrator.forge.github_checks import joined
-from orchestrator.forge.github_refusals import Lost, Refused
-from orchestrator.forge.marks import bears, mark, marked, run_mark
+from orchestrator.forge.github_checks import merge_checks
+from orchestrator.forge.github_refusals import UnknownOutcome, GitHubRefused
+from orchestrator.forge.marks import has_marker, build_marker, add_marker, build_run_marker
 from orchestrator.ports.forge import ForgeCheck, OpenedPullRequest, PullRequest
 
 _EXISTS = "already exists"
@@ -32,7 +32,7 @@ class GitHubForge:
         self._api = api
         self._run = run
 
-    async def open(self, request: PullRequest) -> OpenedPullRequest:
+    async def open_pull_request(self, request: PullRequest) -> OpenedPullRequest:
         """Open the pull request, or update the one of the same branch that bears this run's mark.
 
         One that was closed or merged at this very commit stays as it is.
@@ -41,20 +41,20 @@ class GitHubForge:
             PersonNeeded: the branch has a pull request that this run did not open, or GitHub does not take it.
         """
         request = await self._with_target(request)
-        own = mark(self._run, "pr", request.group)
-        body = marked(request.body, own)
-        pull = await self._api.once(partial(self._found, request), partial(self._made, request, body))
+        own = build_marker(self._run, "pr", request.group)
+        body = add_marker(request.body, own)
+        pull = await self._api.find_or_create(partial(self._found, request), partial(self._made, request, body))
         if pull.is_open:
             await self._update(pull, request, body)
-        return OpenedPullRequest(forge=self.name, ref=f"{self._api.place.repository}#{pull.number}", url=pull.html_url)
+        return OpenedPullRequest(forge=self.name, ref=f"{self._api.endpoint.repository}#{pull.number}", url=pull.html_url)
 
-    async def checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
+    async def list_checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
         """What apps (check runs) and others (commit statuses) say of this commit."""
-        runs = await self._api.pages(CheckRun, f"/commits/{commit}/check-runs", within="check_runs")
-        statuses = await self._api.pages(CommitStatus, f"/commits/{commit}/status", within="statuses")
-        return joined(runs, statuses)
+        runs = await self._api.list_objects(CheckRun, f"/commits/{commit}/check-runs", within="check_runs")
+        statuses = await self._api.list_objects(CommitStatus, f"/commits/{commit}/status", within="statuses")
+        return merge_checks(runs, statuses)
 
-    async def merge(self, ref: str, commit: CommitId) -> CommitId:
+    async def merge_pull_request(self, ref: str, commit: CommitId) -> CommitId:
         """Merge the pull request if its head is still this commit; the commit that its target was brought to.
 
         Raises:
@@ -67,8 +67,8 @@ class GitHubForge:
                 return CommitId(pull.merge_commit_sha or commit)
             _require_mergeable(ref, pull, commit)
             try:
-                merged = await self._api.set(Merged, "PUT", f"/pulls/{number}/merge", {"sha": commit})
-            except Refused as refused:
+                merged = await self._api.update_object(MergeResponse, "PUT", f"/pulls/{number}/merge", {"sha": commit})
+            except GitHubRefused as refused:
                 await self._require_passing(ref, number, commit, refused)
             else:
                 return CommitId(merged.sha)
@@ -76,7 +76,7 @@ class GitHubForge:
             f"{ref} was not merged: its target does not keep still; merge it yourself, or resume the run"
         )
 
-    async def close(self, ref: str, comment: str) -> None:
+    async def close_pull_request(self, ref: str, comment: str) -> None:
         """Close the pull request unmerged, with a word why, once.
 
         Raises:
@@ -84,102 +84,102 @@ class GitHubForge:
         """
         number = self._number(ref)
         pull = await self._own(ref, number)
-        own = mark(self._run, "closed")
-        text = marked(comment, own)
-        said = await self._api.once(partial(self._said, number, own), partial(self._say, number, text))
+        own = build_marker(self._run, "closed")
+        text = add_marker(comment, own)
+        said = await self._api.find_or_create(partial(self._said, number, own), partial(self._say, number, text))
         if not _same(said.body, text):
-            await self._api.set(Comment, "PATCH", f"/issues/comments/{said.id}", {"body": text})
+            await self._api.update_object(IssueComment, "PATCH", f"/issues/comments/{said.id}", {"body": text})
         if pull.is_open:
-            await self._api.set(Pull, "PATCH", f"/pulls/{number}", {"state": "closed"})
+            await self._api.update_object(GitHubPullRequest, "PATCH", f"/pulls/{number}", {"state": "closed"})
 
     async def _with_target(self, request: PullRequest) -> PullRequest:
         """Where the run knows no branch that it is meant for, it is the repository's own."""
         if request.target:
             return request
-        repository = await self._api.get(Repository, "")
+        repository = await self._api.read_object(GitHubRepository, "")
         return request.model_copy(update={"target": repository.default_branch})
 
-    async def _found(self, request: PullRequest) -> Pull | None:
+    async def _found(self, request: PullRequest) -> GitHubPullRequest | None:
         """The pull request of the branch that is this run's: the open one, else one that ended at the same commit."""
-        pulls = await self._api.pages(Pull, "/pulls", head=f"{self._api.place.owner}:{request.head}", state="all")
+        pulls = await self._api.list_objects(GitHubPullRequest, "/pulls", head=f"{self._api.endpoint.owner}:{request.head}", state="all")
         pulls = [pull for pull in pulls if pull.head.ref == request.head]
-        ours = [pull for pull in pulls if bears(pull.body, run_mark(self._run))]
+        ours = [pull for pull in pulls if has_marker(pull.body, build_run_marker(self._run))]
         for pull in pulls:
             if pull.is_open and pull not in ours:
                 raise PersonNeeded(
                     f"{pull.html_url} is open for {request.head} already, and this run did not open it (its text does "
-                    f"not begin with {run_mark(self._run)}…): close it, or rename its branch; then resume the run"
+                    f"not begin with {build_run_marker(self._run)}…): close it, or rename its branch; then resume the run"
                 )
         ended = [pull for pull in ours if not pull.is_open and pull.head.sha == request.commit]
         return next((pull for pull in ours if pull.is_open), ended[0] if ended else None)
 
-    async def _made(self, request: PullRequest, body: str) -> Pull:
+    async def _made(self, request: PullRequest, body: str) -> GitHubPullRequest:
         wanted = {"title": request.title, "head": request.head, "base": request.target, "body": body}
         try:
-            return await self._api.make(Pull, "/pulls", {**wanted, "draft": request.draft})
-        except Refused as refused:
-            if _EXISTS in refused.words:
-                raise Lost(refused.words) from refused
+            return await self._api.create_object(GitHubPullRequest, "/pulls", {**wanted, "draft": request.draft})
+        except GitHubRefused as refused:
+            if _EXISTS in refused.detail:
+                raise UnknownOutcome(refused.detail) from refused
             raise PersonNeeded(
-                f"{self._api.place.host} does not open a pull request for {request.head} into {request.target} "
-                f"({refused.words}): mend that, then resume the run"
+                f"{self._api.endpoint.host} does not open a pull request for {request.head} into {request.target} "
+                f"({refused.detail}): mend that, then resume the run"
             ) from refused
 
-    async def _update(self, pull: Pull, request: PullRequest, body: str) -> None:
+    async def _update(self, pull: GitHubPullRequest, request: PullRequest, body: str) -> None:
         """A draft stays one, and what is none becomes none: only a person says when it is ready."""
         path = f"/pulls/{pull.number}"
         try:
             if pull.title != request.title or not _same(pull.body, body):
-                await self._api.set(Pull, "PATCH", path, {"title": request.title, "body": body})
+                await self._api.update_object(GitHubPullRequest, "PATCH", path, {"title": request.title, "body": body})
             missing = set(request.labels) - {label.name for label in pull.labels}
             if missing:
-                await self._api.ask("POST", f"/issues/{pull.number}/labels", {"labels": sorted(missing)})
-        except Refused as refused:
+                await self._api.send_request("POST", f"/issues/{pull.number}/labels", {"labels": sorted(missing)})
+        except GitHubRefused as refused:
             raise PersonNeeded(
-                f"{pull.html_url} cannot be updated ({refused.words}): mend that, then resume the run"
+                f"{pull.html_url} cannot be updated ({refused.detail}): mend that, then resume the run"
             ) from (refused)
 
-    async def _own(self, ref: str, number: int) -> Pull:
-        pull = await self._api.get(Pull, f"/pulls/{number}")
-        if not bears(pull.body, run_mark(self._run)):
+    async def _own(self, ref: str, number: int) -> GitHubPullRequest:
+        pull = await self._api.read_object(GitHubPullRequest, f"/pulls/{number}")
+        if not has_marker(pull.body, build_run_marker(self._run)):
             raise PersonNeeded(
                 f"{ref} is not this run's: its text does not begin with the run's mark; see to it yourself"
             )
         return pull
 
-    async def _require_passing(self, ref: str, number: int, commit: CommitId, refused: Refused) -> None:
+    async def _require_passing(self, ref: str, number: int, commit: CommitId, refused: GitHubRefused) -> None:
         """Nothing, if a refused merge may go through at the next try, or has gone through unheard.
 
         Raises:
             PersonNeeded: neither.
         """
-        if _MOVING in refused.words:
+        if _MOVING in refused.detail:
             await anyio.sleep(_MOVED_S)
             return
         pull = await self._own(ref, number)
         if pull.merged_at is None:
             raise PersonNeeded(
-                f"{ref} was not merged at {commit[:12]} ({refused.words}): see to it at {pull.html_url}, then resume "
+                f"{ref} was not merged at {commit[:12]} ({refused.detail}): see to it at {pull.html_url}, then resume "
                 "the run"
             ) from refused
 
-    async def _said(self, number: int, own: str) -> Comment | None:
-        comments = await self._api.pages(Comment, f"/issues/{number}/comments")
-        return next((comment for comment in comments if bears(comment.body, own)), None)
+    async def _said(self, number: int, own: str) -> IssueComment | None:
+        comments = await self._api.list_objects(IssueComment, f"/issues/{number}/comments")
+        return next((comment for comment in comments if has_marker(comment.body, own)), None)
 
-    async def _say(self, number: int, text: str) -> Comment:
-        return await self._api.make(Comment, f"/issues/{number}/comments", {"body": text})
+    async def _say(self, number: int, text: str) -> IssueComment:
+        return await self._api.create_object(IssueComment, f"/issues/{number}/comments", {"body": text})
 
     def _number(self, ref: str) -> int:
         repository, _, number = ref.rpartition("#")
-        if repository != self._api.place.repository or not number.isdigit():
+        if repository != self._api.endpoint.repository or not number.isdigit():
             raise PersonNeeded(
-                f"{ref} is no pull request of {self._api.place.repository}, which [pr] names now: see to it yourself"
+                f"{ref} is no pull request of {self._api.endpoint.repository}, which [pr] names now: see to it yourself"
             )
         return int(number)
 
 
-def _require_mergeable(ref: str, pull: Pull, commit: CommitId) -> None:
+def _require_mergeable(ref: str, pull: GitHubPullRequest, commit: CommitId) -> None:
     if not pull.is_open:
         raise PersonNeeded(f"{ref} was closed by somebody: reopen it at {pull.html_url}, then resume the run")
     if pull.head.sha != commit:

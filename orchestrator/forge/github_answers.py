@@ -11,7 +11,7 @@ class _Answer(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
 
-class Branch(_Answer):
+class PullRequestEnd(_Answer):
     """One end of a pull request."""
 
     ref: str
@@ -24,7 +24,7 @@ class Label(_Answer):
     name: str
 
 
-class Pull(_Answer):
+class GitHubPullRequest(_Answer):
     """A pull request."""
 
     number: int
@@ -32,8 +32,8 @@ class Pull(_Answer):
     title: str
     body: str | None = None
     state: str
-    head: Branch
-    base: Branch
+    head: PullRequestEnd
+    base: PullRequestEnd
     labels: tuple[Label, ...] = ()
     merged_at: str | None = None
     merge_commit_sha: str | None = None
@@ -44,28 +44,28 @@ class Pull(_Answer):
         return self.state == "open"
 
 
-class Comment(_Answer):
+class IssueComment(_Answer):
     """A comment on a pull request."""
 
     id: int
     body: str | None = None
 
 
-class Rights(_Answer):
+class RepositoryPermissions(_Answer):
     """What the token's owner may do in a repository."""
 
     push: bool = False
 
 
-class Repository(_Answer):
+class GitHubRepository(_Answer):
     """A repository. Tokens of apps are not told their rights."""
 
     full_name: str
     default_branch: str
-    permissions: Rights | None = None
+    permissions: RepositoryPermissions | None = None
 
 
-class Merged(_Answer):
+class MergeResponse(_Answer):
     """What became of a merge."""
 
     sha: str
@@ -98,7 +98,7 @@ class CommitStatus(_Answer):
     target_url: str | None = None
 
 
-def told(content: bytes) -> str:
+def parse_error_message(content: bytes) -> str:
     """GitHub's words in an answer that refuses something, with what it says of single fields; empty if there are none.
 
     Whoever shows them has to strip and redact them first.

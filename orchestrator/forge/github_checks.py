@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.forge.github_answers import CheckRun, CommitStatus
 from orchestrator.ports.forge import ForgeCheck
 
@@ -14,7 +14,7 @@ commit.
 """
 
 
-def joined(runs: Iterable[CheckRun], statuses: Iterable[CommitStatus]) -> tuple[ForgeCheck, ...]:
+def merge_checks(runs: Iterable[CheckRun], statuses: Iterable[CommitStatus]) -> tuple[ForgeCheck, ...]:
     """Check runs of apps and statuses that others set, each by its name; words are stripped to one line."""
     return (*map(_of_run, runs), *map(_of_status, statuses))
 
@@ -22,10 +22,10 @@ def joined(runs: Iterable[CheckRun], statuses: Iterable[CommitStatus]) -> tuple[
 def _of_run(run: CheckRun) -> ForgeCheck:
     words = (run.conclusion or run.status, run.output.title, run.output.summary)
     return ForgeCheck(
-        name=one_line(run.name, _SHOWN),
+        name=to_one_line(run.name, _SHOWN),
         state=_state(run),
-        summary=one_line(": ".join(filter(None, words)), _SHOWN),
-        url=one_line(run.html_url or run.details_url or ""),
+        summary=to_one_line(": ".join(filter(None, words)), _SHOWN),
+        url=to_one_line(run.html_url or run.details_url or ""),
     )
 
 
@@ -37,8 +37,8 @@ def _state(run: CheckRun) -> str:
 
 def _of_status(status: CommitStatus) -> ForgeCheck:
     return ForgeCheck(
-        name=one_line(status.context, _SHOWN),
+        name=to_one_line(status.context, _SHOWN),
         state="pending" if status.state == "pending" else "passed" if status.state == "success" else "failed",
-        summary=one_line(": ".join(filter(None, (status.state, status.description))), _SHOWN),
-        url=one_line(status.target_url or ""),
+        summary=to_one_line(": ".join(filter(None, (status.state, status.description))), _SHOWN),
+        url=to_one_line(status.target_url or ""),
     )

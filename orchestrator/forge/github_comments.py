@@ -2,24 +2,24 @@
 
 from functools import partial
 
-from orchestrator.forge.github_answers import Comment
+from orchestrator.forge.github_answers import IssueComment
 from orchestrator.forge.github_api import GitHubApi
-from orchestrator.forge.marks import bears, marked
+from orchestrator.forge.marks import has_marker, add_marker
 
 
-async def keep_comment(api: GitHubApi, number: int, own: str, text: str) -> None:
+async def upsert_comment(api: GitHubApi, number: int, own: str, text: str) -> None:
     """Have the comment that bears the mark `own` say this; it is made where there is none.
 
     Raises:
         EnvironmentProblem: the token or the repository does not do.
         ProviderDown: GitHub stays down.
     """
-    path, body = f"/issues/{number}/comments", marked(text, own)
-    comment = await api.once(partial(_found, api, path, own), partial(api.make, Comment, path, {"body": body}))
+    path, body = f"/issues/{number}/comments", add_marker(text, own)
+    comment = await api.find_or_create(partial(_found, api, path, own), partial(api.create_object, IssueComment, path, {"body": body}))
     if (comment.body or "").replace("\r\n", "\n").strip() != body.strip():
-        await api.set(Comment, "PATCH", f"/issues/comments/{comment.id}", {"body": body})
+        await api.update_object(IssueComment, "PATCH", f"/issues/comments/{comment.id}", {"body": body})
 
 
-async def _found(api: GitHubApi, path: str, own: str) -> Comment | None:
-    comments = await api.pages(Comment, path)
-    return next((comment for comment in comments if bears(comment.body, own)), None)
+async def _found(api: GitHubApi, path: str, own: str) -> IssueComment | None:
+    comments = await api.list_objects(IssueComment, path)
+    return next((comment for comment in comments if has_marker(comment.body, own)), None)

@@ -10,8 +10,8 @@ import httpx
 
 from orchestrator import __version__
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.forge.github_pace import Again
-from orchestrator.forge.github_place import Place
+from orchestrator.forge.github_pace import RetryAdvice
+from orchestrator.forge.github_place import RepositoryEndpoint
 
 _VERSION = "2022-11-28"
 _CONNECT_S = 15.0
@@ -24,7 +24,7 @@ _UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.Pr
 
 
 @dataclass(frozen=True)
-class Reply:
+class HttpResponse:
     """An answer; header names are in lower case."""
 
     status: int
@@ -32,27 +32,27 @@ class Reply:
     content: bytes
 
     @property
-    def is_fine(self) -> bool:
+    def is_success(self) -> bool:
         """Whether what was asked was done."""
         return 200 <= self.status < 300
 
     @property
-    def goes_on(self) -> bool:
+    def has_next_page(self) -> bool:
         """Whether there is a next page."""
         return 'rel="next"' in self.headers.get("link", "")
 
 
-class Exchange:
+class GitHubConnection:
     """Sends requests about one repository."""
 
-    def __init__(self, client: httpx.AsyncClient, place: Place) -> None:
+    def __init__(self, client: httpx.AsyncClient, place: RepositoryEndpoint) -> None:
         self._client = client
         self._place = place
-        self._seen: dict[str, tuple[str, Reply]] = {}
+        self._seen: dict[str, tuple[str, HttpResponse]] = {}
 
-    async def send(
+    async def send_request(
         self, method: str, path: str, body: Mapping[str, Any] | None, query: Mapping[str, str]
-    ) -> Reply | Again:
+    ) -> HttpResponse | RetryAdvice:
         """What it answers, whatever that is; or that nobody answered.
 
         Raises:
@@ -62,10 +62,10 @@ class Exchange:
         try:
             return await self._answer(method, url, body)
         except httpx.RequestError as error:
-            why = f"{type(error).__name__} {self._place.plain(str(error))}".strip()
-            return Again(0.0, why, is_undone=isinstance(error, _UNSENT))
+            why = f"{type(error).__name__} {self._place.redact_text(str(error))}".strip()
+            return RetryAdvice(0.0, why, is_without_effect=isinstance(error, _UNSENT))
 
-    async def _answer(self, method: str, url: httpx.URL, body: Mapping[str, Any] | None) -> Reply:
+    async def _answer(self, method: str, url: httpx.URL, body: Mapping[str, Any] | None) -> HttpResponse:
         """What was read before is not sent again if it has not changed, and then counts for no limit."""
         earlier = self._seen.get(str(url)) if method == "GET" else None
         headers = {"If-None-Match": earlier[0]} if earlier else {}
@@ -74,7 +74,7 @@ class Exchange:
                 content = await self._bounded(response)
         if deadline.cancelled_caught:
             raise httpx.ReadTimeout(f"no complete answer within {_WHOLE_S:g} s")
-        reply = Reply(response.status_code, {name.lower(): value for name, value in response.headers.items()}, content)
+        reply = HttpResponse(response.status_code, {name.lower(): value for name, value in response.headers.items()}, content)
         if reply.status == _NOT_MODIFIED and earlier:
             return earlier[1]
         self._remember(method, str(url), reply)
@@ -91,16 +91,16 @@ class Exchange:
                 raise EnvironmentProblem(f"{self._place.host} answers with more than {_LARGEST_BYTES // 2**20} MiB")
         return bytes(content)
 
-    def _remember(self, method: str, url: str, reply: Reply) -> None:
+    def _remember(self, method: str, url: str, reply: HttpResponse) -> None:
         self._seen.pop(url, None)
-        if method == "GET" and reply.is_fine and (tag := reply.headers.get("etag")):
+        if method == "GET" and reply.is_success and (tag := reply.headers.get("etag")):
             self._seen[url] = (tag, reply)
             if len(self._seen) > _CACHED:
                 del self._seen[next(iter(self._seen))]
 
 
 @asynccontextmanager
-async def exchange(place: Place) -> AsyncIterator[Exchange]:
+async def open_connection(place: RepositoryEndpoint) -> AsyncIterator[GitHubConnection]:
     """Connections while the block lasts. Proxies and certificates are those of the environment.
 
     Raises:
@@ -119,7 +119,7 @@ async def exchange(place: Place) -> AsyncIterator[Exchange]:
     except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
         raise EnvironmentProblem(
             f"{place.host} cannot be called with the proxy or the certificates that the environment names "
-            f"({place.plain(str(error))}): see to HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE"
+            f"({place.redact_text(str(error))}): see to HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE"
         ) from error
     async with client:
-        yield Exchange(client, place)
+        yield GitHubConnection(client, place)

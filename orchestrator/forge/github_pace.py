@@ -14,7 +14,7 @@ _MARGIN_S = 1.0
 
 
 @dataclass(frozen=True)
-class Patience:
+class GitHubRetryPolicy:
     """How often one request is tried, how long pauses are where GitHub names none, and the longest that is waited.
 
     Attributes:
@@ -27,15 +27,15 @@ class Patience:
     tries: int = 6
     base_s: float = 1.0
     cap_s: float = 30.0
-    longest_s: float = 900.0
+    max_total_wait_s: float = 900.0
 
-    def pause(self, attempt: int, chance: float) -> float:
+    def get_backoff_s(self, attempt: int, chance: float) -> float:
         """The pause after so many tries, with full jitter; `chance` is from 0 to 1."""
         return float(min(self.cap_s, self.base_s * 2 ** (attempt - 1)) * chance)
 
 
 @dataclass(frozen=True)
-class Again:
+class RetryAdvice:
     """That a request is to be made again: after so many seconds at least, and why.
 
     `is_undone` says that GitHub certainly did not do what was asked.
@@ -43,10 +43,10 @@ class Again:
 
     after_s: float
     why: str
-    is_undone: bool
+    is_without_effect: bool
 
 
-def again_after(status: int, headers: Mapping[str, str], said: str) -> Again | None:
+def find_retry_advice(status: int, headers: Mapping[str, str], said: str) -> RetryAdvice | None:
     """What an answer of this status asks for; None if asking again would change nothing.
 
     Args:
@@ -57,17 +57,17 @@ def again_after(status: int, headers: Mapping[str, str], said: str) -> Again | N
     if status in _LIMITING and (limit := _limit(status, headers, said)):
         return limit
     if status in _FAILING:
-        return Again(_asked(headers) or 0.0, f"{status} {said}".strip(), is_undone=False)
+        return RetryAdvice(_asked(headers) or 0.0, f"{status} {said}".strip(), is_without_effect=False)
     return None
 
 
-def _limit(status: int, headers: Mapping[str, str], said: str) -> Again | None:
+def _limit(status: int, headers: Mapping[str, str], said: str) -> RetryAdvice | None:
     """A 403 is a limit only if it says so in one of three ways; all others forbid something."""
     asked = _asked(headers)
     if headers.get("x-ratelimit-remaining") == "0":
-        return Again(max(asked or 0.0, _until_reset(headers)), "its rate limit is used up", is_undone=True)
+        return RetryAdvice(max(asked or 0.0, _until_reset(headers)), "its rate limit is used up", is_without_effect=True)
     if asked is not None or status == _TOO_MANY or "secondary rate limit" in said.lower():
-        return Again(_MINUTE_S if asked is None else asked, "it limits how fast it is asked", is_undone=True)
+        return RetryAdvice(_MINUTE_S if asked is None else asked, "it limits how fast it is asked", is_without_effect=True)
     return None
 
 

@@ -3,14 +3,14 @@
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.errors import EnvironmentProblem
 
 _SAID_CHARS = 500
 
 
 @dataclass(frozen=True)
-class Place:
+class RepositoryEndpoint:
     """One repository, with the token for it.
 
     Attributes:
@@ -23,7 +23,7 @@ class Place:
     url: str
     repository: str
     token: str = field(repr=False)
-    variable: str
+    token_variable: str
 
     def __post_init__(self) -> None:
         """An HTTP library would show a token that it cannot send.
@@ -32,7 +32,7 @@ class Place:
             EnvironmentProblem: it is none that can be sent.
         """
         if not (self.token.isascii() and self.token.isprintable()) or " " in self.token:
-            raise EnvironmentProblem(f"{self.variable} holds no token: it has spaces or characters that no token has")
+            raise EnvironmentProblem(f"{self.token_variable} holds no token: it has spaces or characters that no token has")
 
     @property
     def host(self) -> str:
@@ -44,6 +44,6 @@ class Place:
         """Whose repository it is."""
         return self.repository.partition("/")[0]
 
-    def plain(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """Foreign words in one line, without the token whoever may have put it in there."""
-        return one_line(text.replace(self.token, "…"), _SAID_CHARS)
+        return to_one_line(text.replace(self.token, "…"), _SAID_CHARS)

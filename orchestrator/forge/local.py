@@ -16,10 +16,10 @@ from orchestrator.ports.forge import ForgeCheck, OpenedPullRequest, PullRequest
 from worktrees.errors import RefMoved
 from worktrees.git import Git
 from worktrees.merge import commit_tree
-from worktrees.overlay import overlay
-from worktrees.private_directory import make_private_directory
-from worktrees.refs import list_refs, move_ref, sweep_ref_locks
-from worktrees.trees import empty_tree, list_tree, read_blob, tree_of, write_blob
+from worktrees.overlay import overlay_tree
+from worktrees.private_directory import create_private_directory
+from worktrees.refs import list_refs, move_ref, remove_dead_ref_locks
+from worktrees.trees import write_empty_tree, list_tree, read_blob, read_tree_id, write_blob
 
 _PREFIX = "refs/orchestrate/prs/"
 
@@ -34,9 +34,9 @@ class LocalForge:
         self._directory = directory
         self._when = when
 
-    async def open(self, request: PullRequest) -> OpenedPullRequest:
+    async def open_pull_request(self, request: PullRequest) -> OpenedPullRequest:
         """Open the pull request, or update the one that has the same head branch."""
-        await sweep_ref_locks(self._git, (_PREFIX,))
+        await remove_dead_ref_locks(self._git, (_PREFIX,))
         ref = await self._recorded(request)
         while ref is None:  # another run took the number
             ref = await self._recorded(request)
@@ -44,15 +44,15 @@ class LocalForge:
         await to_thread.run_sync(_write_page, page, request)
         return OpenedPullRequest(forge=self.name, ref=ref, url=page.as_uri())
 
-    async def checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
+    async def list_checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
         """None: a repository runs no checks by itself."""
         return ()
 
-    async def merge(self, ref: str, commit: CommitId) -> CommitId:
+    async def merge_pull_request(self, ref: str, commit: CommitId) -> CommitId:
         """Refused: your branches are yours to move."""
         raise PersonNeeded(f"{ref} is yours to merge: nothing here moves a branch of yours (git merge {commit[:12]})")
 
-    async def close(self, ref: str, comment: str) -> None:
+    async def close_pull_request(self, ref: str, comment: str) -> None:
         """Nothing to do: the pull request stays a ref with its history."""
 
     async def _recorded(self, request: PullRequest) -> str | None:
@@ -79,13 +79,13 @@ class LocalForge:
             "PR.md": ("100644", await write_blob(self._git, _page(request).encode())),
             "pr.json": ("100644", await write_blob(self._git, data)),
         }
-        tree = await overlay(self._git, await empty_tree(self._git), files)
-        if previous and await tree_of(self._git, previous) == tree:
+        tree = await overlay_tree(self._git, await write_empty_tree(self._git), files)
+        if previous and await read_tree_id(self._git, previous) == tree:
             return previous
         return await commit_tree(self._git, tree, [previous] if previous else [], request.title, self._when)
 
 
-async def recorded(git: Git, ref: str) -> PullRequest:
+async def read_pull_request(git: Git, ref: str) -> PullRequest:
     """The pull request that a ref of this forge holds."""
     data = json.loads(await read_blob(git, f"{ref}:pr.json"))
     page = (await read_blob(git, f"{ref}:PR.md")).decode()
@@ -109,5 +109,5 @@ def _page(request: PullRequest) -> str:
 
 
 def _write_page(path: Path, request: PullRequest) -> None:
-    make_private_directory(path.parent)
+    create_private_directory(path.parent)
     path.write_text(_page(request), encoding="utf-8")

@@ -2,28 +2,28 @@
 
 from urllib.parse import quote
 
-LONGEST = 65_536
+MAX_TEXT_CHARS = 65_536
 """Characters that a pull request or a comment may have on GitHub."""
 _CUT = "\n\n*Cut here, because a forge takes no more; `orchestrate report` has all of it.*"
 
 
-def mark(run: str, kind: str, group: str = "") -> str:
+def build_marker(run: str, kind: str, group: str = "") -> str:
     """A comment that nobody sees, as the first line of a text. `kind` says what the text is, `group` of which part."""
-    return f"{run_mark(run)}{_plain(group)};kind={kind} -->"
+    return f"{build_run_marker(run)}{_plain(group)};kind={kind} -->"
 
 
-def run_mark(run: str) -> str:
+def build_run_marker(run: str) -> str:
     """What all marks of a run begin with."""
     return f"<!-- orchestrate:run={_plain(run)};group="
 
 
-def marked(text: str, own: str) -> str:
+def add_marker(text: str, own: str) -> str:
     """The text under its mark, cut with a word if it is too long."""
     whole = f"{own}\n{text}"
-    return whole if len(whole) <= LONGEST else whole[: LONGEST - len(_CUT)] + _CUT
+    return whole if len(whole) <= MAX_TEXT_CHARS else whole[: MAX_TEXT_CHARS - len(_CUT)] + _CUT
 
 
-def bears(text: str | None, own: str) -> bool:
+def has_marker(text: str | None, own: str) -> bool:
     """Whether a text begins with this mark: what stands further down may be anybody's words."""
     return (text or "").lstrip().startswith(own)
 

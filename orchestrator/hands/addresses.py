@@ -15,7 +15,7 @@ _METADATA = frozenset(
 
 
 @dataclass(frozen=True)
-class Reach:
+class EgressAllowlist:
     """Exact `host:port`, lower case: those that may be reached, of those the ones at private addresses, and the ones
     that need not speak TLS.
     """
@@ -24,11 +24,11 @@ class Reach:
     private: frozenset[str] = frozenset()
     plain: frozenset[str] = frozenset()
 
-    def is_plain(self, host: str, port: int) -> bool:
+    def is_plaintext_allowed(self, host: str, port: int) -> bool:
         """Return True if a host may be spoken to without TLS."""
         return f"{host}:{port}" in self.plain
 
-    def objection(self, host: str, port: int) -> str | None:
+    def find_name_objection(self, host: str, port: int) -> str | None:
         """Why a host may not be asked for by this name, or None."""
         if f"{host}:{port}" in self.allowed & self.private:
             return None
@@ -40,7 +40,7 @@ class Reach:
             return "it is not one of the package registries"
         return None
 
-    def objection_to(self, address: str, host: str, port: int) -> str | None:
+    def find_address_objection(self, address: str, host: str, port: int) -> str | None:
         """Why the address that a host resolved to may not be dialled, or None."""
         found = _innermost(address)
         if found in _METADATA or found.is_link_local or found.is_multicast or found.is_unspecified:
@@ -50,7 +50,7 @@ class Reach:
         return None
 
 
-def split(target: str) -> tuple[str, int] | None:
+def split_host_port(target: str) -> tuple[str, int] | None:
     """Host and port of `host:port`, the host in lower case; None if there is no port."""
     host, _, port = target.rpartition(":")
     if not host or not _PORT.fullmatch(port) or not 0 < int(port) < 65536:
@@ -58,7 +58,7 @@ def split(target: str) -> tuple[str, int] | None:
     return host.lower(), int(port)
 
 
-def bare(host: str) -> str:
+def strip_brackets(host: str) -> str:
     """The host without the brackets that an IPv6 address stands in."""
     return host[1:-1] if host.startswith("[") and host.endswith("]") else host
 

@@ -4,7 +4,7 @@ import platform
 from pathlib import Path
 
 
-def advice(trouble: str, root: Path = Path("/")) -> str:
+def render_repair_advice(trouble: str, root: Path = Path("/")) -> str:
     """Sentences that say how to mend it, for this host; `root` is where its file system starts."""
     hints = [hint for hint in (_program(trouble), _sysctl(root), _container(root)) if hint]
     if platform.system() != "Linux":
@@ -34,7 +34,7 @@ _REMEDIES = (
 )
 
 
-def remedy(trouble: str) -> str:
+def get_container_remedy(trouble: str) -> str:
     """What helps against a trouble with containers, as far as it is known; empty otherwise."""
     return next((words for sign, words in _REMEDIES if sign in trouble), "")
 

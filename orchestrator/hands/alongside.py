@@ -25,7 +25,7 @@ _PATIENCE_S = 3.0
 _PAUSE_S = 0.002
 
 
-def attend(words: list[str], env: dict[str, str], cwd: str, user: int | None, control: int) -> dict[str, Any]:
+def supervise_command(words: list[str], env: dict[str, str], cwd: str, user: int | None, control: int) -> dict[str, Any]:
     """Run a command to its end, or until `control` closes, as `user` if that is not None; what became of it."""
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     wake, sink = socket.socketpair()
@@ -72,5 +72,5 @@ def _below(pid: int) -> Iterator[int]:
 
 if __name__ == "__main__":
     told = json.loads(sys.argv[1])
-    done = attend(told["words"], told["env"], told["cwd"], told["user"], told["control"])
+    done = supervise_command(told["words"], told["env"], told["cwd"], told["user"], told["control"])
     os.write(told["status"], json.dumps(done).encode())

@@ -15,7 +15,7 @@ from typing import TypedDict
 _KERNEL = ("/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sysrq-trigger")
 
 
-class Orders(TypedDict):
+class EscapeTargets(TypedDict):
     """What to try: files to read and write, a port on loopback and an abstract socket to reach."""
 
     token: str
@@ -25,7 +25,7 @@ class Orders(TypedDict):
     abstract: str
 
 
-def attack(orders: Orders) -> dict[str, list[str]]:
+def attempt_escapes(orders: EscapeTargets) -> dict[str, list[str]]:
     """Try everything; what came out, by kind of attack."""
     _each(orders["write"], _write)
     numbers = [entry.name for entry in Path("/proc").iterdir() if entry.name.isdigit()]
@@ -74,4 +74,4 @@ def _abstract(name: str) -> str:
 
 if __name__ == "__main__":
     given = json.loads(sys.argv[1])
-    sys.stdout.write(given["token"] + json.dumps(attack(given)))
+    sys.stdout.write(given["token"] + json.dumps(attempt_escapes(given)))

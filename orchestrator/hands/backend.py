@@ -7,14 +7,14 @@ from typing import Protocol
 
 from orchestrator.domain.tier import Tier
 from orchestrator.hands.mounts import Mount
-from orchestrator.hands.places import Surroundings
-from orchestrator.hands.policy import Policy, Registries
-from orchestrator.hands.process import Ended
-from orchestrator.ports.hands import Command
+from orchestrator.hands.places import HostPaths
+from orchestrator.hands.policy import SandboxPolicy, Registries
+from orchestrator.hands.process import ProcessOutcome
+from orchestrator.ports.hands import ShellCommand
 
 
 @dataclass(frozen=True)
-class Place:
+class MountPlan:
     """A workspace as a sandbox sees it: its checkout `root`, its shadow git directory, and what it borrows.
 
     `shared` are names of things in the checkout, each with the host directory in which it lies under the same name.
@@ -27,15 +27,15 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Order:
+class ExecutionRequest:
     """A command to be run in a place, its whole output into `log`.
 
     `exchange` is a host directory for `command.files`. `timeout_s` of wall time and `output_bytes` count, not what the
     command says of them. `registries` are given with a command at tier 2, and are all it may reach.
     """
 
-    command: Command
-    place: Place
+    command: ShellCommand
+    mount_plan: MountPlan
     log: Path
     timeout_s: float
     output_bytes: int
@@ -43,9 +43,9 @@ class Order:
     registries: Registries | None = None
 
     @property
-    def folders(self) -> tuple[Path, ...]:
+    def writable_folders(self) -> tuple[Path, ...]:
         """The host directories that the command can write to."""
-        return (self.place.root, self.place.git, *([self.exchange] if self.exchange else []))
+        return (self.mount_plan.root, self.mount_plan.git, *([self.exchange] if self.exchange else []))
 
 
 class Backend(Protocol):
@@ -57,12 +57,12 @@ class Backend(Protocol):
         ...
 
     @property
-    def around(self) -> Surroundings:
+    def host_paths(self) -> HostPaths:
         """What lies around the work on the host."""
         ...
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> SandboxPolicy:
         """What commands run under."""
         ...
 
@@ -77,19 +77,19 @@ class Backend(Protocol):
         ...
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         """The program behind it, its version, and as whom commands run."""
         ...
 
-    def mounts(self, place: Place) -> tuple[Mount, ...]:
+    def build_mounts(self, place: MountPlan) -> tuple[Mount, ...]:
         """What stands where for a command in a place; nothing where there are no walls."""
         ...
 
-    def env(self, command: Command, registries: Registries | None = None) -> dict[str, str]:
+    def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
         """Every variable the command sees when it starts."""
         ...
 
-    async def run(self, order: Order) -> Ended:
+    async def run_command(self, order: ExecutionRequest) -> ProcessOutcome:
         """Run a command to its end; returns only when everything it started is dead, also when cancelled.
 
         Raises:
@@ -97,6 +97,6 @@ class Backend(Protocol):
         """
         ...
 
-    async def leave(self, place: Place) -> None:
+    async def release_workspace(self, place: MountPlan) -> None:
         """The workspace is about to be closed: end what is kept for it between commands."""
         ...

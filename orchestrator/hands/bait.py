@@ -10,14 +10,14 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.hands.attack import Orders
-from orchestrator.hands.places import Surroundings
+from orchestrator.hands.attack import EscapeTargets
+from orchestrator.hands.places import HostPaths
 
 _SHELL_SETS = frozenset({"PWD", "OLDPWD", "SHLVL", "_"})
 
 
 @dataclass(frozen=True)
-class Bait:
+class Decoys:
     """A secret in files, in a process's variables and arguments; places to write to; sockets to reach."""
 
     token: str
@@ -27,12 +27,12 @@ class Bait:
     port: int
     abstract: str
 
-    def orders(self) -> Orders:
+    def build_escape_targets(self) -> EscapeTargets:
         """What the attack is told. The secret is not among it."""
         read, write = [str(f) for f in self.files], [str(t) for t in self.targets]
-        return Orders(token=self.token, read=read, write=write, port=self.port, abstract=self.abstract)
+        return EscapeTargets(token=self.token, read=read, write=write, port=self.port, abstract=self.abstract)
 
-    def escapes(self, seen: Mapping[str, list[str]], given: frozenset[str]) -> Iterator[str]:
+    def find_escapes(self, seen: Mapping[str, list[str]], given: frozenset[str]) -> Iterator[str]:
         """Each wall that did not hold, by what came out and by what is left on the host; `given` names variables."""
         if any(self.secret in text for text in seen["read"]):
             yield "a file outside could be read"
@@ -49,7 +49,7 @@ class Bait:
 
 
 @contextmanager
-def put_out(folder: Path, around: Surroundings) -> Iterator[Bait]:
+def place_decoys(folder: Path, around: HostPaths) -> Iterator[Decoys]:
     """Bait in `folder`, in the home directory, beside the repository and in a process of its own, while it lasts."""
     token, secret = secrets.token_hex(16), secrets.token_hex(16)
     with ExitStack() as stack:
@@ -63,7 +63,7 @@ def put_out(folder: Path, around: Surroundings) -> Iterator[Bait]:
         stack.enter_context(_process(secret))
         port = stack.enter_context(_listener(socket.AF_INET, ("127.0.0.1", 0))).getsockname()[1]
         stack.enter_context(_listener(socket.AF_UNIX, f"\0orchestrate-{token}"))
-        yield Bait(token, secret, tuple(files), targets, port, f"orchestrate-{token}")
+        yield Decoys(token, secret, tuple(files), targets, port, f"orchestrate-{token}")
 
 
 def _ours(entries: list[str], given: frozenset[str]) -> bool:

@@ -9,20 +9,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from orchestrator.hands.share import matches
+from orchestrator.hands.share import is_shared_name
 
 _COMPILED = (".so", ".pyd", ".dylib", ".dll", ".node")
 _SITE_PACKAGES = ("lib/python*/site-packages", "lib64/python*/site-packages", "Lib/site-packages")
 
 
-def compiled_outputs(root: Path, ignored: Iterable[str], shared: Iterable[str]) -> tuple[str, ...]:
+def find_compiled_outputs(root: Path, ignored: Iterable[str], shared: Iterable[str]) -> tuple[str, ...]:
     """Return those of the ignored files that were compiled and that no workspace borrows, sorted. Blocks."""
     places = [PurePosixPath(name) for name in shared]
     found = (name for name in ignored if name.endswith(_COMPILED) and (root / name).is_file())
     return tuple(sorted(name for name in found if not any(PurePosixPath(name).is_relative_to(one) for one in places)))
 
 
-def installed_outputs(root: Path, shared: Mapping[str, Path], patterns: Sequence[str]) -> tuple[str, ...]:
+def find_installed_outputs(root: Path, shared: Mapping[str, Path], patterns: Sequence[str]) -> tuple[str, ...]:
     """Return compiled files that were installed from the checkout into environments that workspaces borrow. Blocks.
 
     Args:
@@ -38,7 +38,7 @@ def installed_outputs(root: Path, shared: Mapping[str, Path], patterns: Sequence
         for site in _site_packages(base / name) if base == root else ():
             for path in _installed_from(site, root):
                 told = f"{name}/{path.relative_to(base / name).as_posix()}"
-                if not matches(told, patterns):
+                if not is_shared_name(told, patterns):
                     found[told] = None
     return tuple(sorted(found))
 

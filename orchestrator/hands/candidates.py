@@ -8,17 +8,17 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.hands.backend import Backend
-from orchestrator.hands.container_engines import Engine, find_engines
-from orchestrator.hands.containers import build_containers, sweep
-from orchestrator.hands.places import Surroundings
-from orchestrator.hands.policy import Choice, Policy
-from orchestrator.hands.probe import probe
-from orchestrator.hands.programs import ProgramMissing, find_programs
-from orchestrator.hands.sandbox import build_sandbox
+from orchestrator.hands.container_engines import ContainerEngine, find_engines
+from orchestrator.hands.containers import build_container_backend, remove_stale_containers
+from orchestrator.hands.places import HostPaths
+from orchestrator.hands.policy import BackendChoice, SandboxPolicy
+from orchestrator.hands.probe import run_self_test
+from orchestrator.hands.programs import ProgramMissing, find_sandbox_programs
+from orchestrator.hands.sandbox import build_bubblewrap_backend
 
 
 @dataclass(frozen=True)
-class Candidate:
+class BackendTrial:
     """A backend that was tried: it either holds, or there is a trouble. `name` is for people."""
 
     name: str
@@ -28,67 +28,67 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Trial:
+class TrialContext:
     """What every candidate is tried for; its files lie in the directory `session`."""
 
-    policy: Policy
-    around: Surroundings
+    policy: SandboxPolicy
+    host_paths: HostPaths
     environ: Mapping[str, str]
     session: Path
 
     @property
-    def untrusted(self) -> tuple[Path, Path]:
+    def untrusted_folders(self) -> tuple[Path, Path]:
         """Where no program is taken from."""
-        return self.around.repository, self.around.state
+        return self.host_paths.repository, self.host_paths.state
 
 
-async def candidates(trial: Trial, wanted: Choice) -> AsyncIterator[Candidate]:
+async def iterate_backend_trials(trial: TrialContext, wanted: BackendChoice) -> AsyncIterator[BackendTrial]:
     """Each one tried by a real attempt to break out of it."""
-    if wanted in (Choice.AUTO, Choice.BUBBLEWRAP):
+    if wanted in (BackendChoice.AUTO, BackendChoice.BUBBLEWRAP):
         yield await _bubblewrap(trial)
-    if wanted in (Choice.AUTO, Choice.CONTAINER):
+    if wanted in (BackendChoice.AUTO, BackendChoice.CONTAINER):
         async for candidate in _containers(trial):
             yield candidate
 
 
-async def _bubblewrap(trial: Trial) -> Candidate:
+async def _bubblewrap(trial: TrialContext) -> BackendTrial:
     policy = trial.policy
     try:
-        programs = await to_thread.run_sync(find_programs, trial.environ, trial.untrusted, policy.uid is not None)
+        programs = await to_thread.run_sync(find_sandbox_programs, trial.environ, trial.untrusted_folders, policy.uid is not None)
         fixtures = trial.session / "fixtures"
-        sandbox = await to_thread.run_sync(build_sandbox, policy, programs, trial.around, fixtures)
+        sandbox = await to_thread.run_sync(build_bubblewrap_backend, policy, programs, trial.host_paths, fixtures)
     except ProgramMissing as error:
-        return Candidate("bubblewrap", trouble=str(error))
+        return BackendTrial("bubblewrap", trouble=str(error))
     except OSError as error:
-        return Candidate("bubblewrap", trouble=f"The sandbox could not be prepared: {error}.")
+        return BackendTrial("bubblewrap", trouble=f"The sandbox could not be prepared: {error}.")
     return await _attacked("bubblewrap", sandbox, trial)
 
 
-async def _containers(trial: Trial) -> AsyncIterator[Candidate]:
+async def _containers(trial: TrialContext) -> AsyncIterator[BackendTrial]:
     try:
-        engines = await to_thread.run_sync(find_engines, trial.environ, trial.untrusted, trial.around.home)
+        engines = await to_thread.run_sync(find_engines, trial.environ, trial.untrusted_folders, trial.host_paths.home)
     except ProgramMissing as error:
-        yield Candidate("container", trouble=str(error))
+        yield BackendTrial("container", trouble=str(error))
         return
     for engine in {engine.kind: engine for engine in engines}.values():
         with suppress(OSError):  # whoever cannot be asked is found out in a moment
-            await sweep(engine, trial.around.state)
+            await remove_stale_containers(engine, trial.host_paths.state)
     for number, engine in enumerate(engines):
         yield await _container(engine, trial, trial.session / f"containers-{number}")
 
 
-async def _container(engine: Engine, trial: Trial, folder: Path) -> Candidate:
+async def _container(engine: ContainerEngine, trial: TrialContext, folder: Path) -> BackendTrial:
     try:
-        backend = await build_containers(trial.policy, engine, trial.around, trial.session, folder, trial.environ)
+        backend = await build_container_backend(trial.policy, engine, trial.host_paths, trial.session, folder, trial.environ)
     except ProgramMissing as error:
-        return Candidate(engine.title, trouble=str(error))
+        return BackendTrial(engine.title, trouble=str(error))
     except OSError as error:
-        return Candidate(engine.title, trouble=f"No container could be prepared: {error}.")
+        return BackendTrial(engine.title, trouble=f"No container could be prepared: {error}.")
     return await _attacked(engine.title, backend, trial)
 
 
-async def _attacked(name: str, backend: Backend, trial: Trial) -> Candidate:
-    report = await probe(backend, trial.session / "probe")
+async def _attacked(name: str, backend: Backend, trial: TrialContext) -> BackendTrial:
+    report = await run_self_test(backend, trial.session / "probe")
     if report.trouble:
-        return Candidate(name, trouble=report.trouble, facts=report.facts)
-    return Candidate(name, backend, facts=report.facts)
+        return BackendTrial(name, trouble=report.trouble, facts=report.facts)
+    return BackendTrial(name, backend, facts=report.facts)

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.hands.ceilings import counts_processes
-from orchestrator.hands.policy import Limits
+from orchestrator.hands.ceilings import has_namespaced_process_limit
+from orchestrator.hands.policy import CommandLimits
 
 _NAME = "orchestrate"
 _OWN_TASKS = 16
@@ -27,27 +27,27 @@ _numbers = itertools.count(1)
 
 
 @dataclass(frozen=True)
-class Group:
+class ControlGroup:
     """The folders of one command's group: one for all, or (version 1) one for each controller."""
 
     folders: tuple[Path, ...]
 
-    def entered(self, words: Sequence[str]) -> list[str]:
+    def wrap_command(self, words: Sequence[str]) -> list[str]:
         """The command line that enters the group first, with everything it starts."""
         return ["/bin/sh", "-c", _ENTER, "enter", " ".join(map(str, self.folders)), *words]
 
-    def cpu_s(self) -> float:
+    def read_cpu_s(self) -> float:
         """CPU time of all that ever ran in it."""
         if nanoseconds := self._number("cpuacct.usage", rb"^(\d+)"):
             return nanoseconds / 1e9
         return self._number("cpu.stat", rb"^usage_usec (\d+)") / 1e6
 
-    def has_overflowed(self) -> bool:
+    def has_oom_kill(self) -> bool:
         """Whether the kernel ended a process of it for want of memory."""
         events = rb"^oom_kill (\d+)"
         return self._number("memory.oom_control", events) + self._number("memory.events", events) > 0
 
-    def remove(self) -> None:
+    def remove_group(self) -> None:
         """Give it back; what cannot be removed now, the next process of ours will."""
         until = time.monotonic() + _LEAVING_S
         for folder in self.folders:
@@ -63,79 +63,79 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Groups:
+class ControlGroupParent:
     """Where groups can be made: `places` are directories of the kernel's, by version of the interface."""
 
     version: int
-    places: tuple[Path, ...]
+    parent_folders: tuple[Path, ...]
 
-    def make(self, limits: Limits) -> Group:
+    def create_group(self, limits: CommandLimits) -> ControlGroup:
         """A new group with these limits.
 
         Raises:
             OSError: the host does not let us.
         """
         name = f"{_NAME}-{os.getpid()}-{next(_numbers)}"
-        group = Group(tuple(place / name for place in self.places))
+        group = ControlGroup(tuple(place / name for place in self.parent_folders))
         try:
             for folder in group.folders:
                 folder.mkdir()
             for name, value in _settings(limits):
                 _set(group.folders, name, value)
         except OSError:
-            group.remove()
+            group.remove_group()
             raise
         return group
 
-    def work(self) -> bool:
+    def can_enter_group(self) -> bool:
         """Whether a process can really be put into one. Blocks."""
         try:
-            group = self.make(Limits(memory_bytes=64 * 1024**2))
+            group = self.create_group(CommandLimits(memory_bytes=64 * 1024**2))
         except OSError:
             return False
         try:
-            done = subprocess.run(group.entered(["true"]), check=False, capture_output=True, cwd="/", env={})
+            done = subprocess.run(group.wrap_command(["true"]), check=False, capture_output=True, cwd="/", env={})
             return done.returncode == 0
         finally:
-            group.remove()
+            group.remove_group()
 
-    def sweep(self) -> None:
+    def remove_stale_groups(self) -> None:
         """Remove the groups of our processes that were killed."""
-        for folder in (found for place in self.places for found in place.glob(f"{_NAME}-*-*")):
+        for folder in (found for place in self.parent_folders for found in place.glob(f"{_NAME}-*-*")):
             if not Path(f"/proc/{folder.name.split('-')[1]}").exists():
                 _removed(folder)
 
 
-def are_needed(limits: Limits) -> bool:
+def needs_control_group(limits: CommandLimits) -> bool:
     """Whether there is a limit that a group holds better than anything else."""
-    return limits.memory_bytes is not None or limits.cpu_s is not None or not counts_processes()
+    return limits.memory_bytes is not None or limits.cpu_s is not None or not has_namespaced_process_limit()
 
 
-def find_groups(mounts: str, own: str) -> Groups | None:
+def find_group_parent(mounts: str, own: str) -> ControlGroupParent | None:
     """Where this process may make groups, by its `mountinfo` and `cgroup` in /proc; None if nowhere."""
     paths = {names: path for _, names, path in (line.split(":", 2) for line in own.splitlines())}
     unified, separate = _unified(mounts, paths), tuple(_separate(mounts, paths))
     if unified:
-        return Groups(2, (unified,))
-    return Groups(1, separate) if len(separate) == len(_CONTROLLERS) else None
+        return ControlGroupParent(2, (unified,))
+    return ControlGroupParent(1, separate) if len(separate) == len(_CONTROLLERS) else None
 
 
-def our_groups() -> Groups | None:
+def load_group_parent() -> ControlGroupParent | None:
     """Where this process may make groups, after clearing up what dead ones left. Blocks."""
     proc = Path("/proc/self")
     try:
-        found = find_groups(*((proc / name).read_text(encoding="utf-8") for name in ("mountinfo", "cgroup")))
+        found = find_group_parent(*((proc / name).read_text(encoding="utf-8") for name in ("mountinfo", "cgroup")))
     except (OSError, ValueError):
         return None
     if found:
-        found.sweep()
+        found.remove_stale_groups()
     return found
 
 
-def usable_groups(limits: Limits) -> Groups | None:
+def find_usable_group_parent(limits: CommandLimits) -> ControlGroupParent | None:
     """Where groups for such limits can be made, tried for real; None where there is none or it takes none. Blocks."""
-    found = our_groups()
-    return found if found and are_needed(limits) and found.work() else None
+    found = load_group_parent()
+    return found if found and needs_control_group(limits) and found.can_enter_group() else None
 
 
 _CONTROLLERS = ("memory", "pids", "cpuacct")
@@ -186,7 +186,7 @@ def _is_ours(folder: Path) -> bool:
     return os.access(folder, os.W_OK) and os.access(folder / "cgroup.procs", os.W_OK)
 
 
-def _settings(limits: Limits) -> Iterator[tuple[str, int]]:
+def _settings(limits: CommandLimits) -> Iterator[tuple[str, int]]:
     yield "pids.max", limits.processes + _OWN_TASKS
     if limits.memory_bytes is not None:
         yield "memory.limit_in_bytes", limits.memory_bytes

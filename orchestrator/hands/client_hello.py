@@ -8,13 +8,13 @@ from hashlib import sha256
 from ipaddress import ip_address
 from typing import NamedTuple
 
-HANDSHAKE = 0x16
+HANDSHAKE_RECORD = 0x16
 """The first byte of whatever begins with a TLS handshake; no text protocol begins with it."""
-MOST_BYTES = 64 * 1024
+MAX_HELLO_BYTES = 64 * 1024
 """What one side may send in all until its first handshake message is whole."""
-BEFORE_A_SECOND_HELLO = frozenset({0x14, 0x17})
+RECORDS_BEFORE_SECOND_HELLO = frozenset({0x14, 0x17})
 """Records that a client may send between its first and its second hello: a change of ciphers, early data."""
-BEFORE_THE_ANSWER = frozenset({0x15})
+RECORDS_BEFORE_SERVER_HELLO = frozenset({0x15})
 """Records that a server may send before its first message: warnings."""
 _RECORD_HEAD, _MESSAGE_HEAD = 5, 4
 _MOST_RECORD_BYTES = 16 * 1024 + 256
@@ -31,14 +31,14 @@ class HelloRefused(Exception):
     """It is no handshake that this module vouches for; the text says why."""
 
 
-class Message(NamedTuple):
+class HandshakeMessage(NamedTuple):
     """One handshake message with its head, and how many bytes of the stream it ends after."""
 
     content: bytes
     end: int
 
 
-def read_message(stream: bytes, skipped: Collection[int] = ()) -> Message | None:
+def parse_handshake_message(stream: bytes, skipped: Collection[int] = ()) -> HandshakeMessage | None:
     """Return the first handshake message of a stream of TLS records, or None while it is not whole.
 
     Records of a kind in `skipped` may stand before it.
@@ -52,15 +52,15 @@ def read_message(stream: bytes, skipped: Collection[int] = ()) -> Message | None
         end = at + _RECORD_HEAD + int.from_bytes(stream[at + 3 : at + _RECORD_HEAD])
         if len(stream) < max(end, at + _RECORD_HEAD):
             return None
-        if stream[at] == HANDSHAKE:
+        if stream[at] == HANDSHAKE_RECORD:
             message += stream[at + _RECORD_HEAD : end]
             if whole := _whole_message(message):
-                return Message(whole, end)
+                return HandshakeMessage(whole, end)
         at = end
     return None
 
 
-def require_server_name(message: bytes, host: str) -> None:
+def check_server_name(message: bytes, host: str) -> None:
     """Refuse a ClientHello unless the only server it names is `host` (lower case, an address without brackets).
 
     An address may be asked for without a name, since none can stand for it.
@@ -78,7 +78,7 @@ def require_server_name(message: bytes, host: str) -> None:
             raise HelloRefused(f"the TLS client asks for another server (SNI): {name[:255]!r}")
 
 
-def is_retry_request(message: bytes) -> bool:
+def is_hello_retry_request(message: bytes) -> bool:
     """Return True if a server's first handshake message asks the client for another ClientHello."""
     if message[:1] != bytes([_SERVER_HELLO]):
         return False
@@ -88,7 +88,7 @@ def is_retry_request(message: bytes) -> bool:
 
 def _require_record(head: bytes, skipped: Collection[int]) -> None:
     """Refuse the head of a record, or its beginning, that cannot belong to a handshake."""
-    if head[0] != HANDSHAKE and head[0] not in skipped:
+    if head[0] != HANDSHAKE_RECORD and head[0] not in skipped:
         raise HelloRefused("what was sent is no TLS handshake")
     if head[1:2] not in (b"", b"\3"):
         raise HelloRefused("what was sent is no TLS record")
@@ -122,26 +122,26 @@ def _extensions(message: bytes) -> Iterator[tuple[int, bytes]]:
     if message[:1] != bytes([_CLIENT_HELLO]):
         raise HelloRefused("the first TLS message is no ClientHello")
     hello = _Reader(message[_MESSAGE_HEAD:])
-    hello.take(_VERSION_BYTES + _RANDOM_BYTES)
-    hello.vector(1)  # session id
-    hello.vector(2)  # cipher suites
-    hello.vector(1)  # compression methods
+    hello.take_bytes(_VERSION_BYTES + _RANDOM_BYTES)
+    hello.take_vector(1)  # session id
+    hello.take_vector(2)  # cipher suites
+    hello.take_vector(1)  # compression methods
     if hello.is_empty:
         return
-    extensions = _Reader(hello.vector(2))
-    hello.require_end()
+    extensions = _Reader(hello.take_vector(2))
+    hello.check_end()
     while not extensions.is_empty:
-        yield int.from_bytes(extensions.take(2)), extensions.vector(2)
+        yield int.from_bytes(extensions.take_bytes(2)), extensions.take_vector(2)
 
 
 def _listed_names(content: bytes) -> Iterator[str]:
     reader = _Reader(content)
-    names = _Reader(reader.vector(2))
-    reader.require_end()
+    names = _Reader(reader.take_vector(2))
+    reader.check_end()
     while not names.is_empty:
-        if names.take(1)[0] != _HOST_NAME:
+        if names.take_bytes(1)[0] != _HOST_NAME:
             raise HelloRefused("the ClientHello names a server by something else than its host name")
-        yield names.vector(2).decode("latin-1")
+        yield names.take_vector(2).decode("latin-1")
 
 
 def _is_address(host: str) -> bool:
@@ -163,15 +163,15 @@ class _Reader:
     def is_empty(self) -> bool:
         return self._at == len(self._content)
 
-    def take(self, size: int) -> bytes:
+    def take_bytes(self, size: int) -> bytes:
         if self._at + size > len(self._content):
             raise HelloRefused("the ClientHello ends too early")
         self._at += size
         return self._content[self._at - size : self._at]
 
-    def vector(self, head: int) -> bytes:
-        return self.take(int.from_bytes(self.take(head)))
+    def take_vector(self, head: int) -> bytes:
+        return self.take_bytes(int.from_bytes(self.take_bytes(head)))
 
-    def require_end(self) -> None:
+    def check_end(self) -> None:
         if not self.is_empty:
             raise HelloRefused("the ClientHello holds more than its lengths say")

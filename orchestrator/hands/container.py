@@ -18,9 +18,9 @@ from typing import Any
 import anyio
 from anyio import to_thread
 
-from orchestrator.hands.container_engines import Engine
-from orchestrator.hands.container_words import SOCKET, Launch, run_words
-from orchestrator.hands.started import text_source
+from orchestrator.hands.container_engines import ContainerEngine
+from orchestrator.hands.container_words import CONTROL_SOCKET, ContainerLaunch, build_run_arguments
+from orchestrator.hands.started import open_text_descriptor
 from orchestrator.hands.trees import remove_tree
 
 _ANSWER_S = 20.0
@@ -33,10 +33,10 @@ class Container:
     """A running container. `channel` leads to its process 1, whose pidfd is `first`; `folder` is ours, for it alone."""
 
     name: str
-    engine: Engine
+    engine: ContainerEngine
     folder: Path
     channel: socket.socket
-    first: int
+    init_pidfd: int
     is_over: bool = False
 
     @property
@@ -48,12 +48,12 @@ class Container:
         """Whether everything in it stands as when it was started, and nothing of an earlier command is left."""
         try:
             self.channel.send(b"?")
-            told = await self.answer()
+            told = await self.read_reply()
         except OSError:
             return False
         return told is not None and bool(told["ready"])
 
-    async def answer(self) -> dict[str, Any] | None:
+    async def read_reply(self) -> dict[str, Any] | None:
         """The next thing that its process 1 says; None when that is dead."""
         await anyio.wait_readable(self.channel)
         with contextlib.suppress(ConnectionError):
@@ -61,72 +61,72 @@ class Container:
                 return dict(json.loads(told))
         return None
 
-    def begin(self, order: dict[str, Any], stdin: str, writer: int, stack: contextlib.ExitStack) -> "Underway":
+    def start_command(self, order: dict[str, Any], stdin: str, writer: int, stack: contextlib.ExitStack) -> "ContainerCommand":
         """Start a command (`words`, `env`, `cwd`) that prints to `writer`. Raises OSError if nobody is there."""
-        described = text_source(json.dumps(order), stack)
-        given = [text_source(stdin, stack)] if stdin else []
+        described = open_text_descriptor(json.dumps(order), stack)
+        given = [open_text_descriptor(stdin, stack)] if stdin else []
         socket.send_fds(self.channel, [b"!"], [described, writer, *given])
-        return Underway(self)
+        return ContainerCommand(self)
 
-    async def end(self) -> None:
+    async def kill_container(self) -> None:
         """Kill it and wait until all of it is dead; a process stuck in the kernel is waited for 5 s."""
         self.is_over = True
         self.channel.close()
         with contextlib.suppress(OSError):  # dead already, or another user's: hanging up was enough
-            signal.pidfd_send_signal(self.first, signal.SIGKILL)
+            signal.pidfd_send_signal(self.init_pidfd, signal.SIGKILL)
         with anyio.move_on_after(_DYING_S):
-            await anyio.wait_readable(self.first)
+            await anyio.wait_readable(self.init_pidfd)
 
-    async def remove(self) -> None:
+    async def remove_container(self) -> None:
         """Leave nothing of it in the engine's books, nor on disk."""
         if not self.is_over:
-            await self.end()
-        os.close(self.first)
+            await self.kill_container()
+        os.close(self.init_pidfd)
         with contextlib.suppress(OSError):  # it removes itself, too
-            await self.engine.tell("rm", "--force", self.name)
+            await self.engine.run_engine_command("rm", "--force", self.name)
         await to_thread.run_sync(remove_tree, self.folder)
 
 
 @dataclass
-class Underway:
+class ContainerCommand:
     """A command in a container; implements `orchestrator.hands.process.Running`."""
 
     container: Container
     was_killed: bool = False
-    view: None = None
+    usage_reader: None = None
     is_done: bool = False
-    told: dict[str, Any] = field(default_factory=dict)
+    replies: dict[str, Any] = field(default_factory=dict)
 
-    async def meet(self) -> None:
+    async def wait_until_started(self) -> None:
         """Wait until process 1 has started the command, or says that it could not."""
         await self._listen("started")
-        self.is_done = self.told.get("started") is False
+        self.is_done = self.replies.get("started") is False
 
-    async def exited(self) -> None:
+    async def wait_until_exited(self) -> None:
         """Wait until the command has ended, and everything it left behind in the container."""
         while not self.is_done:
             await self._listen("exit")
 
-    async def end(self) -> None:
+    async def kill_command(self) -> None:
         """A command that has not ended by itself costs the whole container."""
         if not self.is_done or self.container.is_over:
             self.was_killed = True
-            await self.container.end()
+            await self.container.kill_container()
 
-    def exit_code(self) -> int | None:
+    def get_exit_code(self) -> int | None:
         """The exit code; None if it never started or did not end by itself."""
-        code = self.told.get("exit")
+        code = self.replies.get("exit")
         return None if code is None else int(code)
 
     async def _listen(self, wanted: str) -> None:
-        told = await self.container.answer()
+        told = await self.container.read_reply()
         if told is None:
             self.container.is_over = self.is_done = True
-        self.told |= told or {}
-        self.is_done |= wanted == "exit" and "exit" in self.told
+        self.replies |= told or {}
+        self.is_done |= wanted == "exit" and "exit" in self.replies
 
 
-async def start_container(engine: Engine, launch: Launch, folder: Path) -> Container:
+async def start_container(engine: ContainerEngine, launch: ContainerLaunch, folder: Path) -> Container:
     """Start a container and wait for its call; `folder` holds its files.
 
     Raises:
@@ -136,13 +136,13 @@ async def start_container(engine: Engine, launch: Launch, folder: Path) -> Conta
         listener = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
         _listen_in(Path(launch.control), listener)
         try:
-            await engine.tell(*run_words(launch, engine.is_podman))
+            await engine.run_engine_command(*build_run_arguments(launch, engine.is_podman))
             channel = await _called(listener)
         except BaseException:
             with anyio.CancelScope(shield=True), contextlib.suppress(OSError):
-                await engine.tell("rm", "--force", launch.name)
+                await engine.run_engine_command("rm", "--force", launch.name)
             raise
-    (Path(launch.control) / SOCKET).unlink()
+    (Path(launch.control) / CONTROL_SOCKET).unlink()
     pid, _, _ = struct.unpack("3i", channel.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     return Container(launch.name, engine, folder, channel, os.pidfd_open(pid))
 
@@ -151,10 +151,10 @@ def _listen_in(directory: Path, listener: socket.socket) -> None:
     """Bind in a directory by a descriptor of it: whole paths are often too long for a socket's address."""
     number = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        listener.bind(f"/proc/self/fd/{number}/{SOCKET}")
+        listener.bind(f"/proc/self/fd/{number}/{CONTROL_SOCKET}")
     finally:
         os.close(number)
-    (directory / SOCKET).chmod(0o666)
+    (directory / CONTROL_SOCKET).chmod(0o666)
     listener.listen(1)
     listener.setblocking(False)
 

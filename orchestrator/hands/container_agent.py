@@ -22,15 +22,15 @@ _PR_SET_DUMPABLE = 4
 _PAUSE_S = 0.001
 
 
-class Agent:
+class InitProcess:
     """The loop. `passing` are directories emptied after each command, `handed` those emptied before each."""
 
     def __init__(self, channel: socket.socket, passing: list[str], handed: list[str]) -> None:
         self.channel = channel
-        self.passing = passing
-        self.handed = handed
-        self.main: int | None = None
-        self.ended: dict[int, int] = {}
+        self.scratch_folders = passing
+        self.exchange_folders = handed
+        self.command_pid: int | None = None
+        self.exit_statuses: dict[int, int] = {}
         self.mounts = _mounts()
         self.wake, sink = socket.socketpair()
         self.wake.setblocking(False)
@@ -40,14 +40,14 @@ class Agent:
         signal.signal(signal.SIGCHLD, self._reap)
         signal.signal(signal.SIGINT, lambda *_: None)  # which a command could send; all others the kernel keeps from us
 
-    def serve(self) -> None:
+    def serve_commands(self) -> None:
         """Answer until the harness hangs up: `?` asks whether all is as it was, anything else comes with an order."""
         while True:
             word, descriptors, _, _ = socket.recv_fds(self.channel, 16, 3)
             if not word:
                 return
             if word == b"?":
-                _clear(self.handed)
+                _clear(self.exchange_folders)
                 self._say({"ready": self.mounts == _mounts()})
             else:
                 self._carry_out(descriptors)
@@ -67,26 +67,26 @@ class Agent:
         code = self._outcome()
         self._kill_all()
         self._say({"exit": code})
-        _clear(self.passing)
+        _clear(self.scratch_folders)
 
     def _start(self, order: int, out: int, source: int) -> None:
         with open(order, "rb", closefd=False) as file:
             told = json.load(file)
-        self.main, self.ended = None, {}
+        self.command_pid, self.exit_statuses = None, {}
         words, env, cwd = told["words"], told["env"], told["cwd"]
         popen = subprocess.Popen(words, env=env, cwd=cwd, stdin=source, stdout=out, stderr=out, start_new_session=True)
         popen.returncode = 0  # it is waited for here, not there
-        self.main = popen.pid
+        self.command_pid = popen.pid
 
     def _outcome(self) -> int:
         """The exit code of the command, 128 + n after signal n. Ends everything if the harness hangs up meanwhile."""
-        while self.main not in self.ended:
+        while self.command_pid not in self.exit_statuses:
             readable, _, _ = select.select([self.channel, self.wake], [], [])
             if self.channel in readable:
                 sys.exit()
             with suppress(BlockingIOError):
                 self.wake.recv(4096)
-        code = os.waitstatus_to_exitcode(self.ended[self.main or 0])
+        code = os.waitstatus_to_exitcode(self.exit_statuses[self.command_pid or 0])
         return code if code >= 0 else 128 - code
 
     def _kill_all(self) -> None:
@@ -102,8 +102,8 @@ class Agent:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
                     return
-                if self.main in (None, pid):
-                    self.ended[pid] = status
+                if self.command_pid in (None, pid):
+                    self.exit_statuses[pid] = status
 
     def _say(self, what: dict[str, Any]) -> None:
         self.channel.send(json.dumps(what).encode())
@@ -139,7 +139,7 @@ def main() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as channel:
         channel.connect(told["control"])
-        Agent(channel, told["passing"], told["handed"]).serve()
+        InitProcess(channel, told["passing"], told["handed"]).serve_commands()
 
 
 if __name__ == "__main__":

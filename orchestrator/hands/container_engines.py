@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio
 
-from orchestrator.hands.programs import ProgramMissing, ask, find
+from orchestrator.hands.programs import ProgramMissing, read_option_output, find_program
 
 _PASSED_ON = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "DOCKER_CONTEXT")
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/sbin:/usr/local/bin"
@@ -20,7 +20,7 @@ _RUNTIMES = ("crun", "runc")
 
 
 @dataclass(frozen=True)
-class Engine:
+class ContainerEngine:
     """A program that runs containers. `options` come before each of its verbs, `runtime` is the name in them.
 
     `seccomp` is the path of its own system call filter, None where it keeps none in a file. `is_rootless` tells that it
@@ -36,7 +36,7 @@ class Engine:
     runtime: str = ""
     seccomp: str | None = None
     is_rootless: bool = False
-    counts: frozenset[str] = frozenset()
+    supported_limits: frozenset[str] = frozenset()
 
     @property
     def is_podman(self) -> bool:
@@ -48,7 +48,7 @@ class Engine:
         """What to call it before people."""
         return f"{self.kind} with {self.runtime}" if self.runtime else self.kind
 
-    async def tell(self, *words: str, given: bytes = b"") -> str:
+    async def run_engine_command(self, *words: str, given: bytes = b"") -> str:
         """Its standard output; `given` is what it reads.
 
         Raises:
@@ -65,7 +65,7 @@ class Engine:
         return done.stdout.decode(errors="replace")
 
 
-def find_engines(environ: Mapping[str, str], untrusted: Iterable[Path], home: Path) -> tuple[Engine, ...]:
+def find_engines(environ: Mapping[str, str], untrusted: Iterable[Path], home: Path) -> tuple[ContainerEngine, ...]:
     """Every way to start a container here, the likeliest first: podman with its own runtime and others, then docker.
 
     `home` is where they keep what is the user's.
@@ -73,11 +73,11 @@ def find_engines(environ: Mapping[str, str], untrusted: Iterable[Path], home: Pa
     Raises:
         ProgramMissing: neither is installed, or none starts; says what to install.
     """
-    shunned, troubles, found = tuple(untrusted), [], list[Engine]()
+    shunned, troubles, found = tuple(untrusted), [], list[ContainerEngine]()
     env = {"PATH": _PATH, "HOME": str(home), **{name: environ[name] for name in _PASSED_ON if name in environ}}
     for kind, look in (("podman", _podman), ("docker", _docker)):
         try:
-            found.extend(look(find(kind, environ, shunned, kind), env, environ, shunned))
+            found.extend(look(find_program(kind, environ, shunned, kind), env, environ, shunned))
         except ProgramMissing as error:
             troubles.append(str(error))
     if not found:
@@ -85,8 +85,8 @@ def find_engines(environ: Mapping[str, str], untrusted: Iterable[Path], home: Pa
     return tuple(found)
 
 
-def _podman(program: str, env: dict[str, str], environ: Mapping[str, str], shunned: Iterable[Path]) -> Iterable[Engine]:
-    version = ask(program, "--version", env).strip()
+def _podman(program: str, env: dict[str, str], environ: Mapping[str, str], shunned: Iterable[Path]) -> Iterable[ContainerEngine]:
+    version = read_option_output(program, "--version", env).strip()
     info = _info(program, env, "{{json .Host}}")
     own = str(info.get("ociRuntime", {}).get("name", ""))
     security = info.get("security", {})
@@ -96,20 +96,20 @@ def _podman(program: str, env: dict[str, str], environ: Mapping[str, str], shunn
     counts = frozenset() if is_old else frozenset(info.get("cgroupControllers") or ())
     for runtime in dict.fromkeys((own, *(name for name in _RUNTIMES if _is_there(name, environ, shunned)))):
         options = () if runtime == own else ("--runtime", runtime)
-        yield Engine("podman", program, version, env, options, runtime, seccomp, is_rootless, counts)
+        yield ContainerEngine("podman", program, version, env, options, runtime, seccomp, is_rootless, counts)
 
 
-def _docker(program: str, env: dict[str, str], environ: Mapping[str, str], shunned: Iterable[Path]) -> Iterable[Engine]:
-    version = ask(program, "--version", env).strip()
+def _docker(program: str, env: dict[str, str], environ: Mapping[str, str], shunned: Iterable[Path]) -> Iterable[ContainerEngine]:
+    version = read_option_output(program, "--version", env).strip()
     info = _info(program, env, "{{json .}}")
     is_rootless = "name=rootless" in (info.get("SecurityOptions") or ())
     counts = frozenset(name for name, told in (("pids", "PidsLimit"), ("memory", "MemoryLimit")) if info.get(told))
-    yield Engine("docker", program, version, env, is_rootless=is_rootless, counts=counts)
+    yield ContainerEngine("docker", program, version, env, is_rootless=is_rootless, supported_limits=counts)
 
 
 def _is_there(name: str, environ: Mapping[str, str], shunned: Iterable[Path]) -> bool:
     try:
-        return bool(find(name, environ, shunned, name))
+        return bool(find_program(name, environ, shunned, name))
     except ProgramMissing:
         return False
 
@@ -131,7 +131,7 @@ def _last_words(text: bytes) -> str:
     return lines[-1].removeprefix("Error: ").rstrip(". ") if lines else "it failed without a word"
 
 
-def packed(root: Path) -> bytes:
+def build_image_archive(root: Path) -> bytes:
     """A directory as an archive that an engine can import as an image."""
     memory = io.BytesIO()
     with tarfile.open(fileobj=memory, mode="w") as archive:

@@ -4,21 +4,21 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from orchestrator.hands.layout import EXCHANGE
-from orchestrator.hands.mounts import Kind, Mount, in_order
-from orchestrator.hands.policy import Limits
-from orchestrator.hands.system_files import HOST_NAME, User
+from orchestrator.hands.layout import EXCHANGE_FOLDER
+from orchestrator.hands.mounts import MountKind, Mount, sort_mounts
+from orchestrator.hands.policy import CommandLimits
+from orchestrator.hands.system_files import HOST_NAME, SandboxUser
 
-CONTROL = "/run/control"
+CONTROL_FOLDER = "/run/control"
 """Where the harness can be called from inside; nothing answers there once a container is up."""
 
-SOCKET = "socket"
+CONTROL_SOCKET = "socket"
 STATE_LABEL, SESSION_LABEL = "orchestrate.state", "orchestrate.session"
 _OOM_SCORE = 800
 
 
 @dataclass(frozen=True)
-class Launch:
+class ContainerLaunch:
     """A container to be started: its name, what it is labelled with, what stands in it and who works in it.
 
     `root` is what names its root file system to the engine. `files` is the host directory for files that are handed
@@ -31,19 +31,19 @@ class Launch:
     mounts: tuple[Mount, ...]
     files: str
     control: str
-    user: User
-    limits: Limits
+    user: SandboxUser
+    limits: CommandLimits
     python: str
     script: str
     seccomp: str | None
-    counts: frozenset[str]
+    supported_limits: frozenset[str]
     hard_processes: int
 
 
-def run_words(launch: Launch, is_podman: bool) -> list[str]:
+def build_run_arguments(launch: ContainerLaunch, is_podman: bool) -> list[str]:
     """The words after the engine's name. Raises OSError if a path cannot be put into words."""
-    special = (Mount(Kind.WRITABLE, EXCHANGE, launch.files), Mount(Kind.READ_ONLY, CONTROL, launch.control))
-    mounts = in_order((*launch.mounts, *special))
+    special = (Mount(MountKind.WRITABLE, EXCHANGE_FOLDER, launch.files), Mount(MountKind.READ_ONLY, CONTROL_FOLDER, launch.control))
+    mounts = sort_mounts((*launch.mounts, *special))
     return [
         *("run", "--detach", "--rm", "--name", launch.name, "--hostname", HOST_NAME),
         *(word for name, value in launch.labels.items() for word in ("--label", f"{name}={value}")),
@@ -55,7 +55,7 @@ def run_words(launch: Launch, is_podman: bool) -> list[str]:
     ]
 
 
-def _walls(launch: Launch, is_podman: bool) -> Iterable[str]:
+def _walls(launch: ContainerLaunch, is_podman: bool) -> Iterable[str]:
     yield from ("--network", "none", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--read-only")
     yield from ("--ipc", "private", "--log-driver", "none", "--pull", "never", "--oom-score-adj", str(_OOM_SCORE))
     if launch.seccomp:
@@ -65,24 +65,24 @@ def _walls(launch: Launch, is_podman: bool) -> Iterable[str]:
         yield from ("--http-proxy=false", "--systemd", "false", "--stop-timeout", "0")
 
 
-def _ceilings(launch: Launch) -> Iterable[str]:
+def _ceilings(launch: ContainerLaunch) -> Iterable[str]:
     limits = launch.limits
     yield from ("--ulimit", f"nofile={limits.open_files}:{limits.open_files}", "--ulimit", "core=0:0")
     yield from ("--ulimit", f"nproc={launch.hard_processes}:{launch.hard_processes}")
     yield from ("--shm-size", str(limits.tmpfs_bytes))
-    if "pids" in launch.counts:
+    if "pids" in launch.supported_limits:
         yield from ("--pids-limit", str(limits.processes))
-    if "memory" in launch.counts and limits.memory_bytes:
+    if "memory" in launch.supported_limits and limits.memory_bytes:
         yield from ("--memory", str(limits.memory_bytes), "--memory-swap", str(limits.memory_bytes))
 
 
 def _mount(mount: Mount, is_podman: bool) -> Sequence[str]:
-    if mount.kind == Kind.LINK:
+    if mount.kind == MountKind.LINK:
         return ()  # they are part of the root
-    if mount.kind == Kind.EMPTY:
+    if mount.kind == MountKind.EMPTY:
         options = f"rw,exec,nosuid,nodev,size={mount.size_bytes},mode=1777"
         return "--tmpfs", f"{mount.dest}:{options}{',notmpcopyup' if is_podman else ''}"
-    access = "ro" if mount.kind == Kind.READ_ONLY else "rw"
+    access = "ro" if mount.kind == MountKind.READ_ONLY else "rw"
     if not set(',"') & set(mount.source + mount.dest):
         spec = f"type=bind,source={mount.source},target={mount.dest},bind-nonrecursive=true"
         return "--mount", spec + (",readonly" if access == "ro" else "")
@@ -91,6 +91,6 @@ def _mount(mount: Mount, is_podman: bool) -> Sequence[str]:
     return "--volume", f"{mount.source}:{mount.dest}:{access}"
 
 
-def _told(launch: Launch, mounts: Iterable[Mount]) -> str:
-    passing = [*(m.dest for m in mounts if m.kind == Kind.EMPTY and m.size_bytes > 4096), "/dev/shm"]
-    return json.dumps({"control": f"{CONTROL}/{SOCKET}", "passing": passing, "handed": [EXCHANGE]})
+def _told(launch: ContainerLaunch, mounts: Iterable[Mount]) -> str:
+    passing = [*(m.dest for m in mounts if m.kind == MountKind.EMPTY and m.size_bytes > 4096), "/dev/shm"]
+    return json.dumps({"control": f"{CONTROL_FOLDER}/{CONTROL_SOCKET}", "passing": passing, "handed": [EXCHANGE_FOLDER]})

@@ -16,22 +16,22 @@ import anyio
 from anyio import to_thread
 
 from orchestrator.domain.tier import Tier
-from orchestrator.hands.backend import Order, Place
-from orchestrator.hands.ceilings import limited
+from orchestrator.hands.backend import ExecutionRequest, MountPlan
+from orchestrator.hands.ceilings import wrap_in_rlimits
 from orchestrator.hands.container import Container, start_container
-from orchestrator.hands.container_engines import Engine, packed
-from orchestrator.hands.container_words import CONTROL, SESSION_LABEL, STATE_LABEL, Launch
-from orchestrator.hands.interpreters import own_python
-from orchestrator.hands.layout import EXCHANGE, Layout, OnLayout, build_layout
-from orchestrator.hands.mounts import Kind, Mount, in_order
-from orchestrator.hands.places import Surroundings
-from orchestrator.hands.policy import Policy, Registries
-from orchestrator.hands.process import Ended, Terms, attend
-from orchestrator.hands.programs import find
-from orchestrator.hands.seccomp_profile import tightened
-from orchestrator.hands.trees import new_folder
-from orchestrator.hands.watchdog import Bounds
-from orchestrator.ports.hands import Command, Ending
+from orchestrator.hands.container_engines import ContainerEngine, build_image_archive
+from orchestrator.hands.container_words import CONTROL_FOLDER, SESSION_LABEL, STATE_LABEL, ContainerLaunch
+from orchestrator.hands.interpreters import get_own_python
+from orchestrator.hands.layout import EXCHANGE_FOLDER, SandboxLayout, LayoutBackend, build_layout
+from orchestrator.hands.mounts import MountKind, Mount, sort_mounts
+from orchestrator.hands.places import HostPaths
+from orchestrator.hands.policy import SandboxPolicy, Registries
+from orchestrator.hands.process import ProcessOutcome, ExecutionTerms, run_until_exit
+from orchestrator.hands.programs import find_program
+from orchestrator.hands.seccomp_profile import tighten_profile
+from orchestrator.hands.trees import create_private_folder
+from orchestrator.hands.watchdog import ResourceBounds
+from orchestrator.ports.hands import ShellCommand, CommandEnding
 
 _PROCESSES = 32_768
 """Not the limit of one container, which its engine sets, or the command itself; engines may give away no more."""
@@ -40,21 +40,21 @@ _MODE = 0o1777
 
 
 @dataclass
-class Containers(OnLayout):
+class ContainerBackend(LayoutBackend):
     """Containers as a `Backend`, made once per process by `build_containers`.
 
     `root` is what names their root file system to the engine, `seccomp` a file. `idle` holds those that wait for the
     next command of their workspace.
     """
 
-    layout: Layout
-    engine: Engine
+    layout: SandboxLayout
+    engine: ContainerEngine
     folder: Path
     session: Path
     root: tuple[str, ...]
     prlimit: str
     seccomp: str | None
-    idle: dict[tuple[Place, bool], list[Container]] = field(default_factory=dict)
+    idle: dict[tuple[MountPlan, bool], list[Container]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -67,50 +67,50 @@ class Containers(OnLayout):
         return Tier.COMMANDS
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         """The program behind it, its version, and as whom commands run."""
         who = "as yourself" if self.policy.uid is None else f"as user {self.policy.uid}"
         runtime = f" with {self.engine.runtime}" if self.engine.runtime else ""
         return f"{self.engine.version} at {self.engine.program}{runtime}, {who}"
 
-    def env(self, command: Command, registries: Registries | None = None) -> dict[str, str]:
+    def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
         """Every variable the command sees when it starts."""
-        return self.layout.env(command)
+        return self.layout.build_environment(command)
 
-    async def run(self, order: Order) -> Ended:
+    async def run_command(self, order: ExecutionRequest) -> ProcessOutcome:
         """Run a command to its end, in a container of its workspace."""
-        key = (order.place, order.command.writable)
+        key = (order.mount_plan, order.command.writable)
         try:
             container = await self._take(key)
         except OSError as error:
-            return Ended(Ending.NOT_STARTED, None, 0.0, 0, f"The container could not be started: {error}.")
+            return ProcessOutcome(CommandEnding.NOT_STARTED, None, 0.0, 0, f"The container could not be started: {error}.")
         try:
             return await self._give(container, order)
         finally:
             with anyio.CancelScope(shield=True):
                 if container.is_over:
-                    await container.remove()
+                    await container.remove_container()
                 else:
                     self.idle.setdefault(key, []).append(container)
 
-    async def leave(self, place: Place) -> None:
+    async def release_workspace(self, place: MountPlan) -> None:
         """Remove every container of the workspace."""
         for key in [key for key in self.idle if key[0].root == place.root]:
             await _remove_all(self.idle.pop(key))
 
-    async def _give(self, container: Container, order: Order) -> Ended:
+    async def _give(self, container: Container, order: ExecutionRequest) -> ProcessOutcome:
         command = order.command
-        are_counted = "pids" in self.engine.counts
-        words = limited(self.layout.shell(command), self.policy.limits, self.prlimit, are_counted=are_counted)
-        told = {"words": words, "env": self.env(command), "cwd": self.layout.cwd}
-        bounds = Bounds(self.policy.limits, order.folders)
-        begin = partial(container.begin, told, command.stdin)
-        ended = await attend(begin, order.log, Terms(order.timeout_s, order.output_bytes, bounds, self.owner))
+        are_counted = "pids" in self.engine.supported_limits
+        words = wrap_in_rlimits(self.layout.build_shell_command(command), self.policy.limits, self.prlimit, are_counted=are_counted)
+        told = {"words": words, "env": self.build_environment(command), "cwd": self.layout.cwd}
+        bounds = ResourceBounds(self.policy.limits, order.writable_folders)
+        begin = partial(container.start_command, told, command.stdin)
+        ended = await run_until_exit(begin, order.log, ExecutionTerms(order.timeout_s, order.output_bytes, bounds, self.owner))
         if order.exchange is not None:
             await to_thread.run_sync(_hand_back, container.files, order.exchange, command.files.values())
         return ended
 
-    async def _take(self, key: tuple[Place, bool]) -> Container:
+    async def _take(self, key: tuple[MountPlan, bool]) -> Container:
         """A container for a workspace in which all stands as it should, an idle one or a new one."""
         while waiting := self.idle.get(key):
             if await _is_fresh(container := waiting.pop()):
@@ -119,60 +119,60 @@ class Containers(OnLayout):
             self.idle.setdefault(key, []).append(await self._start(*key))
         return self.idle[key].pop()
 
-    async def _start(self, place: Place, is_writable: bool) -> Container:
+    async def _start(self, place: MountPlan, is_writable: bool) -> Container:
         name = f"orchestrate-{self.session.name}-{secrets.token_hex(4)}"
-        folder = new_folder(self.folder / name)
+        folder = create_private_folder(self.folder / name)
         control = folder / "control"
         control.mkdir()
         control.chmod(0o755)
-        files = new_folder(folder / "files", self.owner)
-        mounts = self.layout.mounts(place, is_writable, None)
+        files = create_private_folder(folder / "files", self.owner)
+        mounts = self.layout.build_mounts(place, is_writable, None)
         await to_thread.run_sync(_prepare_root, self.folder / "root", mounts)
-        launch = Launch(
+        launch = ContainerLaunch(
             name=name,
-            labels={STATE_LABEL: str(self.around.state), SESSION_LABEL: str(self.session)},
+            labels={STATE_LABEL: str(self.host_paths.state), SESSION_LABEL: str(self.session)},
             root=self.root,
             mounts=mounts,
             files=str(files),
             control=str(control),
             user=self.layout.user,
             limits=self.policy.limits,
-            python=str(own_python()),
+            python=str(get_own_python()),
             script=_script(),
             seccomp=self.seccomp,
-            counts=self.engine.counts,
+            supported_limits=self.engine.supported_limits,
             hard_processes=_hard_processes(),
         )
         return await start_container(self.engine, launch, folder)
 
 
-async def build_containers(
-    policy: Policy, engine: Engine, around: Surroundings, session: Path, folder: Path, environ: Mapping[str, str]
-) -> Containers:
+async def build_container_backend(
+    policy: SandboxPolicy, engine: ContainerEngine, around: HostPaths, session: Path, folder: Path, environ: Mapping[str, str]
+) -> ContainerBackend:
     """Prepare what every container shares, in the new directory `folder`.
 
     Raises:
         OSError: that cannot be written, the engine is not fit for it, or commands would run as root.
         ProgramMissing: prlimit is not installed.
     """
-    prlimit = find("prlimit", environ, (around.repository, around.state), "util-linux")
-    await to_thread.run_sync(new_folder, folder)
+    prlimit = find_program("prlimit", environ, (around.repository, around.state), "util-linux")
+    await to_thread.run_sync(create_private_folder, folder)
     layout = await to_thread.run_sync(build_layout, policy, around, folder / "fixtures")
-    root = new_folder(folder / "root")
-    nowhere = Place(Path("/nonexistent"), Path("/nonexistent"), (Path("/nonexistent"),))
-    await to_thread.run_sync(_prepare_root, root, layout.mounts(nowhere, True, None))
+    root = create_private_folder(folder / "root")
+    nowhere = MountPlan(Path("/nonexistent"), Path("/nonexistent"), (Path("/nonexistent"),))
+    await to_thread.run_sync(_prepare_root, root, layout.build_mounts(nowhere, True, None))
     seccomp = await to_thread.run_sync(_seccomp, engine, folder / "seccomp.json")
     told = await _root_words(engine, root, policy)
-    return Containers(layout, engine, folder, session, told, prlimit, seccomp)
+    return ContainerBackend(layout, engine, folder, session, told, prlimit, seccomp)
 
 
-async def _root_words(engine: Engine, root: Path, policy: Policy) -> tuple[str, ...]:
+async def _root_words(engine: ContainerEngine, root: Path, policy: SandboxPolicy) -> tuple[str, ...]:
     """Podman takes the directory as it is, and as yourself only if your ids are mapped to themselves."""
     if engine.is_podman:
         own = ("--userns", "keep-id") if engine.is_rootless else ()
         return (*own, "--rootfs", str(root))
     image = f"orchestrate-root:{policy.sha[:16]}"
-    await engine.tell("import", "-", image, given=await to_thread.run_sync(packed, root))
+    await engine.run_engine_command("import", "-", image, given=await to_thread.run_sync(build_image_archive, root))
     return (image,)
 
 
@@ -182,10 +182,10 @@ def _prepare_root(root: Path, mounts: Iterable[Mount]) -> None:
     What is missing the engine would make, as a user whose files we may not be able to remove.
     """
     root.chmod(0o755)
-    for place in ("proc", "sys", "dev", "run", "etc", EXCHANGE[1:], CONTROL[1:]):
+    for place in ("proc", "sys", "dev", "run", "etc", EXCHANGE_FOLDER[1:], CONTROL_FOLDER[1:]):
         (root / place).mkdir(parents=True, exist_ok=True)
     (root / "run" / ".containerenv").touch()
-    for mount in in_order(mounts):
+    for mount in sort_mounts(mounts):
         spot = root / mount.dest.lstrip("/")
         if not spot.is_symlink() and not spot.exists():
             spot.parent.mkdir(parents=True, exist_ok=True)
@@ -193,24 +193,24 @@ def _prepare_root(root: Path, mounts: Iterable[Mount]) -> None:
 
 
 def _make_spot(spot: Path, mount: Mount) -> None:
-    if mount.kind == Kind.LINK:
+    if mount.kind == MountKind.LINK:
         spot.symlink_to(mount.source)
-    elif mount.is_bound and Path(mount.source).is_file():
+    elif mount.is_bind_mount and Path(mount.source).is_file():
         spot.touch()
     else:
         spot.mkdir()
-    if mount.kind == Kind.EMPTY:
+    if mount.kind == MountKind.EMPTY:
         spot.chmod(_MODE)  # directories in memory take the mode of their place
 
 
-def _seccomp(engine: Engine, target: Path) -> str | None:
+def _seccomp(engine: ContainerEngine, target: Path) -> str | None:
     """The engine's own system call filter, tightened; None for docker, whose own is tight enough."""
     if not engine.is_podman:
         return None
     if engine.seccomp is None or not Path(engine.seccomp).is_file():
         raise OSError(f"{engine.title} has no system call filter (seccomp profile) of its own to build on")
     profile = json.loads(Path(engine.seccomp).read_text(encoding="utf-8"))
-    target.write_text(json.dumps(tightened(profile)), encoding="utf-8")
+    target.write_text(json.dumps(tighten_profile(profile)), encoding="utf-8")
     return str(target)
 
 
@@ -246,14 +246,14 @@ async def _remove_all(containers: Iterable[Container]) -> None:
     with anyio.CancelScope(shield=True):
         async with anyio.create_task_group() as group:
             for container in containers:
-                group.start_soon(container.remove)
+                group.start_soon(container.remove_container)
 
 
-async def sweep(engine: Engine, state: Path) -> None:
+async def remove_stale_containers(engine: ContainerEngine, state: Path) -> None:
     """Remove the containers of sessions below `state` that are no more. Raises OSError if the engine fails."""
-    known = await engine.tell("ps", "--all", "--quiet", "--filter", f"label={STATE_LABEL}={state}")
+    known = await engine.run_engine_command("ps", "--all", "--quiet", "--filter", f"label={STATE_LABEL}={state}")
     for number in known.split():
         form = f'{{{{index .Config.Labels "{SESSION_LABEL}"}}}}'
-        session = (await engine.tell("container", "inspect", "--format", form, number)).strip()
+        session = (await engine.run_engine_command("container", "inspect", "--format", form, number)).strip()
         if not await to_thread.run_sync(Path(session).exists):
-            await engine.tell("rm", "--force", number)
+            await engine.run_engine_command("rm", "--force", number)

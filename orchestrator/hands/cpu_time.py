@@ -22,12 +22,12 @@ _SOFTWARE, _TASK_CLOCK, _SIZE = 1, 1, 64  # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TA
 _INHERIT, _NO_KERNEL, _NO_HYPERVISOR = 1 << 1, 1 << 5, 1 << 6
 _CLOSE_ON_EXEC = 8
 
-Key = tuple[int, float]
+ProcessKey = tuple[int, float]
 """A process: its number, and when it was started, in seconds since the machine was."""
 
 
 @dataclass(frozen=True)
-class Spent:
+class ProcessCpuTime:
     """CPU seconds of one process: of its own, and of its children that were waited for.
 
     `run_share` is the part of its time in which it ran, of that in which it could have; 0 if it sleeps or has ended.
@@ -39,38 +39,38 @@ class Spent:
 
 
 @dataclass
-class Estimate:
+class CpuTimeEstimate:
     """What samples of all processes say, at first and in every `add_sample`.
 
     `missing_s` is what was seen of processes that vanished without anybody getting their time. `unseen_s` takes it that
     a process which began since the last sample had others like it before it, `inherited_s` is what came to parents.
     """
 
-    last: Mapping[Key, Spent] = field(default_factory=dict)
-    sampled: float | None = None
+    last_sample: Mapping[ProcessKey, ProcessCpuTime] = field(default_factory=dict)
+    last_sample_at: float | None = None
     missing_s: float = 0.0
     unseen_s: float = 0.0
     inherited_s: float = 0.0
 
-    def add_sample(self, now: float, spent: Mapping[Key, Spent]) -> float:
+    def add_sample(self, now: float, spent: Mapping[ProcessKey, ProcessCpuTime]) -> float:
         """Take what living processes have spent at `now`, in seconds since the machine started; return the total."""
-        inherited = sum(spent[key].children_s - old.children_s for key, old in self.last.items() if key in spent)
-        vanished = sum(old.own_s + old.children_s for key, old in self.last.items() if key not in spent)
+        inherited = sum(spent[key].children_s - old.children_s for key, old in self.last_sample.items() if key in spent)
+        vanished = sum(old.own_s + old.children_s for key, old in self.last_sample.items() if key not in spent)
         self.missing_s = max(0.0, self.missing_s + vanished - inherited)
         self.inherited_s += inherited
-        if self.sampled is not None:
-            self.unseen_s += sum(max(0.0, key[1] - self.sampled) * one.run_share for key, one in spent.items())
-        self.last, self.sampled = spent, now
+        if self.last_sample_at is not None:
+            self.unseen_s += sum(max(0.0, key[1] - self.last_sample_at) * one.run_share for key, one in spent.items())
+        self.last_sample, self.last_sample_at = spent, now
         total = sum(one.own_s + one.children_s for one in spent.values())
         return total + max(self.missing_s, self.unseen_s - self.inherited_s)
 
 
-def machine_age_s() -> float:
+def get_uptime_s() -> float:
     """Return the seconds since the machine started, by the clock that processes' starts are told in."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-def open_counters(first: int) -> tuple[int, ...]:
+def open_cpu_counters(first: int) -> tuple[int, ...]:
     """Return descriptors that count the CPU time of a process, its children and whatever they will start.
 
     None where the kernel, its settings or another wall refuse us that.
@@ -85,7 +85,7 @@ def open_counters(first: int) -> tuple[int, ...]:
     return tuple(opened)
 
 
-def read_counters(counters: Iterable[int]) -> float:
+def read_cpu_counters(counters: Iterable[int]) -> float:
     """Return the seconds that such descriptors have counted together."""
     return float(sum(struct.unpack("=Q", os.read(counter, 8))[0] for counter in counters)) / 1e9
 

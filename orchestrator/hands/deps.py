@@ -19,16 +19,16 @@ from pathlib import Path, PurePosixPath
 from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.network import refused_in_words
+from orchestrator.domain.network import describe_refused_hosts
 from orchestrator.domain.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused
 from orchestrator.hands.deps_store import DepsStore
 from orchestrator.hands.local import LocalHands
-from orchestrator.hands.manifests import MODULES, VENV, Manifests
-from orchestrator.hands.reading import read_ends
+from orchestrator.hands.manifests import NODE_MODULES, VENV, Manifests
+from orchestrator.hands.reading import read_log_ends
 from orchestrator.hands.run import run_command
 from orchestrator.hands.workspace import LocalWorkspace
-from orchestrator.ports.hands import Command, CommandResult
+from orchestrator.ports.hands import ShellCommand, CommandResult
 
 _TIMEOUT_S = 3600.0
 _ASKING_S = 60.0
@@ -44,11 +44,11 @@ _INSTALL_PYTHON = (
 )
 _INSTALL_NODE = "npm_config_cache=$PWD/.npm-cache npm ci --ignore-scripts --no-audit --no-fund && rm -rf .npm-cache"
 
-Tell = Callable[[str], Awaitable[None]]
+ReportProgress = Callable[[str], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Deps:
+class DependencyInstaller:
     """One project's needs, to be met by `hands` that borrow nothing themselves and may use tier 2."""
 
     hands: LocalHands
@@ -56,7 +56,7 @@ class Deps:
     manifests: Manifests
     commit: CommitId
 
-    async def ready(self, tell: Tell, stack: ExitStack) -> dict[str, str]:
+    async def install_missing(self, tell: ReportProgress, stack: ExitStack) -> dict[str, str]:
         """Install what is not installed yet; `tell` hears of it. It stays while `stack` is open.
 
         Returns:
@@ -65,54 +65,54 @@ class Deps:
         Raises:
             EnvironmentProblem: it cannot be installed here; says why and how to mend it.
         """
-        workspace = await self.hands.open(self.commit, "deps")
+        workspace = await self.hands.open_workspace(self.commit, "deps")
         try:
             key = await self._key(workspace)
-            place = await self.store.made(key, partial(self._make, key, workspace, tell), stack)
+            place = await self.store.ensure_entry(key, partial(self._make, key, workspace, tell), stack)
         finally:
             await workspace.close()
         return {name: str(place) for name in _found(place)}
 
     async def _key(self, workspace: LocalWorkspace) -> str:
         """A hash of all that decides what comes out: manifests, tools, and what tier 2 is."""
-        asked = [*([_PYTHON] if self.manifests.wants_python else []), *([_NODE] if self.manifests.folders else [])]
-        result = await run_command(workspace, Command(line=" && ".join(asked), timeout_s=_ASKING_S))
-        versions = await to_thread.run_sync(read_ends, result.log)
+        asked = [*([_PYTHON] if self.manifests.needs_python else []), *([_NODE] if self.manifests.folders else [])]
+        result = await run_command(workspace, ShellCommand(line=" && ".join(asked), timeout_s=_ASKING_S))
+        versions = await to_thread.run_sync(read_log_ends, result.log)
         if not result.is_success:
             raise EnvironmentProblem(f"deps under [env] cannot be installed: {versions.strip() or result.detail}")
         m = self.manifests
-        how = (_INSTALL_PYTHON, _INSTALL_NODE, versions, await workspace.policy(Tier.REGISTRIES))
+        how = (_INSTALL_PYTHON, _INSTALL_NODE, versions, await workspace.get_policy_hash(Tier.REGISTRIES))
         told = [m.texts, m.files, m.lines, m.folders, how]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
 
-    async def _make(self, key: str, workspace: LocalWorkspace, tell: Tell) -> None:
+    async def _make(self, key: str, workspace: LocalWorkspace, tell: ReportProgress) -> None:
         what = ", ".join(sorted(self.manifests.texts))
         await tell(f"deps: installing what {what} names, for all workspaces")
         names = []
-        if self.manifests.wants_python:
+        if self.manifests.needs_python:
             await self._run(workspace, self._python())
             names.append(VENV)
         for folder in self.manifests.folders:
             names += await self._install_node(workspace, folder)
         try:
-            await to_thread.run_sync(self.store.adopt, key, workspace.root, names)
+            await to_thread.run_sync(self.store.move_into_entry, key, workspace.root, names)
         except OSError as error:
             raise EnvironmentProblem(f"deps: what was installed could not be kept: {error}") from error
         await tell(f"deps: installed as {key}")
 
-    def _python(self) -> Command:
+    def _python(self) -> ShellCommand:
         files = "".join(f" -r {shlex.quote(f'./{file}')}" for file in self.manifests.files)
         further = " -r /dev/stdin" if self.manifests.lines else ""
         lines = "".join(f"{line}\n" for line in self.manifests.lines)
         line = f"{_INSTALL_PYTHON}{files}{further} && rm -r {_SPARE}"
-        return Command(line=line, stdin=lines, timeout_s=_TIMEOUT_S, tier=Tier.REGISTRIES)
+        return ShellCommand(line=line, stdin=lines, timeout_s=_TIMEOUT_S, tier=Tier.REGISTRIES)
 
     async def _install_node(self, workspace: LocalWorkspace, folder: str) -> list[str]:
         """The directories that npm has made: also below `folder`, for packages of an npm workspace."""
-        await self._run(workspace, Command(line=_INSTALL_NODE, cwd=folder, timeout_s=_TIMEOUT_S, tier=Tier.REGISTRIES))
+        await self._run(workspace, ShellCommand(line=_INSTALL_NODE, cwd=folder, timeout_s=_TIMEOUT_S, tier=Tier.REGISTRIES))
         return await to_thread.run_sync(_modules, workspace.root, folder)
 
-    async def _run(self, workspace: LocalWorkspace, command: Command) -> CommandResult:
+    async def _run(self, workspace: LocalWorkspace, command: ShellCommand) -> CommandResult:
         """Run a command.
 
         Raises:
@@ -124,7 +124,7 @@ class Deps:
             raise EnvironmentProblem(f"deps under [env] cannot be installed: {refusal}") from refusal
         if result.is_success:
             return result
-        output = await to_thread.run_sync(read_ends, result.log)
+        output = await to_thread.run_sync(read_log_ends, result.log)
         raise EnvironmentProblem("\n".join(_failure(result, output)))
 
 
@@ -135,7 +135,7 @@ def _failure(result: CommandResult, output: str) -> Iterator[str]:
     )
     yield f"deps under [env] could not be installed ({how}):"
     yield output.strip()[-_TAIL_CHARS:]
-    refused = refused_in_words(result.network)
+    refused = describe_refused_hosts(result.network)
     for line in refused:
         yield f"The network refused {line}. registries under [hands] names further hosts."
     if not refused and (missing := _NO_WHEEL.search(output)):
@@ -149,9 +149,9 @@ def _failure(result: CommandResult, output: str) -> Iterator[str]:
 def _modules(root: Path, folder: str) -> list[str]:
     names = []
     for place, folders, _ in os.walk(root / folder):
-        if MODULES in folders:
-            names.append(str((Path(place) / MODULES).relative_to(root)))
-            folders.remove(MODULES)
+        if NODE_MODULES in folders:
+            names.append(str((Path(place) / NODE_MODULES).relative_to(root)))
+            folders.remove(NODE_MODULES)
     return sorted(names)
 
 
@@ -162,7 +162,7 @@ def _found(place: Path) -> Iterator[str]:
         folder = todo.pop()
         for entry in sorted((place / folder).iterdir()):
             name = folder / entry.name
-            if entry.name in (VENV, MODULES):
+            if entry.name in (VENV, NODE_MODULES):
                 yield str(name)
             elif entry.is_dir() and not entry.is_symlink():
                 todo.append(name)

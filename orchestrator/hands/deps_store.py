@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from orchestrator.hands.trees import clear_set_id_bits, remove_tree
-from worktrees.lock import file_lock, try_lock, wait_for_lock
-from worktrees.private_directory import make_private_directory
+from worktrees.lock import hold_file_lock, try_file_lock, wait_for_file_lock
+from worktrees.private_directory import create_private_directory
 
 _INDEX = ".names"
 _MAKING_S = 4 * 3600.0
@@ -35,39 +35,39 @@ class DepsStore:
         names = (entry.name.partition(".")[0] for entry in self.root.iterdir()) if self.root.is_dir() else ()
         return tuple(sorted(set(names)))
 
-    def has(self, key: str) -> bool:
+    def has_entry(self, key: str) -> bool:
         """Whether it is there, whole."""
         return (self.root / key).is_dir()
 
-    def names(self, key: str) -> tuple[str, ...]:
+    def list_entry_paths(self, key: str) -> tuple[str, ...]:
         """What was taken over under this key, by its places in the checkout. Blocks."""
         return tuple(json.loads((self.root / key / _INDEX).read_text(encoding="utf-8")))
 
-    async def made(self, key: str, make: Callable[[], Awaitable[None]], stack: ExitStack) -> Path:
+    async def ensure_entry(self, key: str, make: Callable[[], Awaitable[None]], stack: ExitStack) -> Path:
         """The directory in which it lies; `make` is awaited if nobody has made it. It stays while `stack` is open."""
-        place = stack.enter_context(self.used(key))
-        if not self.has(key):
-            async with file_lock(self.making(key), patience_s=_MAKING_S):
-                if not self.has(key):
+        place = stack.enter_context(self.hold_entry(key))
+        if not self.has_entry(key):
+            async with hold_file_lock(self.get_making_lock(key), patience_s=_MAKING_S):
+                if not self.has_entry(key):
                     await make()
         return place
 
     @contextmanager
-    def used(self, key: str) -> Iterator[Path]:
+    def hold_entry(self, key: str) -> Iterator[Path]:
         """While the block lasts nobody removes it. Gives the directory in which it lies, or will lie."""
-        make_private_directory(self.root)
-        descriptor = wait_for_lock(self.root / f"{key}.used", is_shared=True)
+        create_private_directory(self.root)
+        descriptor = wait_for_file_lock(self.root / f"{key}.used", is_shared=True)
         try:
             os.utime(descriptor)
             yield self.root / key
         finally:
             os.close(descriptor)
 
-    def making(self, key: str) -> Path:
+    def get_making_lock(self, key: str) -> Path:
         """The lock file that whoever makes it has to hold."""
         return self.root / f"{key}.making"
 
-    def adopt(self, key: str, source: Path, names: Iterable[str], *, is_listed: bool = False) -> None:
+    def move_into_entry(self, key: str, source: Path, names: Iterable[str], *, is_listed: bool = False) -> None:
         """Take these directories and files of `source` over, all or none. Only under the lock; blocks.
 
         With `is_listed` their names can be asked for later.
@@ -92,11 +92,11 @@ class DepsStore:
         clear_set_id_bits(new)
         new.rename(self.root / key)
 
-    def unused(self, for_s: float) -> tuple[str, ...]:
+    def list_unused_keys(self, for_s: float) -> tuple[str, ...]:
         """What nobody uses or makes, and has not used for so long; half-made things of the dead at once. Blocks."""
         return tuple(key for key in self.keys if self._may_go(key, for_s))
 
-    def drop(self, key: str) -> None:
+    def remove_entry(self, key: str) -> None:
         """Remove it if still nobody uses or makes it. Blocks."""
         with self._alone(key) as is_alone:
             if is_alone:
@@ -111,13 +111,13 @@ class DepsStore:
                 return False
             with suppress(OSError):
                 age_s = time.time() - (self.root / f"{key}.used").stat().st_mtime
-                return not self.has(key) or age_s > for_s
+                return not self.has_entry(key) or age_s > for_s
             return True
 
     @contextmanager
     def _alone(self, key: str) -> Iterator[bool]:
         """Whether nobody uses or makes it, and while the block lasts nobody will."""
-        tried = [try_lock(self.root / f"{key}.{file}") for file in ("making", "used")]
+        tried = [try_file_lock(self.root / f"{key}.{file}") for file in ("making", "used")]
         held = [descriptor for descriptor in tried if descriptor is not None]
         try:
             yield len(held) == 2

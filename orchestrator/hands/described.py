@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from orchestrator.hands.policy import Limits, Policy, Registries
+from orchestrator.hands.policy import CommandLimits, SandboxPolicy, Registries
 
 
-def describe(policy: Policy, program: str, commands: str) -> Mapping[str, str]:
+def format_policy(policy: SandboxPolicy, program: str, commands: str) -> Mapping[str, str]:
     """One line for each part; `commands` says whether they run here."""
     return {
-        "tier": f"{int(policy.tier)} ({policy.tier.words})",
+        "tier": f"{int(policy.tier)} ({policy.tier.description})",
         "commands": commands,
         "program": program or "none",
         "read-only": ", ".join((*policy.read_only, *policy.programs)) or "nothing besides the system",
@@ -34,7 +34,7 @@ def _registries(found: Registries | None) -> Mapping[str, str]:
     }
 
 
-def _limits(limits: Limits) -> str:
+def _limits(limits: CommandLimits) -> str:
     return (
         f"{limits.processes} processes, {limits.open_files} open files, {_mib(limits.file_bytes)} a file, "
         f"{_mib(limits.output_bytes)} of output, {_mib(limits.address_space_bytes)} of memory a process and "

@@ -18,7 +18,7 @@ _LONGEST_S = 15.0
 
 
 @dataclass(frozen=True)
-class Held:
+class DiskUsage:
     """Bytes as allocated on disk, and files and directories; `is_all` unless something could not be measured."""
 
     size_bytes: int
@@ -27,7 +27,7 @@ class Held:
 
 
 @dataclass
-class Disk:
+class DiskUsageMeter:
     """The directories of a command, all on one file system; `limit_bytes` and `limit_files` are what is looked out for.
 
     `check` is called for each directory while walking, and ends the walk by raising. `unlinked` tells how many bytes of
@@ -37,8 +37,8 @@ class Disk:
     folders: tuple[Path, ...]
     limit_bytes: int | None
     limit_files: int
-    check: Callable[[], None]
-    unlinked: Callable[[int], tuple[int, bool]] = lambda _: (0, True)
+    check_cancelled: Callable[[], None]
+    measure_unlinked: Callable[[int], tuple[int, bool]] = lambda _: (0, True)
     _first: tuple[int, int] = field(init=False)
     _free: tuple[int, int] = field(init=False)
     _walked: float = field(init=False, default_factory=time.monotonic)
@@ -47,23 +47,23 @@ class Disk:
     def __post_init__(self) -> None:
         self._first = self._free = self._room()
 
-    def look(self) -> Held | None:
+    def measure_if_shrunk(self) -> DiskUsage | None:
         """What they hold, or None where nothing suggests that it is worth a walk. Blocks."""
         rested_s = time.monotonic() - self._walked
         if rested_s < _REST * self._took_s or not (self._has_shrunk() or rested_s > _LONGEST_S):
             return None
         began = time.monotonic()
-        held = hold(self.folders, self.check)
-        unlinked, is_all = self.unlinked(self.folders[0].stat().st_dev)
+        held = measure_folders(self.folders, self.check_cancelled)
+        unlinked, is_all = self.measure_unlinked(self.folders[0].stat().st_dev)
         held = replace(held, size_bytes=held.size_bytes + unlinked, is_all=held.is_all and is_all)
         self._free, self._walked = self._room(), time.monotonic()
         self._took_s = self._walked - began
         return held if held.is_all else self._at_worst(held)
 
-    def _at_worst(self, held: Held) -> Held:
+    def _at_worst(self, held: DiskUsage) -> DiskUsage:
         """Everything that the file system lost meanwhile may lie where we cannot look."""
         size, files = (then - now for then, now in zip(self._first, self._free, strict=True))
-        return Held(max(held.size_bytes, size), max(held.files, files))
+        return DiskUsage(max(held.size_bytes, size), max(held.files, files))
 
     def _has_shrunk(self) -> bool:
         size, files = self._room()
@@ -75,7 +75,7 @@ class Disk:
         return found.f_bavail * found.f_frsize, found.f_ffree
 
 
-def hold(folders: tuple[Path, ...], check: Callable[[], None]) -> Held:
+def measure_folders(folders: tuple[Path, ...], check: Callable[[], None]) -> DiskUsage:
     """Count everything below, a file of several names once, without following links."""
     size, files, is_all = 0, 0, True
     seen: set[int] = set()
@@ -85,7 +85,7 @@ def hold(folders: tuple[Path, ...], check: Callable[[], None]) -> Held:
         elif found.st_nlink == 1 or found.st_ino not in seen:
             seen.update([found.st_ino] if found.st_nlink > 1 else ())
             size, files = size + found.st_blocks * _BLOCK_BYTES, files + 1
-    return Held(size, files, is_all)
+    return DiskUsage(size, files, is_all)
 
 
 def _walk(folder: Path, check: Callable[[], None]) -> Iterator[os.stat_result | None]:

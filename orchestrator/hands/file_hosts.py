@@ -21,11 +21,11 @@ _HREF = re.compile(r"""<a\s[^>]*?href\s*=\s*["']([^"'#]+)""", re.IGNORECASE)
 _SIMPLE = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 
 
-class Unasked(Exception):
+class RegistryUnreachable(Exception):
     """The registry could not be asked, or answered something else; the text says what."""
 
 
-def of_index(url: str, certificate: str = "") -> Mapping[str, bool]:
+def find_index_file_hosts(url: str, certificate: str = "") -> Mapping[str, bool]:
     """Return each `host:port` that a Python package index links to for the files of pip itself, and if it is plain.
 
     Blocks.
@@ -42,7 +42,7 @@ def of_index(url: str, certificate: str = "") -> Mapping[str, bool]:
     return _places(place, links)
 
 
-def of_registry(url: str, certificate: str = "") -> Mapping[str, bool]:
+def find_npm_file_hosts(url: str, certificate: str = "") -> Mapping[str, bool]:
     """Return each `host:port` that an npm registry names for the archive of npm itself, and if it is plain. Blocks.
 
     Raises:
@@ -52,10 +52,10 @@ def of_registry(url: str, certificate: str = "") -> Mapping[str, bool]:
     try:
         return _places(place, [str(json.loads(text)["dist"]["tarball"])])
     except (ValueError, KeyError, TypeError) as error:
-        raise Unasked("it answered something else than a package") from error
+        raise RegistryUnreachable("it answered something else than a package") from error
 
 
-def place_of(url: str) -> str | None:
+def get_url_host_port(url: str) -> str | None:
     """The `host:port` of an http or https address, lower case; None for anything else."""
     try:
         parts = urlsplit(url)
@@ -67,12 +67,12 @@ def place_of(url: str) -> str | None:
     return f"[{parts.hostname}]:{port}" if ":" in parts.hostname else f"{parts.hostname}:{port}"
 
 
-def is_plain(url: str) -> bool:
+def is_plaintext_url(url: str) -> bool:
     """Return True if an address is spoken to without TLS."""
     return urlsplit(url).scheme == "http"
 
 
-def without_credentials(url: str) -> str:
+def strip_credentials(url: str) -> str:
     """The address without a user's name and password."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url
@@ -80,19 +80,19 @@ def without_credentials(url: str) -> str:
 
 def _places(base: str, links: list[str]) -> Mapping[str, bool]:
     urls = [urljoin(base, link) for link in links]
-    plain = {place_of(url) for url in urls if is_plain(url)}
-    return {place: place in plain for url in urls if (place := place_of(url))}
+    plain = {get_url_host_port(url) for url in urls if is_plaintext_url(url)}
+    return {place: place in plain for url in urls if (place := get_url_host_port(url))}
 
 
 def _get(url: str, accept: str, certificate: str) -> tuple[str, str]:
     try:
         context = ssl.create_default_context(cafile=certificate if Path(certificate).is_file() else None)
         opener = build_opener(HTTPSHandler(context=context))
-        request = Request(without_credentials(url), headers={"Accept": accept})
+        request = Request(strip_credentials(url), headers={"Accept": accept})
         with opener.open(request, timeout=_TIMEOUT_S) as answer:
             return answer.read(_PAGE_BYTES).decode("utf-8", "replace"), answer.geturl()
     except HTTPError as error:
         error.close()
-        raise Unasked(str(error)) from error
+        raise RegistryUnreachable(str(error)) from error
     except (URLError, HTTPException, OSError, ValueError) as error:
-        raise Unasked(str(error)) from error
+        raise RegistryUnreachable(str(error)) from error

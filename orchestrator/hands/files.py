@@ -29,7 +29,7 @@ _REASONS = {
 }
 
 
-def tidy(path: str) -> PurePosixPath:
+def normalize_path(path: str) -> PurePosixPath:
     """The path relative to the workspace, without `.` components.
 
     Raises:
@@ -56,13 +56,13 @@ def is_git_name(name: str) -> bool:
     return plain == ".git" or plain.startswith("git~")
 
 
-def read(root: Path, path: str, limit_bytes: int) -> bytes:
+def read_file(root: Path, path: str, limit_bytes: int) -> bytes:
     """The content of a regular file below `root`.
 
     Raises:
         ToolRefused: it does not exist, is no regular file, lies outside, or is larger than the limit.
     """
-    wanted = tidy(path)
+    wanted = normalize_path(path)
     with _refusing(path), _folder(root) as base:
         fd = open_beneath(base, wanted, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
         try:
@@ -84,7 +84,7 @@ def _content(fd: int, path: str, limit_bytes: int) -> bytes:
     raise ToolRefused(f"{path} has {size:,} bytes, more than the limit of {limit_bytes:,}; read a part of it.")
 
 
-def write(root: Path, path: str, content: bytes, owner: int | None = None) -> None:
+def write_file(root: Path, path: str, content: bytes, owner: int | None = None) -> None:
     """Replace or create a regular file below `root` in one step, creating directories; an existing mode is kept.
 
     `owner` is the uid that new files and directories get, None for our own.
@@ -92,7 +92,7 @@ def write(root: Path, path: str, content: bytes, owner: int | None = None) -> No
     Raises:
         ToolRefused: the path is outside, protected, no regular file, or cannot be written.
     """
-    wanted = tidy(path)
+    wanted = normalize_path(path)
     with _refusing(path), _folder(root) as base, _parent(base, wanted.parent, owner) as parent:
         mode, kept_owner = _existing(parent, wanted.name, path)
         temporary = f".orchestrate-{secrets.token_hex(8)}.tmp"
@@ -110,7 +110,7 @@ def write(root: Path, path: str, content: bytes, owner: int | None = None) -> No
             raise
 
 
-def make_folders(root: Path, path: PurePosixPath, owner: int | None = None) -> None:
+def create_folders(root: Path, path: PurePosixPath, owner: int | None = None) -> None:
     """Make sure that a directory exists below `root`.
 
     Raises:

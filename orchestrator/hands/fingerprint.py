@@ -13,7 +13,7 @@ _SYSTEM = (
 )
 
 
-def fingerprint(directories: Iterable[Path]) -> str:
+def compute_fingerprint(directories: Iterable[Path]) -> str:
     """Hash what tells one state of these directories, of the system's packages and of the kernel from another."""
     digest = hashlib.sha256(f"{platform.machine()} {platform.release()}\n".encode())
     for path in [*map(Path, _SYSTEM), *(told for d in sorted(directories) for told in _telling(d))]:

@@ -25,7 +25,7 @@ _STACK_BYTES = 256 * 1024
 _HOP_BY_HOP = re.compile(rb"(proxy-[a-z-]+|connection|keep-alive)\s*:", re.IGNORECASE)
 
 
-def forward(listener: socket.socket, proxy: str) -> None:
+def forward_connections(listener: socket.socket, proxy: str) -> None:
     """Lead every connection to the proxy, until the sandbox ends."""
     threading.stack_size(_STACK_BYTES)
     while True:
@@ -40,7 +40,7 @@ def _lead(client: socket.socket, proxy: str) -> None:
         if head.startswith(b"CONNECT "):
             server.sendall(head + rest)
         else:
-            place, request = as_tunnelled(head)
+            place, request = rewrite_proxy_request(head)
             server.sendall(b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (place, place))
             answer, early = _until_blank_line(server)
             if answer.split(b" ", 2)[1:2] != [b"200"]:
@@ -50,7 +50,7 @@ def _lead(client: socket.socket, proxy: str) -> None:
         _relay(client, server)
 
 
-def as_tunnelled(head: bytes) -> tuple[bytes, bytes]:
+def rewrite_proxy_request(head: bytes) -> tuple[bytes, bytes]:
     """The `host:port` that a request to a proxy is meant for, and the request as that host is asked it.
 
     It is the only request of its connection: the next one may be meant for another host. A request that names no host
@@ -112,7 +112,7 @@ def _apart(listener: socket.socket, proxy: str) -> None:
     with open(os.devnull, "r+b", buffering=0) as nothing:  # noqa: PTH123 - not worth importing pathlib
         for number in (0, 1, 2):
             os.dup2(nothing.fileno(), number)
-    forward(listener, proxy)
+    forward_connections(listener, proxy)
 
 
 def main(proxy: str, port: str, *command: str) -> None:

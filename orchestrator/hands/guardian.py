@@ -22,7 +22,7 @@ done
 
 
 @contextmanager
-def guarded(session: Path) -> Iterator[None]:
+def run_orphan_reaper(session: Path) -> Iterator[None]:
     """While the block lasts, the end of our process ends every bubblewrap that names something in `session`."""
     guardian = subprocess.Popen(
         ["/bin/sh", "-c", _SCRIPT, "guardian", str(session)],

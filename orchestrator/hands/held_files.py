@@ -24,29 +24,29 @@ _SYSTEM_V = b"/SYSV"
 _REQUESTS = b"/[aio]"
 """What the kernel and a process exchange requests in; it is no file."""
 
-Identity = tuple[int, int]
+FileIdentity = tuple[int, int]
 """The numbers of a file system and of a file in it."""
 
 
 @dataclass
-class HeldFiles:
+class UnlinkedFiles:
     """Regular files without a name: bytes as allocated, by identity.
 
     `unsized` are the file systems of mapped files whose size we are not told; `has_descriptors_in_flight` tells that a
     socket holds descriptors which nobody has received yet.
     """
 
-    sizes: dict[Identity, int] = field(default_factory=dict)
-    unsized: set[int] = field(default_factory=set)
+    sizes: dict[FileIdentity, int] = field(default_factory=dict)
+    unsized_devices: set[int] = field(default_factory=set)
     has_descriptors_in_flight: bool = False
 
-    def size_bytes(self, device: int) -> int:
+    def get_size_bytes(self, device: int) -> int:
         """Return what the files of known size hold on one file system."""
         return sum(size for (where, _), size in self.sizes.items() if where == device)
 
 
 @cache
-def shared_memory_device() -> int:
+def get_shared_memory_device() -> int:
     """Return the number of the file system of memfd, System V segments and memory that is mapped to be shared."""
     probe = os.memfd_create("device")
     try:
@@ -55,9 +55,9 @@ def shared_memory_device() -> int:
         os.close(probe)
 
 
-def find_held_files(proc: int, names: Sequence[str]) -> HeldFiles:
+def find_unlinked_files(proc: int, names: Sequence[str]) -> UnlinkedFiles:
     """Return what the processes of these names hold; `proc` is a descriptor of their /proc."""
-    found = HeldFiles()
+    found = UnlinkedFiles()
     for name in names:
         with contextlib.suppress(OSError):  # it has ended
             _add_descriptors(found, proc, name)
@@ -67,16 +67,16 @@ def find_held_files(proc: int, names: Sequence[str]) -> HeldFiles:
     return found
 
 
-def _add_descriptors(found: HeldFiles, proc: int, name: str) -> None:
+def _add_descriptors(found: UnlinkedFiles, proc: int, name: str) -> None:
     """Ask each thread, as it may have descriptors of its own."""
-    for thread in list_folder(proc, f"{name}/task"):
-        for number in list_folder(proc, f"{name}/task/{thread}/fd"):
+    for thread in list_proc_folder(proc, f"{name}/task"):
+        for number in list_proc_folder(proc, f"{name}/task/{thread}/fd"):
             mode = _add_file(found, proc, f"{name}/task/{thread}/fd/{number}")
-            if stat.S_ISSOCK(mode) and _IN_FLIGHT.search(read_whole(proc, f"{name}/task/{thread}/fdinfo/{number}")):
+            if stat.S_ISSOCK(mode) and _IN_FLIGHT.search(read_proc_file(proc, f"{name}/task/{thread}/fdinfo/{number}")):
                 found.has_descriptors_in_flight = True
 
 
-def _add_file(found: HeldFiles, proc: int, path: str) -> int:
+def _add_file(found: UnlinkedFiles, proc: int, path: str) -> int:
     """Return the mode of what a path leads to; 0 if it is gone, or not for us to see."""
     try:
         seen = os.stat(path, dir_fd=proc)
@@ -87,10 +87,10 @@ def _add_file(found: HeldFiles, proc: int, path: str) -> int:
     return seen.st_mode
 
 
-def _add_mappings(found: HeldFiles, proc: int, name: str) -> None:
-    for start, end, major, minor, inode, path in _DELETED.findall(read_whole(proc, f"{name}/maps")):
+def _add_mappings(found: UnlinkedFiles, proc: int, name: str) -> None:
+    for start, end, major, minor, inode, path in _DELETED.findall(read_proc_file(proc, f"{name}/maps")):
         device = os.makedev(int(major, 16), int(minor, 16))
-        is_system_v = device == shared_memory_device() and path.startswith(_SYSTEM_V)
+        is_system_v = device == get_shared_memory_device() and path.startswith(_SYSTEM_V)
         if is_system_v or path == _REQUESTS or (device, int(inode)) in found.sizes:
             continue
         file = f"{name}/map_files/{int(start, 16):x}-{int(end, 16):x}"
@@ -99,12 +99,12 @@ def _add_mappings(found: HeldFiles, proc: int, name: str) -> None:
         except FileNotFoundError:
             continue  # unmapped meanwhile
         except OSError:
-            found.unsized.add(device)
+            found.unsized_devices.add(device)
         else:
             _add_file(found, proc, file)
 
 
-def list_folder(proc: int, folder: str) -> list[str]:
+def list_proc_folder(proc: int, folder: str) -> list[str]:
     """Return the names in a directory. Raises OSError if it is gone."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=proc)
     try:
@@ -114,7 +114,7 @@ def list_folder(proc: int, folder: str) -> list[str]:
         os.close(descriptor)
 
 
-def read_whole(proc: int, path: str) -> bytes:
+def read_proc_file(proc: int, path: str) -> bytes:
     """Return all that the kernel writes into a file of /proc; nothing if it is gone or closed to us."""
     return b"".join(_pieces(proc, path))
 

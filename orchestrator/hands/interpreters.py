@@ -9,12 +9,12 @@ _MAX_HOPS = 16
 _MAX_CONFIG_BYTES = 64 * 1024
 
 
-def own_python() -> Path:
+def get_own_python() -> Path:
     """Our own interpreter, which every sandbox holds at its own path; not that of the environment around it."""
     return Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def prefixes(directory: Path) -> tuple[Path, ...]:
+def find_base_installations(directory: Path) -> tuple[Path, ...]:
     """The installations that the virtual environment `directory` needs to start, nearest first; () if it is none.
 
     Follows `home =` of `pyvenv.cfg` and every hop of the symbolic links of `bin/python`, through environments that
@@ -30,20 +30,20 @@ def prefixes(directory: Path) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def is_environment(directory: Path) -> bool:
+def is_virtual_environment(directory: Path) -> bool:
     """Whether the directory is a virtual environment."""
     return (directory / "pyvenv.cfg").is_file()
 
 
 def _needed_by(directory: Path) -> Iterator[Path]:
-    if not is_environment(directory):
+    if not is_virtual_environment(directory):
         return
     home = _home(directory / "pyvenv.cfg")
     if home is not None:
-        yield installation_of(home / "python")
-        yield installation_of(Path(os.path.realpath(home / "python")))
+        yield get_installation(home / "python")
+        yield get_installation(Path(os.path.realpath(home / "python")))
     for hop in follow_links(directory / "bin" / "python"):
-        yield installation_of(hop)
+        yield get_installation(hop)
 
 
 def _home(config: Path) -> Path | None:
@@ -68,7 +68,7 @@ def follow_links(link: Path) -> Iterator[Path]:
         yield link.resolve()
 
 
-def installation_of(executable: Path) -> Path:
+def get_installation(executable: Path) -> Path:
     """Return the directory that an interpreter is installed in, which mostly is that above `bin`."""
     folder = executable.parent
     return folder.parent if folder.name == "bin" else folder

@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from orchestrator.hands.interpreters import own_python
+from orchestrator.hands.interpreters import get_own_python
 
 _TIMEOUT_S = 10.0
 _PIECE_BYTES = 1 << 16
@@ -40,7 +40,7 @@ class IpcObjects:
 
     files: tuple[int, ...] = ()
 
-    def size_bytes(self) -> int:
+    def read_size_bytes(self) -> int:
         """Return the memory of all objects together."""
         return sum(_total(_content(file), name) for name, file in zip(_COLUMNS, self.files, strict=False))
 
@@ -54,7 +54,7 @@ def open_ipc_objects(space: int) -> IpcObjects:
     """Return the objects of a name space, by a descriptor of it; none where we may not enter it. Blocks."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        words = [str(own_python()), "-I", "-S", "-c", _ENTER, str(space), *_COLUMNS]
+        words = [str(get_own_python()), "-I", "-S", "-c", _ENTER, str(space), *_COLUMNS]
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(
                 words,

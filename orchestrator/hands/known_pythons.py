@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
-from orchestrator.hands.interpreters import follow_links, installation_of
-from orchestrator.hands.places import STORES, Surroundings, is_provided
+from orchestrator.hands.interpreters import follow_links, get_installation
+from orchestrator.hands.places import PACKAGE_STORES, HostPaths, is_system_folder
 
 _BELOW_HOME = (
     *(".pyenv/versions", ".local/share/uv/python", ".local/share/mise/installs", ".local/share/rtx/installs"),
@@ -38,7 +38,7 @@ class KnownPythons:
     prefixes: frozenset[Path]
     roots: tuple[Path, ...]
 
-    def has(self, prefix: Path) -> bool:
+    def has_installation(self, prefix: Path) -> bool:
         """Return True if the installation is one of the user's; one in a directory for all users must be complete."""
         place = Path(os.path.normpath(prefix))
         if place in self.prefixes:
@@ -48,7 +48,7 @@ class KnownPythons:
         return _SYSTEM in place.parents and _has_standard_library(place)
 
 
-def find_known_pythons(around: Surroundings, environ: Mapping[str, str]) -> KnownPythons:
+def find_known_pythons(around: HostPaths, environ: Mapping[str, str]) -> KnownPythons:
     """Look where the user's PATH, version managers and conda keep Python; never inside the repository or our state."""
     conda = [Path(environ[name]) for name in ("CONDA_PREFIX", "MAMBA_ROOT_PREFIX") if environ.get(name)]
     conda += [Path(environ["CONDA_EXE"]).parent.parent] if environ.get("CONDA_EXE") else []
@@ -59,10 +59,10 @@ def find_known_pythons(around: Surroundings, environ: Mapping[str, str]) -> Know
     prefixes = {Path(sys.base_prefix), *conda, *_on_path(around, environ)}
     is_outside = _Outside(around)
     known = frozenset(Path(os.path.normpath(prefix)) for prefix in prefixes if is_outside(prefix))
-    return KnownPythons(known, (*STORES, *(Path(os.path.normpath(root)) for root in roots if is_outside(root))))
+    return KnownPythons(known, (*PACKAGE_STORES, *(Path(os.path.normpath(root)) for root in roots if is_outside(root))))
 
 
-def has_library(prefix: Path) -> bool:
+def is_complete_python(prefix: Path) -> bool:
     """Return True if the directory holds a whole Python with its standard library, or an environment made from one."""
     return (prefix / "pyvenv.cfg").is_file() or _has_standard_library(prefix)
 
@@ -71,23 +71,23 @@ def _has_standard_library(prefix: Path) -> bool:
     return any((folder / "os.py").is_file() for folder in (*prefix.glob("lib/python3*"), *prefix.glob("lib/pypy3*")))
 
 
-def _on_path(around: Surroundings, environ: Mapping[str, str]) -> Iterator[Path]:
+def _on_path(around: HostPaths, environ: Mapping[str, str]) -> Iterator[Path]:
     """The installations of the interpreters on PATH, by every link on the way to them that lies outside."""
     is_outside = _Outside(around)
     for name in dict.fromkeys(environ.get("PATH", "").split(os.pathsep)):
         directory = Path(name)
-        if not directory.is_absolute() or is_provided(directory) or not is_outside(directory):
+        if not directory.is_absolute() or is_system_folder(directory) or not is_outside(directory):
             continue
         for program in sorted(directory.glob("python*")):
             if program.is_file() and os.access(program, os.X_OK):
                 links = takewhile(is_outside, follow_links(program))
-                yield from map(installation_of, (program, *links))
+                yield from map(get_installation, (program, *links))
 
 
 class _Outside:
     """Tells places that lie neither in the checkout nor in our state, as written and with links resolved."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: HostPaths) -> None:
         self._ours = [here for one in (around.repository, around.state) for here in (one, one.resolve())]
 
     def __call__(self, place: Path) -> bool:

@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from orchestrator.hands.trees import empty_tree, new_folder, remove_tree
-from worktrees.lock import try_lock, wait_for_lock
-from worktrees.private_directory import make_private_directory
+from orchestrator.hands.trees import empty_tree, create_private_folder, remove_tree
+from worktrees.lock import try_file_lock, wait_for_file_lock
+from worktrees.private_directory import create_private_directory
 
 _LOCK = "lock"
 _KEPT = "kept"
 
 
 @contextmanager
-def living_folder(home: Path, name: str) -> Iterator[Path]:
+def create_process_folder(home: Path, name: str) -> Iterator[Path]:
     """A new directory `name` in `home`, which is made if need be; removed at the end, unless it is to be kept.
 
     First removes what dead processes have left in `home`. Afterwards nothing of ours is in an empty `home`. Blocks.
@@ -24,8 +24,8 @@ def living_folder(home: Path, name: str) -> Iterator[Path]:
     """
     with _turn(home):
         _sweep(home)
-        folder = new_folder(home / name)
-        held = try_lock(folder / _LOCK)
+        folder = create_private_folder(home / name)
+        held = try_file_lock(folder / _LOCK)
     try:
         yield folder
     finally:
@@ -57,9 +57,9 @@ def _turn(home: Path) -> Iterator[None]:
     """One process at a time makes, looks for and removes directories in `home`."""
     held = None
     while held is None:
-        make_private_directory(home)
+        create_private_directory(home)
         with suppress(FileNotFoundError):  # whoever was the last in it has just removed it
-            held = wait_for_lock(home / _LOCK)
+            held = wait_for_file_lock(home / _LOCK)
     try:
         yield
     finally:
@@ -69,7 +69,7 @@ def _turn(home: Path) -> Iterator[None]:
 def _sweep(home: Path) -> None:
     for folder in home.iterdir():
         if folder.is_dir() and not (folder / _KEPT).exists():
-            held = try_lock(folder / _LOCK)
+            held = try_file_lock(folder / _LOCK)
             if held is not None:
                 remove_tree(folder)
                 os.close(held)

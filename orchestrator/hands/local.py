@@ -13,21 +13,21 @@ from anyio.abc import TaskGroup
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.tier import Tier
 from orchestrator.errors import EnvironmentProblem, RunLocked
-from orchestrator.hands.described import describe
-from orchestrator.hands.fingerprint import fingerprint
-from orchestrator.hands.guardian import guarded
-from orchestrator.hands.places import WORKTREES, Surroundings
-from orchestrator.hands.policy import Grant, Policy
-from orchestrator.hands.prepare import Resolved, Tried, resolve_policy, try_backends
+from orchestrator.hands.described import format_policy
+from orchestrator.hands.fingerprint import compute_fingerprint
+from orchestrator.hands.guardian import run_orphan_reaper
+from orchestrator.hands.places import WORKTREES_FOLDER, HostPaths
+from orchestrator.hands.policy import SandboxGrant, SandboxPolicy
+from orchestrator.hands.prepare import ResolvedPolicy, SelectedBackend, resolve_policy, select_backend
 from orchestrator.hands.registries import RegistrySource
-from orchestrator.hands.session import drop_old_logs, open_session
-from orchestrator.hands.shadow import Origin, read_origin
-from orchestrator.hands.workspace import Host, LocalWorkspace
-from orchestrator.ports.hands import Command
-from orchestrator.redact.redactor import PATTERNS, Redactor
+from orchestrator.hands.session import remove_old_logs, open_session
+from orchestrator.hands.shadow import ShadowOrigin, read_origin
+from orchestrator.hands.workspace import WorkspaceHost, LocalWorkspace
+from orchestrator.ports.hands import ShellCommand
+from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from worktrees.errors import GitError, LockTimeout
-from worktrees.pool import Pool
-from worktrees.repository import Repository
+from worktrees.pool import WorktreePool
+from worktrees.repository import GitRepository
 
 _DESIGN = "3"
 """Raised when the sandbox itself changes in a way that may change what a command does."""
@@ -36,7 +36,7 @@ _DESIGN = "3"
 class LocalHands:
     """This host's workspaces; implements `orchestrator.ports.hands.Hands`. Made by `local_hands`."""
 
-    def __init__(self, host: Host, policy: Policy, tried: Tried, notices: tuple[str, ...] = ()) -> None:
+    def __init__(self, host: WorkspaceHost, policy: SandboxPolicy, tried: SelectedBackend, notices: tuple[str, ...] = ()) -> None:
         self._host = host
         self._notices = notices
         self._policy = policy
@@ -44,11 +44,11 @@ class LocalHands:
         self._opened: list[LocalWorkspace] = []
         tools = [*map(Path, (*policy.read_only, *policy.programs))]
         tools += (base / name for name, base in host.shared.items())
-        told = f"{_DESIGN}\n{policy.sha}\n{fingerprint(tools)}\n"
+        told = f"{_DESIGN}\n{policy.sha}\n{compute_fingerprint(tools)}\n"
         self._environment = hashlib.sha256(told.encode()).hexdigest()
 
     @property
-    def refusal(self) -> str | None:
+    def refusal_reason(self) -> str | None:
         """Why commands are refused here and how to mend it; None when they run."""
         return self._tried.refusal
 
@@ -58,37 +58,37 @@ class LocalHands:
         return self._notices
 
     @property
-    def environment(self) -> str:
+    def environment_hash(self) -> str:
         """A hash of policy, tool chains and variables."""
         return self._environment
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> SandboxPolicy:
         """What commands run under."""
         return self._policy
 
     @property
-    def described(self) -> Mapping[str, str]:
+    def policy_summary(self) -> Mapping[str, str]:
         """The policy in words, for `doctor` and reports."""
-        return self.describe(self._policy)
+        return self.describe_policy(self._policy)
 
-    def describe(self, policy: Policy) -> Mapping[str, str]:
+    def describe_policy(self, policy: SandboxPolicy) -> Mapping[str, str]:
         """A policy of this host's in words: that of another tier, for example."""
-        commands = self.refusal or f"run, {self._host.slots.total_tokens} at a time"
+        commands = self.refusal_reason or f"run, {self._host.slots.total_tokens} at a time"
         backend = self._tried.backend
         unbound = {"not bound": "; ".join(self._notices)} if self._notices else {}
-        words = describe(policy, backend.described if backend else "", commands)
+        words = format_policy(policy, backend.description if backend else "", commands)
         return {**words, **unbound, **self._tried.facts}
 
-    def variables(self, command: Command, policy: Policy) -> Mapping[str, str]:
+    def build_environment(self, command: ShellCommand, policy: SandboxPolicy) -> Mapping[str, str]:
         """Every variable that a command sees when it starts; none where commands are refused."""
-        return self._tried.backend.env(command, policy.registries) if self._tried.backend else {}
+        return self._tried.backend.build_environment(command, policy.registries) if self._tried.backend else {}
 
-    async def policy_at(self, tier: Tier) -> Policy:
+    async def resolve_tier_policy(self, tier: Tier) -> SandboxPolicy:
         """What commands at a tier run under; at tier 2 with the registries, which are found out first."""
-        return await self._host.policy_at(tier)
+        return await self._host.resolve_tier_policy(tier)
 
-    async def open(self, commit: CommitId, purpose: str) -> LocalWorkspace:
+    async def open_workspace(self, commit: CommitId, purpose: str) -> LocalWorkspace:
         """A clean workspace at a commit.
 
         Raises:
@@ -96,7 +96,7 @@ class LocalHands:
         """
         with _trouble(f"No workspace could be prepared at {commit[:12]}"):
             await self._host.include_objects(commit)
-            worktree = await self._host.pool.lease(commit)
+            worktree = await self._host.pool.lease_worktree(commit)
         workspace = LocalWorkspace(self._host, worktree, purpose)
         self._opened = [*(one for one in self._opened if one.is_open), workspace]
         return workspace
@@ -108,14 +108,14 @@ class LocalHands:
 
 
 @asynccontextmanager
-async def local_hands(
-    repository: Repository,
+async def open_local_hands(
+    repository: GitRepository,
     state: Path,
-    grant: Grant | None = None,
+    grant: SandboxGrant | None = None,
     slots: int | None = None,
     home: Path | None = None,
     environ: Mapping[str, str] | None = None,
-    redactor: Redactor = PATTERNS,
+    redactor: Redactor = PATTERN_REDACTOR,
 ) -> AsyncIterator[LocalHands]:
     """Hands on this host while the block lasts; everything they started is dead afterwards.
 
@@ -126,15 +126,15 @@ async def local_hands(
         UsageProblem: the grant names a directory that is missing or may not be bound.
         EnvironmentProblem: the state directory or the repository cannot be used.
     """
-    grant, environ = grant or Grant(), os.environ if environ is None else environ
+    grant, environ = grant or SandboxGrant(), os.environ if environ is None else environ
     with ExitStack() as stack:
         session = await _session(state, stack)
-        around = Surroundings(repository.root, home or Path.home(), state)
+        around = HostPaths(repository.root, home or Path.home(), state)
         resolved, origin = await _understood(repository, grant, around, environ)
-        tried = await try_backends(resolved.policy, around, environ, session, grant.backend)
+        tried = await select_backend(resolved.policy, around, environ, session, grant.backend)
         policy = resolved.policy.model_copy(update={"backend": tried.backend.name if tried.backend else ""})
-        host = Host(
-            pool=worktree_pool(repository, state, policy.uid),
+        host = WorkspaceHost(
+            pool=build_worktree_pool(repository, state, policy.uid),
             policy=policy,
             ceiling=grant.ceiling,
             registries=RegistrySource(grant.registries, around, environ),
@@ -152,8 +152,8 @@ async def local_hands(
 
 
 async def _understood(
-    repository: Repository, grant: Grant, around: Surroundings, environ: Mapping[str, str]
-) -> tuple[Resolved, Origin]:
+    repository: GitRepository, grant: SandboxGrant, around: HostPaths, environ: Mapping[str, str]
+) -> tuple[ResolvedPolicy, ShadowOrigin]:
     with _trouble(f"The repository {repository.root} cannot be read"):
         resolved = await resolve_policy(repository, grant, around, environ)
         is_mounted = resolved.policy.is_confined and resolved.policy.tier > Tier.FILES
@@ -163,9 +163,9 @@ async def _understood(
 
 async def _session(state: Path, stack: ExitStack) -> Path:
     with _trouble(f"The state directory {state} cannot be used"):
-        await to_thread.run_sync(drop_old_logs, state / "logs")
+        await to_thread.run_sync(remove_old_logs, state / "logs")
         session = await to_thread.run_sync(stack.enter_context, open_session(state))
-        stack.enter_context(guarded(session))
+        stack.enter_context(run_orphan_reaper(session))
         return session
 
 
@@ -182,9 +182,9 @@ async def _alive(hands: LocalHands, tasks: TaskGroup) -> AsyncIterator[LocalHand
         await tasks.__aexit__(None, None, None)
 
 
-def worktree_pool(repository: Repository, state: Path, owner: int | None = None) -> Pool:
+def build_worktree_pool(repository: GitRepository, state: Path, owner: int | None = None) -> WorktreePool:
     """The worktrees that hands with this state directory use; `owner` is who commands run as, if not ourselves."""
-    return Pool(repository, state / WORKTREES, owner)
+    return WorktreePool(repository, state / WORKTREES_FOLDER, owner)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 from orchestrator.errors import UsageProblem
 
 VENV = ".venv"
-MODULES = "node_modules"
+NODE_MODULES = "node_modules"
 _ENTRY = re.compile(r"(?P<path>[^\[\]]+?)(\[(?P<extras>[A-Za-z0-9._,\s-]+)\])?")
 _FURTHER = re.compile(r"^\s*(?:-r|-c|--requirement|--constraint)[\s=]+(\S+)", re.MULTILINE)
 _BUILT = re.compile(
@@ -19,7 +19,7 @@ _BUILT = re.compile(
 )
 _FORMS = "requirements files (*.txt, *.in), pyproject.toml, pyproject.toml[EXTRA], and package-lock.json are known"
 
-Read = Callable[[str], Awaitable[str | None]]
+ReadCommitFile = Callable[[str], Awaitable[str | None]]
 """The text of a file at its path in the commit, None where there is none."""
 
 
@@ -36,12 +36,12 @@ class Manifests:
     folders: list[str] = field(default_factory=list)
 
     @property
-    def wants_python(self) -> bool:
+    def needs_python(self) -> bool:
         """Whether an environment for Python is to be made."""
         return bool(self.files or self.lines)
 
 
-async def read_manifests(entries: Sequence[str], read: Read) -> Manifests:
+async def read_manifests(entries: Sequence[str], read: ReadCommitFile) -> Manifests:
     """Everything that the entries name, and what those files name in their turn.
 
     Raises:
@@ -68,7 +68,7 @@ async def read_manifests(entries: Sequence[str], read: Read) -> Manifests:
     return found
 
 
-async def _take_lock(path: PurePosixPath, found: Manifests, read: Read, entry: str) -> None:
+async def _take_lock(path: PurePosixPath, found: Manifests, read: ReadCommitFile, entry: str) -> None:
     found.texts[str(path)] = await _require(path, read, entry)
     found.texts[str(path.with_name("package.json"))] = await _require(path.with_name("package.json"), read, entry)
     settings = path.with_name(".npmrc")
@@ -77,7 +77,7 @@ async def _take_lock(path: PurePosixPath, found: Manifests, read: Read, entry: s
     found.folders.append(str(path.parent))
 
 
-async def _take_requirements(path: PurePosixPath, found: Manifests, read: Read, entry: str) -> None:
+async def _take_requirements(path: PurePosixPath, found: Manifests, read: ReadCommitFile, entry: str) -> None:
     """A requirements file and those that it names, each once."""
     if str(path) in found.texts:
         return
@@ -99,7 +99,7 @@ def _refuse_builds(text: str, path: str) -> None:
         raise UsageProblem(told, ("env", "deps"))
 
 
-async def _require(path: PurePosixPath, read: Read, entry: str) -> str:
+async def _require(path: PurePosixPath, read: ReadCommitFile, entry: str) -> str:
     text = await read(str(path))
     if text is None:
         told = f"deps under [env] names {entry!r}, but there is no {path} in the commit the run starts from"

@@ -8,12 +8,12 @@ from pathlib import Path, PurePosixPath
 
 from orchestrator.errors import ToolRefused
 from orchestrator.hands.beneath import open_beneath
-from orchestrator.hands.files import make_folders
+from orchestrator.hands.files import create_folders
 
 _EMPTY_FILE_FLAGS = os.O_RDONLY | os.O_NONBLOCK
 
 
-def prepare(root: Path, shared: Mapping[str, Path], owner: int | None) -> dict[str, Path]:
+def create_mount_points(root: Path, shared: Mapping[str, Path], owner: int | None) -> dict[str, Path]:
     """Make an empty file or directory in the workspace for each borrowed thing; returns those that can be mounted.
 
     `shared` are their names, each with the directory in which it lies. What the workspace's own tree holds at a place
@@ -22,7 +22,7 @@ def prepare(root: Path, shared: Mapping[str, Path], owner: int | None) -> dict[s
     return {name: base for name, base in shared.items() if _prepare(root, base / name, PurePosixPath(name), owner)}
 
 
-def is_fixed(name: str, base: Path) -> bool:
+def is_fixed_mount_point(name: str, base: Path) -> bool:
     """Whether nothing inside a workspace can replace the mount point between its check and its use.
 
     True of directories at the top: their parent is a mount point itself.
@@ -30,7 +30,7 @@ def is_fixed(name: str, base: Path) -> bool:
     return "/" not in name and (base / name).is_dir()
 
 
-def sweep(root: Path, names: Iterable[str]) -> None:
+def remove_mount_points(root: Path, names: Iterable[str]) -> None:
     """Remove the empty files that `prepare` made, before the workspace's content is looked at."""
     base = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -43,9 +43,9 @@ def sweep(root: Path, names: Iterable[str]) -> None:
 def _prepare(root: Path, source: Path, name: PurePosixPath, owner: int | None) -> bool:
     try:
         if source.is_dir():
-            make_folders(root, name, owner)
+            create_folders(root, name, owner)
         elif source.is_file():
-            make_folders(root, name.parent, owner)
+            create_folders(root, name.parent, owner)
         else:
             return False
         return _is_blank(root, name, source.is_dir())

@@ -25,7 +25,7 @@ class OutputPipe:
 
     def __init__(self, log: Path, limit_bytes: int, owner: int | None) -> None:
         self.size_bytes = 0
-        self.is_over = False
+        self.is_over_limit = False
         self.failure = ""
         self._can_splice = True
         self._limit = limit_bytes
@@ -39,17 +39,17 @@ class OutputPipe:
         except OSError:
             return  # the user's allowance for pipe buffers is used up; the usual size works as well
 
-    async def pump(self) -> None:
+    async def copy_until_closed(self) -> None:
         """Move output until the command closes its end or the limit is reached, in steps that gather many writes."""
         while True:
             await anyio.wait_readable(self._source)
             before = self.size_bytes
-            if self.move():
+            if self.copy_available():
                 return
             is_busy = self.size_bytes - before >= _PIPE_BYTES // 4
             await anyio.sleep(_BUSY_PAUSE_S if is_busy else _PAUSE_S)
 
-    def move(self) -> bool:
+    def copy_available(self) -> bool:
         """Move what is there now, a few megabytes at most; whether nothing more is to come."""
         for _ in range(_STEPS):
             try:
@@ -60,10 +60,10 @@ class OutputPipe:
                 self.failure = str(error)
                 return True
             self.size_bytes += moved
-            self.is_over = self.size_bytes > self._limit
-            if self.is_over:
+            self.is_over_limit = self.size_bytes > self._limit
+            if self.is_over_limit:
                 self._cut()
-            if moved == 0 or self.is_over:
+            if moved == 0 or self.is_over_limit:
                 return True
         return False
 

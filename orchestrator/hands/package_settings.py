@@ -43,7 +43,7 @@ class NpmSettings:
     is_strict: bool = True
 
 
-def ask_pip(environ: Mapping[str, str], untrusted: Iterable[Path]) -> PipSettings | None:
+def read_pip_settings(environ: Mapping[str, str], untrusted: Iterable[Path]) -> PipSettings | None:
     """What the user's pip installs from; None where there is no pip. Blocks."""
     pip = _pip(environ, untrusted)
     if pip is None:
@@ -65,7 +65,7 @@ def ask_pip(environ: Mapping[str, str], untrusted: Iterable[Path]) -> PipSetting
     )
 
 
-def ask_npm(environ: Mapping[str, str], untrusted: Iterable[Path]) -> NpmSettings | None:
+def read_npm_settings(environ: Mapping[str, str], untrusted: Iterable[Path]) -> NpmSettings | None:
     """What the user's npm installs from; None where there is no npm. Blocks."""
     npm = _on_path("npm", environ, untrusted)
     if npm is None:

@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from os.path import normpath
 from pathlib import Path
 
-from orchestrator.domain.credentials import PLACES
+from orchestrator.domain.credentials import CREDENTIAL_PATHS
 
-SYSTEM = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
+SYSTEM_FOLDERS = ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32")
 """Top-level directories that every sandbox has, as on the host: bound read-only, or the same symbolic links."""
 
-STORES = (Path("/nix/store"), Path("/gnu/store"), Path("/home/linuxbrew/.linuxbrew"))
+PACKAGE_STORES = (Path("/nix/store"), Path("/gnu/store"), Path("/home/linuxbrew/.linuxbrew"))
 """Package stores whose members link to each other: one member needs the whole store."""
 
-WORKTREES = "worktrees"
+WORKTREES_FOLDER = "worktrees"
 """The directory below our state in which all worktrees lie."""
 
 _NEVER_BELOW = tuple(Path(p) for p in ("/proc", "/sys", "/dev", "/run", "/var/run", "/boot", "/etc"))
@@ -20,14 +20,14 @@ _NEVER_ITSELF = tuple(Path(p) for p in ("/", "/tmp", "/var", "/var/tmp", "/var/l
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class HostPaths:
     """What lies around the work on the host: the user's checkout, home, and our own state. Absolute paths."""
 
     repository: Path
     home: Path
     state: Path
 
-    def objection(self, directory: Path) -> str | None:
+    def find_bind_objection(self, directory: Path) -> str | None:
         """Why `directory` may not be bound, or None; judged as written and with its symbolic links resolved."""
         return self._objection(Path(normpath(directory))) or self._objection(directory.resolve())
 
@@ -39,7 +39,7 @@ class Surroundings:
     def _private(self, directory: Path) -> str | None:
         if self.home.is_relative_to(directory) or self.home.resolve().is_relative_to(directory):
             return "it is or contains your home directory"
-        found = next((c for c in self.credentials() if directory.is_relative_to(c)), None)
+        found = next((c for c in self.list_credential_paths() if directory.is_relative_to(c)), None)
         return f"it belongs to {found}, where credentials are kept" if found else None
 
     def _ours(self, directory: Path) -> str | None:
@@ -50,16 +50,16 @@ class Surroundings:
             return "it touches the state directory of Orchestrate"
         return None
 
-    def credentials(self) -> tuple[Path, ...]:
+    def list_credential_paths(self) -> tuple[Path, ...]:
         """Well-known places of credentials in the home directory, as written and resolved, existing or not."""
         homes = dict.fromkeys((self.home, self.home.resolve()))
-        return tuple(home / name for home in homes for name in PLACES)
+        return tuple(home / name for home in homes for name in CREDENTIAL_PATHS)
 
-    def masked_in(self, directory: Path) -> tuple[Path, ...]:
+    def find_credentials_below(self, directory: Path) -> tuple[Path, ...]:
         """The existing places of credentials below `directory`."""
-        return tuple(c for c in self.credentials() if c.is_relative_to(directory) and c.exists())
+        return tuple(c for c in self.list_credential_paths() if c.is_relative_to(directory) and c.exists())
 
 
-def is_provided(directory: Path) -> bool:
+def is_system_folder(directory: Path) -> bool:
     """Whether every sandbox has the directory anyway, as part of the system."""
-    return len(directory.parts) > 1 and directory.parts[1] in SYSTEM
+    return len(directory.parts) > 1 and directory.parts[1] in SYSTEM_FOLDERS

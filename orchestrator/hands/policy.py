@@ -9,15 +9,15 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from orchestrator.domain.base import Frozen
-from orchestrator.domain.sharing import DEPENDENCIES
+from orchestrator.domain.base import FrozenModel
+from orchestrator.domain.sharing import DEPENDENCY_PATTERNS
 from orchestrator.domain.tier import Tier
 
-NOBODY = 65534
+NOBODY_UID = 65534
 _GIB = 1024**3
 
 
-class Choice(StrEnum):
+class BackendChoice(StrEnum):
     """Which backends the user lets commands run on; `auto` is the first of them that holds."""
 
     AUTO = "auto"
@@ -25,7 +25,7 @@ class Choice(StrEnum):
     CONTAINER = "container"
 
 
-class Limits(Frozen):
+class CommandLimits(FrozenModel):
     """Ceilings for one command, whatever it asks for itself.
 
     `wall_s` and `output_bytes` cap what a `Command` may ask for. `address_space_bytes`, `file_bytes` and `open_files`
@@ -48,7 +48,7 @@ class Limits(Frozen):
     files: int = Field(default=1_000_000, gt=0)
 
 
-class RegistryWish(Frozen):
+class RegistryGrant(FrozenModel):
     """What the user says of tier 2: `named`, `private` and `plain` are `host:port`; nothing named means what pip and
     npm use.
 
@@ -62,7 +62,7 @@ class RegistryWish(Frozen):
     budget_bytes: int = Field(default=2 * _GIB, gt=0)
 
 
-class Registries(Frozen):
+class Registries(FrozenModel):
     """What tier 2 reaches beside tier 1.
 
     `hosts` are all the `host:port`, `private` those of them that may resolve to a private address, `plain` those
@@ -86,14 +86,14 @@ class Registries(Frozen):
         return not self.hosts and not self.folders
 
 
-class GivenDir(Frozen):
+class GrantedFolder(FrozenModel):
     """A directory the user asked to have bound read-only; `origin` says where it was given, for messages."""
 
     path: str
     origin: str = "hands.read_only"
 
 
-class Grant(Frozen):
+class SandboxGrant(FrozenModel):
     """What the user grants, as written: directories may be relative to the repository's root or start with `~`.
 
     `share` holds glob patterns of git-ignored paths; `uid` is who commands run as when started by root. `tier` is what
@@ -105,19 +105,19 @@ class Grant(Frozen):
 
     tier: Tier = Tier.COMMANDS
     ceiling: Tier = Tier.COMMANDS
-    read_only: tuple[GivenDir, ...] = ()
+    read_only: tuple[GrantedFolder, ...] = ()
     programs: tuple[str, ...] = ()
-    share: tuple[str, ...] = DEPENDENCIES
+    share: tuple[str, ...] = DEPENDENCY_PATTERNS
     lent: dict[str, str] = Field(default_factory=dict)
     env: dict[str, str] = Field(default_factory=dict)
-    limits: Limits = Limits()
-    uid: int = Field(default=NOBODY, gt=0)
-    backend: Choice = Choice.AUTO
+    limits: CommandLimits = CommandLimits()
+    uid: int = Field(default=NOBODY_UID, gt=0)
+    backend: BackendChoice = BackendChoice.AUTO
     without_sandbox: bool = False
-    registries: RegistryWish = RegistryWish()
+    registries: RegistryGrant = RegistryGrant()
 
 
-class Policy(Frozen):
+class SandboxPolicy(FrozenModel):
     """What commands run under. Paths are those seen inside.
 
     `read_only` are directories bound at their own path, `programs` single files, `masked` files below the directories
@@ -134,13 +134,13 @@ class Policy(Frozen):
     path: tuple[str, ...] = ()
     env: dict[str, str] = Field(default_factory=dict)
     shared: dict[str, str] = Field(default_factory=dict)
-    limits: Limits = Limits()
+    limits: CommandLimits = CommandLimits()
     uid: int | None = None
     is_confined: bool = True
     registries: Registries | None = None
     backend: str = ""
 
-    def at(self, tier: Tier) -> "Policy":
+    def with_tier(self, tier: Tier) -> "SandboxPolicy":
         """The policy of commands at a tier."""
         return self.model_copy(update={"tier": tier})
 

@@ -9,22 +9,22 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.domain.tier import Tier
-from orchestrator.domain.unsafe import UNSAFE
+from orchestrator.domain.unsafe import UNSAFE_BANNER
 from orchestrator.hands import toolchain
-from orchestrator.hands.advice import advice, remedy
+from orchestrator.hands.advice import render_repair_advice, get_container_remedy
 from orchestrator.hands.backend import Backend
-from orchestrator.hands.built import compiled_outputs, installed_outputs
-from orchestrator.hands.candidates import Candidate, Trial, candidates
-from orchestrator.hands.places import Surroundings, is_provided
-from orchestrator.hands.policy import Choice, Grant, Policy
+from orchestrator.hands.built import find_compiled_outputs, find_installed_outputs
+from orchestrator.hands.candidates import BackendTrial, TrialContext, iterate_backend_trials
+from orchestrator.hands.places import HostPaths, is_system_folder
+from orchestrator.hands.policy import BackendChoice, SandboxGrant, SandboxPolicy
 from orchestrator.hands.programs import ProgramMissing
-from orchestrator.hands.share import borrowed, find_shared, list_ignored
-from orchestrator.hands.unconfined import build_unconfined
-from worktrees.repository import Repository
+from orchestrator.hands.share import merge_borrowed_paths, find_shared_paths, list_ignored
+from orchestrator.hands.unconfined import build_no_sandbox
+from worktrees.repository import GitRepository
 
 
 @dataclass(frozen=True)
-class Tried:
+class SelectedBackend:
     """A backend with what its self-test said. `backend` is None exactly where `refusal` says why."""
 
     backend: Backend | None
@@ -33,16 +33,16 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Resolved:
+class ResolvedPolicy:
     """A policy, and what people should know of it: interpreters that environments name and commands do not get."""
 
-    policy: Policy
+    policy: SandboxPolicy
     notices: tuple[str, ...]
 
 
 async def resolve_policy(
-    repository: Repository, grant: Grant, around: Surroundings, environ: Mapping[str, str]
-) -> Resolved:
+    repository: GitRepository, grant: SandboxGrant, around: HostPaths, environ: Mapping[str, str]
+) -> ResolvedPolicy:
     """Make the policy for commands in this repository, as granted.
 
     Raises:
@@ -50,11 +50,11 @@ async def resolve_policy(
         GitError: the ignored files could not be listed.
     """
     own = [p for one in grant.read_only if (p := _within(around.repository, one.path)) is not None]
-    shared = borrowed(await find_shared(repository, (*grant.share, *own)), grant.lent, around.repository)
-    tools = await to_thread.run_sync(toolchain.resolve, grant.read_only, around, shared, environ)
-    own_outputs = await to_thread.run_sync(installed_outputs, around.repository, shared, grant.share)
+    shared = merge_borrowed_paths(await find_shared_paths(repository, (*grant.share, *own)), grant.lent, around.repository)
+    tools = await to_thread.run_sync(toolchain.resolve_tool_chain, grant.read_only, around, shared, environ)
+    own_outputs = await to_thread.run_sync(find_installed_outputs, around.repository, shared, grant.share)
     active = {"VIRTUAL_ENV": tools.virtual_env} if tools.virtual_env else {}
-    policy = Policy(
+    policy = SandboxPolicy(
         tier=grant.tier,
         read_only=tuple(map(str, tools.read_only)),
         programs=tuple(program for program in grant.programs if _is_missing(around.repository, Path(program))),
@@ -66,7 +66,7 @@ async def resolve_policy(
         uid=grant.uid if os.geteuid() == 0 else None,
         is_confined=not grant.without_sandbox,
     )
-    return Resolved(policy, () if grant.without_sandbox else tuple(_unbound(tools)))
+    return ResolvedPolicy(policy, () if grant.without_sandbox else tuple(_unbound(tools)))
 
 
 def _unbound(tools: toolchain.ToolChain) -> Iterator[str]:
@@ -78,59 +78,59 @@ def _unbound(tools: toolchain.ToolChain) -> Iterator[str]:
         )
 
 
-async def withheld_outputs(repository: Repository, policy: Policy) -> tuple[str, ...]:
+async def find_withheld_outputs(repository: GitRepository, policy: SandboxPolicy) -> tuple[str, ...]:
     """Return what was compiled from the project's sources in the checkout and workspaces do not see, sorted.
 
     Raises:
         GitError: the ignored files could not be listed.
     """
     names = await list_ignored(repository)
-    found = await to_thread.run_sync(compiled_outputs, repository.root, names, policy.shared)
+    found = await to_thread.run_sync(find_compiled_outputs, repository.root, names, policy.shared)
     masked = (Path(place) for place in policy.masked)
     inside = (str(place.relative_to(repository.root)) for place in masked if place.is_relative_to(repository.root))
     return tuple(sorted((*found, *inside)))
 
 
-async def try_backends(
-    policy: Policy, around: Surroundings, environ: Mapping[str, str], session: Path, wanted: Choice = Choice.AUTO
-) -> Tried:
+async def select_backend(
+    policy: SandboxPolicy, around: HostPaths, environ: Mapping[str, str], session: Path, wanted: BackendChoice = BackendChoice.AUTO
+) -> SelectedBackend:
     """The first backend for a policy that comes up and holds on this host; files lie in the directory `session`.
 
     Raises:
         UsageProblem: the policy asks for no sandbox where that is refused.
     """
     if policy.tier == Tier.FILES:
-        words = f"Commands are refused: the policy grants tier {int(policy.tier)}, {policy.tier.words}."
-        return Tried(None, words, {})
+        words = f"Commands are refused: the policy grants tier {int(policy.tier)}, {policy.tier.description}."
+        return SelectedBackend(None, words, {})
     if not policy.is_confined:
         return await to_thread.run_sync(_unconfined, policy, around, environ, session)
-    failed: list[Candidate] = []
-    async for candidate in candidates(Trial(policy, around, environ, session), wanted):
+    failed: list[BackendTrial] = []
+    async for candidate in iterate_backend_trials(TrialContext(policy, around, environ, session), wanted):
         if candidate.backend is not None:
-            return Tried(candidate.backend, None, {**_chosen(candidate, failed), **candidate.facts})
+            return SelectedBackend(candidate.backend, None, {**_chosen(candidate, failed), **candidate.facts})
         failed.append(candidate)
-    return Tried(None, refusal(failed), failed[0].facts)
+    return SelectedBackend(None, format_refusal(failed), failed[0].facts)
 
 
-def _unconfined(policy: Policy, around: Surroundings, environ: Mapping[str, str], session: Path) -> Tried:
+def _unconfined(policy: SandboxPolicy, around: HostPaths, environ: Mapping[str, str], session: Path) -> SelectedBackend:
     try:
-        backend = build_unconfined(policy, around, session, environ)
+        backend = build_no_sandbox(policy, around, session, environ)
     except ProgramMissing as error:
-        return Tried(None, str(error), {})
-    return Tried(backend, None, {"backend": UNSAFE})
+        return SelectedBackend(None, str(error), {})
+    return SelectedBackend(backend, None, {"backend": UNSAFE_BANNER})
 
 
-def _chosen(candidate: Candidate, failed: Sequence[Candidate]) -> Mapping[str, str]:
+def _chosen(candidate: BackendTrial, failed: Sequence[BackendTrial]) -> Mapping[str, str]:
     not_used = " ".join(f"{one.name}: {_sentence(one.trouble)}" for one in failed)
     return {"backend": candidate.name, **({"not used": not_used} if failed else {})}
 
 
-def refusal(failed: Sequence[Candidate]) -> str:
+def format_refusal(failed: Sequence[BackendTrial]) -> str:
     """Why commands are refused where no backend holds, how to mend it for each, and what works all the same."""
     first, *others = failed
-    words = [f"{_sentence(first.trouble)} Commands are refused on this host. {advice(first.trouble)}"]
-    words += [remedy(first.trouble)] if remedy(first.trouble) else []
-    words += [f"{one.name} instead: {_sentence(one.trouble)} {remedy(one.trouble)}".rstrip() for one in others]
+    words = [f"{_sentence(first.trouble)} Commands are refused on this host. {render_repair_advice(first.trouble)}"]
+    words += [get_container_remedy(first.trouble)] if get_container_remedy(first.trouble) else []
+    words += [f"{one.name} instead: {_sentence(one.trouble)} {get_container_remedy(one.trouble)}".rstrip() for one in others]
     words.append("What needs no commands works all the same: `orchestrate plan`, and whatever reads or exports runs.")
     return " ".join(words)
 
@@ -141,7 +141,7 @@ def _sentence(text: str) -> str:
 
 def _is_missing(root: Path, program: Path) -> bool:
     """Whether a sandbox would not have the program anyway, from the system or from the checkout."""
-    return not is_provided(program) and not program.is_relative_to(root)
+    return not is_system_folder(program) and not program.is_relative_to(root)
 
 
 def _within(root: Path, text: str) -> str | None:

@@ -11,22 +11,22 @@ import anyio
 
 from orchestrator.domain.network import NetworkDecision
 from orchestrator.hands.output import OutputPipe
-from orchestrator.hands.started import Build, start
-from orchestrator.hands.view import View
-from orchestrator.hands.watchdog import Bounds, watch
-from orchestrator.ports.hands import Ending
+from orchestrator.hands.started import BuildCommandLine, start_bubblewrap
+from orchestrator.hands.view import UsageReader
+from orchestrator.hands.watchdog import ResourceBounds, wait_for_violation
+from orchestrator.ports.hands import CommandEnding
 
 _DETAIL_BYTES = 4_000
 
 
 @dataclass(frozen=True)
-class Ended:
+class ProcessOutcome:
     """How a command ended; `seconds` of wall time, `detail` where it did not start, was too much or the host failed it.
 
     `network` is what it reached of that or was kept from, `stray_packets` counts those that had no way out.
     """
 
-    ending: Ending
+    ending: CommandEnding
     exit_code: int | None
     seconds: float
     output_bytes: int
@@ -36,7 +36,7 @@ class Ended:
 
 
 @dataclass(frozen=True)
-class Terms:
+class ExecutionTerms:
     """What a command runs under, whatever it says: seconds of wall time, bytes of output, and what it may use up.
 
     `owner` is who must be able to reopen the output from inside, `filter_file` the filter of its system calls.
@@ -44,12 +44,12 @@ class Terms:
 
     timeout_s: float
     output_bytes: int
-    bounds: Bounds
+    bounds: ResourceBounds
     owner: int | None = None
     filter_file: Path | None = None
 
 
-class Running(Protocol):
+class RunningCommand(Protocol):
     """A command that was started behind some wall."""
 
     @property
@@ -58,44 +58,44 @@ class Running(Protocol):
         ...
 
     @property
-    def view(self) -> View | None:
+    def usage_reader(self) -> UsageReader | None:
         """What can be seen of the sandbox, from when the command started; None where it cannot be looked into."""
         ...
 
-    async def meet(self) -> None:
+    async def wait_until_started(self) -> None:
         """Wait until it is known whether the command itself started."""
         ...
 
-    async def exited(self) -> None:
+    async def wait_until_exited(self) -> None:
         """Wait until the command has ended."""
         ...
 
-    async def end(self) -> None:
+    async def kill_command(self) -> None:
         """Kill what still lives and wait until all that it started is dead."""
         ...
 
-    def exit_code(self) -> int | None:
+    def get_exit_code(self) -> int | None:
         """The command's exit code, 128 + n after signal n; None if it never started or was killed."""
         ...
 
 
-Begin = Callable[[int, contextlib.ExitStack], Running]
+StartCommand = Callable[[int, contextlib.ExitStack], RunningCommand]
 """Starts a command that prints to a descriptor; what has to be closed afterwards goes on the stack."""
 
 
-async def run(build: Build, log: Path, terms: Terms, stdin: str = "") -> Ended:
+async def run_bubblewrap(build: BuildCommandLine, log: Path, terms: ExecutionTerms, stdin: str = "") -> ProcessOutcome:
     """Run a bubblewrap to its end, into `log`; see `attend`."""
-    return await attend(partial(_bubblewrap, build, stdin, terms), log, terms)
+    return await run_until_exit(partial(_bubblewrap, build, stdin, terms), log, terms)
 
 
-def _bubblewrap(build: Build, stdin: str, terms: Terms, writer: int, stack: contextlib.ExitStack) -> Running:
+def _bubblewrap(build: BuildCommandLine, stdin: str, terms: ExecutionTerms, writer: int, stack: contextlib.ExitStack) -> RunningCommand:
     bounds = terms.bounds
-    return start(
-        lambda passed: bounds.entered(build(passed)), writer, stack, stdin, terms.filter_file, bounds.closely_watched
+    return start_bubblewrap(
+        lambda passed: bounds.wrap_command(build(passed)), writer, stack, stdin, terms.filter_file, bounds.closely_watched
     )
 
 
-async def attend(begin: Begin, log: Path, terms: Terms) -> Ended:
+async def run_until_exit(begin: StartCommand, log: Path, terms: ExecutionTerms) -> ProcessOutcome:
     """Run to its end, into `log`.
 
     Returns only after everything is dead, also when cancelled. Must be awaited in a thread that lives as long as the
@@ -112,78 +112,78 @@ async def attend(begin: Begin, log: Path, terms: Terms) -> Ended:
             started = begin(output.writer, stack)
             stack.callback(_look_away, started)
         except OSError as error:
-            return Ended(Ending.NOT_STARTED, None, 0.0, 0, f"The sandbox could not be started: {error}.")
+            return ProcessOutcome(CommandEnding.NOT_STARTED, None, 0.0, 0, f"The sandbox could not be started: {error}.")
         finally:
             output.close_writer()
         try:
             offence = await _watch(started, output, terms)
         finally:
             with anyio.CancelScope(shield=True):
-                await started.end()
-                output.move()
-        ended = _judge(started, output, offence or terms.bounds.overflowed(), anyio.current_time() - began, log)
+                await started.kill_command()
+                output.copy_available()
+        ended = _judge(started, output, offence or terms.bounds.format_oom_kill(), anyio.current_time() - began, log)
         return replace(ended, stray_packets=_strays(started))
 
 
 _LATE = "late"
 
 
-async def _watch(started: Running, output: OutputPipe, terms: Terms) -> str:
+async def _watch(started: RunningCommand, output: OutputPipe, terms: ExecutionTerms) -> str:
     """Until the command ends, prints too much, is late or uses too much; the latter two in words."""
     offence, limit = "", anyio.CancelScope()
     try:
         async with anyio.create_task_group() as group:
 
-            async def pump() -> None:
-                await output.pump()
-                if output.is_over or output.failure:
+            async def copy_output() -> None:
+                await output.copy_until_closed()
+                if output.is_over_limit or output.failure:
                     group.cancel_scope.cancel()
 
-            async def look_after() -> None:
+            async def stop_over_limit() -> None:
                 nonlocal offence
-                offence = await watch(started.view, terms.bounds)
+                offence = await wait_for_violation(started.usage_reader, terms.bounds)
                 group.cancel_scope.cancel()
 
-            group.start_soon(pump)
-            await started.meet()
-            group.start_soon(look_after)
+            group.start_soon(copy_output)
+            await started.wait_until_started()
+            group.start_soon(stop_over_limit)
             limit.deadline = anyio.current_time() + terms.timeout_s
             with limit:
-                await started.exited()
+                await started.wait_until_exited()
             group.cancel_scope.cancel()
     except ExceptionGroup as troubles:
         of_host, others = troubles.split(OSError)
         if of_host is None or others is not None:
             raise
         raise OSError(f"the command could not be watched: {of_host.exceptions[0]}") from troubles
-    return _LATE if limit.cancelled_caught and not output.is_over and not offence else offence
+    return _LATE if limit.cancelled_caught and not output.is_over_limit and not offence else offence
 
 
-def _judge(started: Running, output: OutputPipe, offence: str, seconds: float, log: Path) -> Ended:
-    code, size = started.exit_code(), output.size_bytes
+def _judge(started: RunningCommand, output: OutputPipe, offence: str, seconds: float, log: Path) -> ProcessOutcome:
+    code, size = started.get_exit_code(), output.size_bytes
     if output.failure:
-        return Ended(Ending.KILLED, None, seconds, size, f"Its output could not be kept: {output.failure}.")
-    if output.is_over:
-        return Ended(Ending.OUTPUT_LIMIT, None, seconds, size)
+        return ProcessOutcome(CommandEnding.KILLED, None, seconds, size, f"Its output could not be kept: {output.failure}.")
+    if output.is_over_limit:
+        return ProcessOutcome(CommandEnding.OUTPUT_LIMIT, None, seconds, size)
     if offence == _LATE:
-        return Ended(Ending.TIMED_OUT, None, seconds, size)
+        return ProcessOutcome(CommandEnding.TIMED_OUT, None, seconds, size)
     if offence:
-        return Ended(Ending.LIMIT, None, seconds, size, offence)
+        return ProcessOutcome(CommandEnding.LIMIT, None, seconds, size, offence)
     if code is not None:
-        return Ended(Ending.EXITED, code, seconds, size)
+        return ProcessOutcome(CommandEnding.EXITED, code, seconds, size)
     if started.was_killed:
-        return Ended(Ending.KILLED, None, seconds, size)
-    return Ended(Ending.NOT_STARTED, None, seconds, size, _tail(log))
+        return ProcessOutcome(CommandEnding.KILLED, None, seconds, size)
+    return ProcessOutcome(CommandEnding.NOT_STARTED, None, seconds, size, _tail(log))
 
 
-def _strays(started: Running) -> int:
-    return 0 if started.view is None else started.view.stray_packets()
+def _strays(started: RunningCommand) -> int:
+    return 0 if started.usage_reader is None else started.usage_reader.count_stray_packets()
 
 
-def _look_away(started: Running) -> None:
+def _look_away(started: RunningCommand) -> None:
     """Also of a command that was cancelled: nobody asks what became of that."""
-    if started.view is not None:
-        started.view.close()
+    if started.usage_reader is not None:
+        started.usage_reader.close()
 
 
 def _tail(log: Path) -> str:

@@ -15,7 +15,7 @@ class ProgramMissing(Exception):
 
 
 @dataclass(frozen=True)
-class Programs:
+class SandboxPrograms:
     """Absolute paths outside the repository. `options` are the long options this bubblewrap knows."""
 
     bwrap: str
@@ -24,29 +24,29 @@ class Programs:
     version: str
     options: frozenset[str]
 
-    def knows(self, option: str) -> bool:
+    def has_option(self, option: str) -> bool:
         """Whether bubblewrap has the option, for example `--disable-userns` (0.8 and later)."""
         return option in self.options
 
 
-def find_programs(environ: Mapping[str, str], untrusted: Iterable[Path], is_root: bool) -> Programs:
+def find_sandbox_programs(environ: Mapping[str, str], untrusted: Iterable[Path], is_root: bool) -> SandboxPrograms:
     """Look in the system's directories first, then on PATH; never below `untrusted` directories.
 
     Raises:
         ProgramMissing: bubblewrap, prlimit, or (for root) setpriv is missing or broken.
     """
     shunned = tuple(untrusted)
-    bwrap = find("bwrap", environ, shunned, "bubblewrap")
-    prlimit = find("prlimit", environ, shunned, "util-linux")
-    setpriv = find("setpriv", environ, shunned, "util-linux") if is_root else None
-    return Programs(bwrap, prlimit, setpriv, ask(bwrap, "--version").strip(), _options(bwrap))
+    bwrap = find_program("bwrap", environ, shunned, "bubblewrap")
+    prlimit = find_program("prlimit", environ, shunned, "util-linux")
+    setpriv = find_program("setpriv", environ, shunned, "util-linux") if is_root else None
+    return SandboxPrograms(bwrap, prlimit, setpriv, read_option_output(bwrap, "--version").strip(), _options(bwrap))
 
 
 def _path(environ: Mapping[str, str]) -> Iterator[Path]:
     return (Path(p) for p in environ.get("PATH", "").split(os.pathsep) if Path(p).is_absolute())
 
 
-def find(name: str, environ: Mapping[str, str], untrusted: Iterable[Path], package: str) -> str:
+def find_program(name: str, environ: Mapping[str, str], untrusted: Iterable[Path], package: str) -> str:
     """The absolute path of a program, in the system's directories or on PATH; never below `untrusted` directories.
 
     Raises:
@@ -63,10 +63,10 @@ def find(name: str, environ: Mapping[str, str], untrusted: Iterable[Path], packa
 
 
 def _options(bwrap: str) -> frozenset[str]:
-    return frozenset(re.findall(r"--[a-z0-9-]+", ask(bwrap, "--help")))
+    return frozenset(re.findall(r"--[a-z0-9-]+", read_option_output(bwrap, "--help")))
 
 
-def ask(program: str, option: str, env: Mapping[str, str] | None = None) -> str:
+def read_option_output(program: str, option: str, env: Mapping[str, str] | None = None) -> str:
     """What a program prints with an option, started with no variables but `env`.
 
     Raises:

@@ -17,12 +17,12 @@ import anyio
 from anyio.abc import ByteStream, SocketListener, SocketStream, TaskGroup
 
 from orchestrator.domain.network import NetworkDecision
-from orchestrator.domain.plain import one_line
-from orchestrator.hands.addresses import Reach, bare, split
+from orchestrator.domain.plain import to_one_line
+from orchestrator.hands.addresses import EgressAllowlist, strip_brackets, split_host_port
 from orchestrator.hands.client_hello import HelloRefused
-from orchestrator.hands.tls_opening import HELLO_S, PassOn, TunnelOpening
+from orchestrator.hands.tls_opening import HELLO_TIMEOUT_S, SendBytes, TunnelHandshake
 
-SOCKET = "proxy.sock"
+PROXY_SOCKET = "proxy.sock"
 _HEAD_BYTES = 8 * 1024
 _HEAD_S = 10.0
 _DIAL_S = 15.0
@@ -35,7 +35,7 @@ _HOST_CHARS = 255
 _CONNECT = re.compile(r"CONNECT (\S{1,512}) HTTP/1\.[01]")
 _BROKEN = (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream)
 
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+ResolveHost = Callable[[str, int], Awaitable[Sequence[str]]]
 """Finds the addresses of a host; raises OSError if there are none."""
 
 
@@ -55,10 +55,10 @@ class _Way:
 
     source: ByteStream
     sink: ByteStream
-    pass_on: PassOn
+    pass_on: SendBytes
     first: bytes = b""
 
-    async def move(self) -> None:
+    async def relay_bytes(self) -> None:
         """Move all that comes, to the end of the source."""
         chunk = self.first or await self.source.receive(_CHUNK_BYTES)
         while True:
@@ -67,16 +67,16 @@ class _Way:
 
 
 @dataclass
-class Proxy:
+class EgressProxy:
     """The proxy of one command. `budget_bytes` counts both directions of all tunnels; `decisions` grow meanwhile.
 
     `hello_s` is how long a client may take, in seconds, to say whom it asks for.
     """
 
-    reach: Reach
+    allowlist: EgressAllowlist
     budget_bytes: int
-    resolve: Resolve
-    hello_s: float = HELLO_S
+    resolve: ResolveHost
+    hello_timeout_s: float = HELLO_TIMEOUT_S
     _spent: int = 0
     _made: dict[tuple[str, int, bool, str], NetworkDecision] = field(default_factory=dict)
 
@@ -85,7 +85,7 @@ class Proxy:
         """What was decided so far; complete when nothing is being served any more."""
         return tuple(self._made.values())
 
-    async def serve(self, client: ByteStream) -> None:
+    async def serve_client(self, client: ByteStream) -> None:
         """Answer one connection from inside, to its end."""
         async with client:
             with suppress(*_BROKEN):
@@ -115,39 +115,39 @@ class Proxy:
         Raises:
             _Refused: it may not be reached.
         """
-        if objection := self.reach.objection(host, port):
+        if objection := self.allowlist.find_name_objection(host, port):
             raise _Refused(objection)
         if self._spent >= self.budget_bytes:
             raise _Refused(self._over())
         try:
             with anyio.fail_after(_DIAL_S):
-                addresses = await self.resolve(bare(host), port)
+                addresses = await self.resolve(strip_brackets(host), port)
         except (OSError, UnicodeError) as error:
             raise _Refused(f"its name does not resolve: {error}") from error
         for address in addresses:
-            if objection := self.reach.objection_to(address, host, port):
+            if objection := self.allowlist.find_address_objection(address, host, port):
                 raise _Refused(objection)
         return addresses
 
     async def _tunnel(self, client: ByteStream, server: SocketStream, place: tuple[str, int], rest: bytes) -> None:
         traffic, is_refused = _Traffic(), False
 
-        async def to_server(chunk: bytes) -> None:
+        async def send_to_server(chunk: bytes) -> None:
             traffic.sent += self._spend(chunk)
             await server.send(chunk)
 
-        async def to_client(chunk: bytes) -> None:
+        async def send_to_client(chunk: bytes) -> None:
             traffic.received += self._spend(chunk)
             await client.send(chunk)
 
-        opening = TunnelOpening(
-            *(client, server, to_server, to_client), bare(place[0]), self.reach.is_plain(*place), self.hello_s
+        opening = TunnelHandshake(
+            *(client, server, send_to_server, send_to_client), strip_brackets(place[0]), self.allowlist.is_plaintext_allowed(*place), self.hello_timeout_s
         )
         try:
             async with server:
                 await client.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                rest = await opening.lead(rest)
-                await self._relay(_Way(client, server, to_server, rest), _Way(server, client, to_client))
+                rest = await opening.relay_handshake(rest)
+                await self._relay(_Way(client, server, send_to_server, rest), _Way(server, client, send_to_client))
         except (_Refused, HelloRefused) as refused:
             is_refused = True
             self._note(*place, str(refused))
@@ -164,10 +164,10 @@ class Proxy:
         over: list[_Refused] = []
         async with anyio.create_task_group() as group:
 
-            async def move(way: _Way) -> None:
+            async def relay_direction(way: _Way) -> None:
                 with suppress(*_BROKEN):
                     try:
-                        await way.move()
+                        await way.relay_bytes()
                     except _Refused as refused:
                         over.append(refused)
                         group.cancel_scope.cancel()
@@ -175,7 +175,7 @@ class Proxy:
                     await way.sink.send_eof()
 
             for way in ways:
-                group.start_soon(move, way)
+                group.start_soon(relay_direction, way)
         if over:
             raise over[0]
 
@@ -198,7 +198,7 @@ class Proxy:
         self, host: str, port: int, reason: str = "", *, is_allowed: bool = False, traffic: _Traffic | None = None
     ) -> None:
         """Keep a decision; a command that asks without end is told of in sum."""
-        key = (one_line(host, _HOST_CHARS), port, is_allowed, one_line(reason))
+        key = (to_one_line(host, _HOST_CHARS), port, is_allowed, to_one_line(reason))
         if key not in self._made and len(self._made) >= _MOST_DECISIONS:
             key = ("others", 0, is_allowed, "there were too many to list")
         moved = traffic or _Traffic()
@@ -214,7 +214,7 @@ class Proxy:
         )
 
 
-async def look_up(host: str, port: int) -> Sequence[str]:
+async def resolve_addresses(host: str, port: int) -> Sequence[str]:
     """The addresses of a host as this machine resolves it.
 
     Raises:
@@ -225,7 +225,7 @@ async def look_up(host: str, port: int) -> Sequence[str]:
 
 
 @asynccontextmanager
-async def serving(folder: Path, proxy: Proxy) -> AsyncIterator[None]:
+async def serve_proxy(folder: Path, proxy: EgressProxy) -> AsyncIterator[None]:
     """While the block lasts, `proxy` answers on the socket `SOCKET` in the existing directory `folder`.
 
     Every tunnel is closed and every decision made when the block has ended.
@@ -235,7 +235,7 @@ async def serving(folder: Path, proxy: Proxy) -> AsyncIterator[None]:
     """
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:  # by way of the descriptor: a socket's path may have no more than 107 bytes
-        listener = await anyio.create_unix_listener(f"/proc/self/fd/{handle}/{SOCKET}", mode=0o666)
+        listener = await anyio.create_unix_listener(f"/proc/self/fd/{handle}/{PROXY_SOCKET}", mode=0o666)
     finally:
         os.close(handle)
     tasks = anyio.create_task_group()
@@ -252,13 +252,13 @@ async def serving(folder: Path, proxy: Proxy) -> AsyncIterator[None]:
                 await listener.aclose()
 
 
-async def _admit(listener: SocketListener, proxy: Proxy, tasks: TaskGroup) -> None:
+async def _admit(listener: SocketListener, proxy: EgressProxy, tasks: TaskGroup) -> None:
     """Take no more connections than are served: those that wait in the kernel cost us no descriptor."""
     room = anyio.Semaphore(_MOST_TUNNELS)
 
-    async def serve(client: SocketStream) -> None:
+    async def serve_and_release(client: SocketStream) -> None:
         try:
-            await proxy.serve(client)
+            await proxy.serve_client(client)
         finally:
             room.release()
 
@@ -270,7 +270,7 @@ async def _admit(listener: SocketListener, proxy: Proxy, tasks: TaskGroup) -> No
             room.release()
             await anyio.sleep(_FULL_PAUSE_S)
         else:
-            tasks.start_soon(serve, client)
+            tasks.start_soon(serve_and_release, client)
 
 
 async def _head(client: ByteStream) -> tuple[str, bytes]:
@@ -291,10 +291,10 @@ async def _head(client: ByteStream) -> tuple[str, bytes]:
 def _target(line: str) -> tuple[str, int]:
     found = _CONNECT.fullmatch(line)
     if found is None:
-        raise _Refused(f"only CONNECT host:port is answered here, not {one_line(line, 100)!r}")
-    place = split(found[1])
+        raise _Refused(f"only CONNECT host:port is answered here, not {to_one_line(line, 100)!r}")
+    place = split_host_port(found[1])
     if place is None:
-        raise _Refused(f"{one_line(found[1], 100)!r} is no host:port")
+        raise _Refused(f"{to_one_line(found[1], 100)!r} is no host:port")
     return place
 
 
@@ -310,7 +310,7 @@ async def _dial(addresses: Sequence[str], port: int) -> SocketStream:
 
 
 async def _say(client: ByteStream, status: str, reason: str) -> None:
-    body = f"{one_line(reason)}\n".encode()
+    body = f"{to_one_line(reason)}\n".encode()
     head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
     await client.send(f"{head}Connection: close\r\n\r\n".encode() + body)
     await client.send_eof()

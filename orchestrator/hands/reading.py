@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-from orchestrator.domain.excerpt import LIMIT_CHARS, cap, cap_bytes
+from orchestrator.domain.excerpt import LIMIT_CHARS, truncate_text, truncate_bytes
 
 _END_BYTES = 64 * 1024
 
 
-def read_ends(log: Path, limit_chars: int = LIMIT_CHARS) -> str:
+def read_log_ends(log: Path, limit_chars: int = LIMIT_CHARS) -> str:
     """The output in a log, shortened to its head and tail if it is long. Blocks."""
     size = log.stat().st_size
     if size <= 2 * _END_BYTES:
-        return cap(log.read_bytes().decode("utf-8", "replace"), limit_chars).text
+        return truncate_text(log.read_bytes().decode("utf-8", "replace"), limit_chars).text
     with log.open("rb") as file:
         head = file.read(_END_BYTES)
         file.seek(size - _END_BYTES)
-        return cap_bytes(head, file.read(), size, limit_chars).text
+        return truncate_bytes(head, file.read(), size, limit_chars).text

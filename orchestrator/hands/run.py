@@ -4,12 +4,12 @@ from uuid import uuid4
 
 import anyio
 
-from orchestrator.ports.hands import Command, CommandResult, Workspace
+from orchestrator.ports.hands import ShellCommand, CommandResult, Workspace
 
 _KILL_S = 5.0
 
 
-async def run_command(workspace: Workspace, command: Command) -> CommandResult:
+async def run_command(workspace: Workspace, command: ShellCommand) -> CommandResult:
     """Start a command and wait for its result in short waits; if cancelled, kill it first.
 
     Raises:
@@ -18,11 +18,11 @@ async def run_command(workspace: Workspace, command: Command) -> CommandResult:
     """
     call_id = uuid4().hex
     try:
-        await workspace.start(call_id, command)
-        while (result := await workspace.wait(call_id)) is None:
+        await workspace.start_command(call_id, command)
+        while (result := await workspace.wait_for_result(call_id)) is None:
             pass
     except anyio.get_cancelled_exc_class():
         with anyio.move_on_after(_KILL_S, shield=True):
-            await workspace.kill(call_id)
+            await workspace.kill_command(call_id)
         raise
     return result

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.hands.syscalls import ABSENT, CREATING_FLAGS, KERNEL, MACHINES, MODE_CALLS, SET_ID_BITS, Machine
+from orchestrator.hands.syscalls import HIDDEN_CALLS, CREATING_FLAGS, FORBIDDEN_CALLS, ARCHITECTURES, MODE_CALLS, SET_ID_BITS, MachineArchitecture
 
 _LOAD, _SAME_AS, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF_LD|W|ABS, BPF_JMP|…|K, BPF_RET|K
 _NUMBER, _MACHINE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
@@ -25,7 +25,7 @@ _SOCKETS = (0, 1, 2, 10, 16)  # unspecified, unix, IPv4, IPv6, netlink; of packe
 
 
 @dataclass(frozen=True)
-class Rule:
+class SyscallRule:
     """A system call by its name, and the error it is refused with.
 
     With `argument` that one decides, by its lower 32 bits, which are all that the kernel looks at in these calls: it is
@@ -43,26 +43,26 @@ class Rule:
     flags: tuple[int, int] | None = None
 
 
-def _set_id_rule(call: str) -> Rule:
+def _set_id_rule(call: str) -> SyscallRule:
     """Return the rule that refuses a call which would make a file run as its owner or with its group."""
     place = MODE_CALLS[call]
     flags = None if place.flags is None else (place.flags, sum(CREATING_FLAGS))
-    return Rule(call, errno.EPERM, place.mode, bits=sum(SET_ID_BITS), flags=flags)
+    return SyscallRule(call, errno.EPERM, place.mode, bits=sum(SET_ID_BITS), flags=flags)
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("ioctl", errno.EPERM, 1, _TYPING),
-    Rule("socket", errno.EAFNOSUPPORT, 0, _SOCKETS, is_allowed=True),
-    Rule("socketpair", errno.EAFNOSUPPORT, 0, _SOCKETS, is_allowed=True),
-    Rule("clone", errno.EPERM, 0, bits=_NAMESPACES),
-    Rule("unshare", errno.EPERM, 0, bits=_NAMESPACES | _NEW_TIME),
+SYSCALL_RULES: tuple[SyscallRule, ...] = (
+    SyscallRule("ioctl", errno.EPERM, 1, _TYPING),
+    SyscallRule("socket", errno.EAFNOSUPPORT, 0, _SOCKETS, is_allowed=True),
+    SyscallRule("socketpair", errno.EAFNOSUPPORT, 0, _SOCKETS, is_allowed=True),
+    SyscallRule("clone", errno.EPERM, 0, bits=_NAMESPACES),
+    SyscallRule("unshare", errno.EPERM, 0, bits=_NAMESPACES | _NEW_TIME),
     *map(_set_id_rule, MODE_CALLS),
-    *(Rule(call, errno.ENOSYS) for call in ABSENT),
-    *(Rule(call, errno.EPERM) for call in KERNEL),
+    *(SyscallRule(call, errno.ENOSYS) for call in HIDDEN_CALLS),
+    *(SyscallRule(call, errno.EPERM) for call in FORBIDDEN_CALLS),
 )
 
 
-def program(machine: Machine, rules: Sequence[Rule] = RULES) -> bytes:
+def build_filter_program(machine: MachineArchitecture, rules: Sequence[SyscallRule] = SYSCALL_RULES) -> bytes:
     """The filter as bubblewrap's --seccomp takes it: 8 bytes for each instruction, in this machine's byte order.
 
     Calls of another machine or convention are refused as unknown, those that the machine lacks have no rule.
@@ -72,18 +72,18 @@ def program(machine: Machine, rules: Sequence[Rule] = RULES) -> bytes:
 
 def write_filter(file: Path) -> Path | None:
     """Write this machine's filter to a new file; None where we do not know its calls."""
-    machine = MACHINES.get(platform.machine())
+    machine = ARCHITECTURES.get(platform.machine())
     if machine is None:
         return None
-    file.write_bytes(program(machine))
+    file.write_bytes(build_filter_program(machine))
     return file
 
 
-Step = tuple[int, int, int, int]
+BpfInstruction = tuple[int, int, int, int]
 """An instruction: code, how many to skip if true and if false, operand."""
 
 
-def _steps(machine: Machine, rules: Sequence[Rule]) -> Iterator[Step]:
+def _steps(machine: MachineArchitecture, rules: Sequence[SyscallRule]) -> Iterator[BpfInstruction]:
     unknown = _refuse(errno.ENOSYS)
     yield from ((_LOAD, 0, 0, _MACHINE), (_SAME_AS, 1, 0, machine.audit), unknown)
     yield (_LOAD, 0, 0, _NUMBER)
@@ -97,7 +97,7 @@ def _steps(machine: Machine, rules: Sequence[Rule]) -> Iterator[Step]:
     yield (_RETURN, 0, 0, _ALLOW)
 
 
-def _body(rule: Rule) -> Iterator[Step]:
+def _body(rule: SyscallRule) -> Iterator[BpfInstruction]:
     """What happens to the call itself; always returns."""
     if rule.argument is None:
         yield _refuse(rule.error)
@@ -113,9 +113,9 @@ def _body(rule: Rule) -> Iterator[Step]:
     yield from (refuse, allow) if rule.is_allowed else (allow, refuse)  # where no test held, and where one did
 
 
-def _load(argument: int) -> Step:
+def _load(argument: int) -> BpfInstruction:
     return (_LOAD, 0, 0, _ARGUMENTS + 8 * argument)  # both machines keep the lower half first
 
 
-def _refuse(error: int) -> Step:
+def _refuse(error: int) -> BpfInstruction:
     return (_RETURN, 0, 0, _REFUSE | error)

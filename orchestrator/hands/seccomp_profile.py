@@ -7,18 +7,18 @@ speak to the kernel as a program of 32 bits, whose calls carry their arguments w
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from orchestrator.hands.seccomp import RULES, Rule
+from orchestrator.hands.seccomp import SYSCALL_RULES, SyscallRule
 
 _ALL_BITS = 0xFFFFFFFF
 """The kernel looks at the lower half of these arguments alone."""
 
 _WIDTH = 32
 
-Pattern = tuple[int, int]
+ArgumentPattern = tuple[int, int]
 """A mask, and what an argument has to be under it."""
 
 
-def tightened(profile: dict[str, Any], rules: Sequence[Rule] = RULES) -> dict[str, Any]:
+def tighten_profile(profile: dict[str, Any], rules: Sequence[SyscallRule] = SYSCALL_RULES) -> dict[str, Any]:
     """Return a profile in the format of OCI engines, with our rules in place of theirs and for this machine alone."""
     ours = frozenset(rule.call for rule in rules)
     theirs = [_drop_names(rule, ours) for rule in profile["syscalls"]]
@@ -31,7 +31,7 @@ def _drop_names(entry: dict[str, Any], names: frozenset[str]) -> dict[str, Any]:
     return {**entry, "names": [name for name in entry["names"] if name not in names]}
 
 
-def _entries(rule: Rule) -> Iterator[dict[str, Any]]:
+def _entries(rule: SyscallRule) -> Iterator[dict[str, Any]]:
     """Yield the entries of one rule. Their patterns never overlap, as engines disagree on which of two counts."""
     refusal = {"names": [rule.call], "action": "SCMP_ACT_ERRNO", "errnoRet": rule.error}
     if rule.argument is None:
@@ -51,11 +51,11 @@ def _entries(rule: Rule) -> Iterator[dict[str, Any]]:
             yield {**refusal, "args": [*context, _comparison(rule.argument, pattern)]}
 
 
-def _comparison(argument: int, pattern: Pattern) -> dict[str, Any]:
+def _comparison(argument: int, pattern: ArgumentPattern) -> dict[str, Any]:
     return {"index": argument, "value": pattern[0], "valueTwo": pattern[1], "op": "SCMP_CMP_MASKED_EQ"}
 
 
-def _patterns(rule: Rule) -> tuple[list[Pattern], list[Pattern]]:
+def _patterns(rule: SyscallRule) -> tuple[list[ArgumentPattern], list[ArgumentPattern]]:
     """Return what is allowed and what is refused of an argument."""
     if rule.bits:
         return [(rule.bits, 0)], list(_any_of_bits(rule.bits))
@@ -63,14 +63,14 @@ def _patterns(rule: Rule) -> tuple[list[Pattern], list[Pattern]]:
     return (named, others) if rule.is_allowed else (others, named)
 
 
-def _any_of_bits(bits: int) -> Iterator[Pattern]:
+def _any_of_bits(bits: int) -> Iterator[ArgumentPattern]:
     mask = 0
     for bit in (1 << place for place in range(_WIDTH) if bits >> place & 1):
         mask |= bit
         yield mask, bit
 
 
-def _all_but(values: Sequence[int], start: int, width: int) -> Iterator[Pattern]:
+def _all_but(values: Sequence[int], start: int, width: int) -> Iterator[ArgumentPattern]:
     """Yield the blocks of `2 ** width` numbers from `start` on that together hold all of them but these values."""
     inside = [value for value in values if value >> width == start >> width]
     if not inside:

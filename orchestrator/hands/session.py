@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from orchestrator.hands.living import living_folder
+from orchestrator.hands.living import create_process_folder
 from orchestrator.hands.trees import claim_tree, remove_tree
-from worktrees.private_directory import make_private_root
+from worktrees.private_directory import create_private_root
 
 _KEEP_LOGS_S = 14 * 24 * 3600.0
 
 
-def old_logs(state: Path, older_than_s: float) -> tuple[Path, ...]:
+def find_old_logs(state: Path, older_than_s: float) -> tuple[Path, ...]:
     """The folders of whole outputs that sessions below `state` have left that ended and wrote last so long ago. Blocks.
 
     What matters of them is in journals.
@@ -25,7 +25,7 @@ def old_logs(state: Path, older_than_s: float) -> tuple[Path, ...]:
     return tuple(sorted(folder for folder in folders if time.time() - folder.stat().st_mtime > older_than_s))
 
 
-def drop_old_logs(logs: Path) -> None:
+def remove_old_logs(logs: Path) -> None:
     """Remove the logs of sessions that ended long ago; what matters of them is in journals. Blocks."""
     if not logs.is_dir():
         return
@@ -38,6 +38,6 @@ def drop_old_logs(logs: Path) -> None:
 @contextmanager
 def open_session(state: Path) -> Iterator[Path]:
     """A new directory below `state`, removed at the end; first removes what dead processes have left there. Blocks."""
-    make_private_root(state)
-    with living_folder(state / "sessions", secrets.token_hex(8)) as folder:
+    create_private_root(state)
+    with create_process_folder(state / "sessions", secrets.token_hex(8)) as folder:
         yield folder

@@ -17,16 +17,16 @@ from anyio import to_thread
 
 from orchestrator.crash import crash_point
 from orchestrator.domain.ids import CommitId
-from orchestrator.domain.network import refused_in_words
+from orchestrator.domain.network import describe_refused_hosts
 from orchestrator.domain.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused
-from orchestrator.hands.deps import Tell
+from orchestrator.hands.deps import ReportProgress
 from orchestrator.hands.deps_store import DepsStore
 from orchestrator.hands.local import LocalHands
-from orchestrator.hands.reading import read_ends
+from orchestrator.hands.reading import read_log_ends
 from orchestrator.hands.run import run_command
 from orchestrator.hands.workspace import LocalWorkspace
-from orchestrator.ports.hands import Command, CommandResult
+from orchestrator.ports.hands import ShellCommand, CommandResult
 
 _TIMEOUT_S = 3600.0
 _ASKING_S = 60.0
@@ -37,7 +37,7 @@ _CACHES = frozenset({"__pycache__", ".pytest_cache", ".ruff_cache", ".mypy_cache
 
 
 @dataclass(frozen=True)
-class Setup:
+class ProjectSetup:
     """Command lines that set a project up, to be run by `hands` that borrow nothing of the checkout.
 
     `manifests` are ids of the files that say what the project needs, by path; with them the result is made anew.
@@ -50,7 +50,7 @@ class Setup:
     commit: CommitId
     tier: Tier
 
-    async def ready(self, tell: Tell, stack: ExitStack) -> dict[str, str]:
+    async def run_missing_setup(self, tell: ReportProgress, stack: ExitStack) -> dict[str, str]:
         """Run the commands, unless what they make is there; `tell` hears of it. It stays while `stack` is open.
 
         Returns:
@@ -59,29 +59,29 @@ class Setup:
         Raises:
             EnvironmentProblem: one of them fails, or they leave nothing; says which, with its last lines.
         """
-        workspace = await self.hands.open(self.commit, "setup")
+        workspace = await self.hands.open_workspace(self.commit, "setup")
         try:
             key = await self._key(workspace)
-            place = await self.store.made(key, partial(self._make, key, workspace, tell), stack)
+            place = await self.store.ensure_entry(key, partial(self._make, key, workspace, tell), stack)
         finally:
             await workspace.close()
-        return {name: str(place) for name in await to_thread.run_sync(self.store.names, key)}
+        return {name: str(place) for name in await to_thread.run_sync(self.store.list_entry_paths, key)}
 
     async def _key(self, workspace: LocalWorkspace) -> str:
         """A hash of all that decides what comes out: commands, manifests, tools, and what their tier is."""
-        result = await run_command(workspace, Command(line=_TOOLS, timeout_s=_ASKING_S))
-        tools = await to_thread.run_sync(read_ends, result.log)
+        result = await run_command(workspace, ShellCommand(line=_TOOLS, timeout_s=_ASKING_S))
+        tools = await to_thread.run_sync(read_log_ends, result.log)
         if not result.is_success:
             raise EnvironmentProblem(f"setup under [env] cannot be run: {tools.strip() or result.detail}")
-        told = [list(self.commands), dict(self.manifests), tools, await workspace.policy(self.tier), int(self.tier)]
+        told = [list(self.commands), dict(self.manifests), tools, await workspace.get_policy_hash(self.tier), int(self.tier)]
         return hashlib.sha256(json.dumps(["setup", *told], sort_keys=True).encode()).hexdigest()[:32]
 
-    async def _make(self, key: str, workspace: LocalWorkspace, tell: Tell) -> None:
+    async def _make(self, key: str, workspace: LocalWorkspace, tell: ReportProgress) -> None:
         for number, line in enumerate(self.commands, start=1):
             await tell(f"setup: {line} ({number} of {len(self.commands)})")
             await self._run(workspace, line)
-        made = [name for name in await workspace.beside(ignored=True) if PurePosixPath(name).name not in _CACHES]
-        others = await workspace.beside(ignored=False)
+        made = [name for name in await workspace.list_untracked(ignored=True) if PurePosixPath(name).name not in _CACHES]
+        others = await workspace.list_untracked(ignored=False)
         if others:
             shown = ", ".join(others[:5])
             await tell(
@@ -94,7 +94,7 @@ class Setup:
             )
         crash_point("setup.before-keep")
         try:
-            await to_thread.run_sync(partial(self.store.adopt, key, workspace.root, made, is_listed=True))
+            await to_thread.run_sync(partial(self.store.move_into_entry, key, workspace.root, made, is_listed=True))
         except OSError as error:
             raise EnvironmentProblem(f"setup: what it made could not be kept: {error}") from error
         crash_point("setup.after-keep")
@@ -102,11 +102,11 @@ class Setup:
 
     async def _run(self, workspace: LocalWorkspace, line: str) -> None:
         try:
-            result = await run_command(workspace, Command(line=line, timeout_s=_TIMEOUT_S, tier=self.tier))
+            result = await run_command(workspace, ShellCommand(line=line, timeout_s=_TIMEOUT_S, tier=self.tier))
         except ToolRefused as refusal:
             raise EnvironmentProblem(f"setup under [env] cannot run `{line}`: {refusal}") from refusal
         if not result.is_success:
-            raise EnvironmentProblem(_failure(line, result, await to_thread.run_sync(read_ends, result.log)))
+            raise EnvironmentProblem(_failure(line, result, await to_thread.run_sync(read_log_ends, result.log)))
 
 
 def _failure(line: str, result: CommandResult, output: str) -> str:
@@ -114,6 +114,6 @@ def _failure(line: str, result: CommandResult, output: str) -> str:
     how = f"exited {result.exit_code}" if result.exit_code is not None else f"{result.ending} {result.detail}".strip()
     refused = (
         f"The network refused {place}. registries under [hands] names further hosts."
-        for place in refused_in_words(result.network)
+        for place in describe_refused_hosts(result.network)
     )
     return "\n".join((f"setup under [env]: `{line}` {how}:", output.strip()[-_TAIL_CHARS:], *refused))

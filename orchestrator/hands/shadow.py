@@ -8,14 +8,14 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from orchestrator.hands.trees import give_tree
-from worktrees.borrow import LENT
-from worktrees.object_copy import ObjectCopy
-from worktrees.packs import existing
-from worktrees.repository import Repository
+from orchestrator.hands.trees import set_tree_owner
+from worktrees.borrow import LENDER_LINK
+from worktrees.object_copy import AlternatesCopy
+from worktrees.packs import find_existing_objects
+from worktrees.repository import GitRepository
 
-INSIDE = "/run/git"
-OBJECTS = "/run/objects"
+SHADOW_GIT_FOLDER = "/run/git"
+OBJECTS_FOLDER = "/run/objects"
 
 _CONFIG = """\
 [core]
@@ -40,7 +40,7 @@ _CONFIG = """\
 
 
 @dataclass(frozen=True)
-class Origin:
+class ShadowOrigin:
     """What the shadows of one repository have in common: where objects are, and texts of files in a git directory.
 
     `lent` are object directories that we ourselves let the repository borrow from. `copy` stands in for the objects of
@@ -49,14 +49,14 @@ class Origin:
 
     objects: Path
     lent: tuple[Path, ...]
-    copy: ObjectCopy | None
+    copy: AlternatesCopy | None
     config: str
     tags: str
     exclude: str
     shallow: str | None
 
 
-async def read_origin(repository: Repository, copies: Path | None) -> Origin:
+async def read_origin(repository: GitRepository, copies: Path | None) -> ShadowOrigin:
     """Read from the user's repository what a shadow takes from it.
 
     `copies` is where objects are copied to that the repository borrows; None where nothing has to be mounted.
@@ -66,17 +66,17 @@ async def read_origin(repository: Repository, copies: Path | None) -> Origin:
         OSError: the copy cannot be written.
     """
     git = repository.git
-    hash_name = await git.text("config", "--get", "extensions.objectFormat", ok=(0, 1))
+    hash_name = await git.run_text("config", "--get", "extensions.objectFormat", ok=(0, 1))
     form = "%(objectname) %(refname)%(if)%(*objectname)%(then)%0a^%(*objectname)%(end)"
-    tags = await git.text("for-each-ref", f"--format={form}", "refs/tags")
+    tags = await git.run_text("for-each-ref", f"--format={form}", "refs/tags")
     common = repository.common_dir
-    copy = ObjectCopy(repository, copies) if copies and repository.is_borrowing else None
+    copy = AlternatesCopy(repository, copies) if copies and repository.is_borrowing else None
     if copy:
         oids = dict.fromkeys(line.partition(" ")[0] for line in tags.splitlines() if not line.startswith("^"))
-        await copy.include(await existing(git, oids))
-    return Origin(
-        objects=copy.objects if copy else common / "objects",
-        lent=(common / LENT,) if repository.lender and not copy else (),
+        await copy.copy_reachable(await find_existing_objects(git, oids))
+    return ShadowOrigin(
+        objects=copy.objects_directory if copy else common / "objects",
+        lent=(common / LENDER_LINK,) if repository.lender and not copy else (),
         copy=copy,
         config=_CONFIG.format(hash=hash_name or "sha1"),
         tags=f"# pack-refs with: peeled fully-peeled sorted\n{tags}\n" if tags else "",
@@ -85,7 +85,7 @@ async def read_origin(repository: Repository, copies: Path | None) -> Origin:
     )
 
 
-def make(directory: Path, origin: Origin, commit: str, index: Path, owner: int | None, objects: str = OBJECTS) -> None:
+def create_shadow_git(directory: Path, origin: ShadowOrigin, commit: str, index: Path, owner: int | None, objects: str = OBJECTS_FOLDER) -> None:
     """Create the git directory: HEAD detached at `commit`, a copy of the checkout's `index` with its file times.
 
     `objects` is where the repository's objects stand for a command.
@@ -106,7 +106,7 @@ def make(directory: Path, origin: Origin, commit: str, index: Path, owner: int |
     for file in (index, *index.parent.glob("sharedindex.*")):
         if file.is_file():
             shutil.copy2(file, directory / file.name)  # with its times: git compares them with those of the files
-    give_tree(directory, owner)
+    set_tree_owner(directory, owner)
 
 
 def _text(file: Path) -> str | None:

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-from orchestrator.domain.credentials import holds_secrets
-from orchestrator.domain.sharing import names_dependencies
-from orchestrator.hands.interpreters import is_environment
-from worktrees.repository import Repository
+from orchestrator.domain.credentials import is_secret_path
+from orchestrator.domain.sharing import is_dependency_pattern
+from orchestrator.hands.interpreters import is_virtual_environment
+from worktrees.repository import GitRepository
 
 _WILDCARDS = frozenset("*?[")
 
 
-async def find_shared(repository: Repository, patterns: Sequence[str]) -> tuple[str, ...]:
+async def find_shared_paths(repository: GitRepository, patterns: Sequence[str]) -> tuple[str, ...]:
     """The ignored paths that match, relative to the repository's root, sorted.
 
     A pattern without `/` is matched against the last name of a path, any other (`/build`, `web/dist`) against the
@@ -25,10 +25,10 @@ async def find_shared(repository: Repository, patterns: Sequence[str]) -> tuple[
     Raises:
         GitError: git could not list the ignored files.
     """
-    return choose(repository.root, await list_ignored(repository), patterns)
+    return select_shared_paths(repository.root, await list_ignored(repository), patterns)
 
 
-async def list_ignored(repository: Repository) -> list[str]:
+async def list_ignored(repository: GitRepository) -> list[str]:
     """Return the ignored paths of the checkout; of a directory that is ignored as a whole its own alone.
 
     Raises:
@@ -45,23 +45,23 @@ async def list_ignored(repository: Repository) -> list[str]:
         "--directory",
         "-z",
     )
-    return [name.rstrip("/") for name in (await repository.checkout_git.text(*listing)).split("\0") if name]
+    return [name.rstrip("/") for name in (await repository.checkout_git.run_text(*listing)).split("\0") if name]
 
 
-def choose(root: Path, ignored: Iterable[str], patterns: Sequence[str]) -> tuple[str, ...]:
+def select_shared_paths(root: Path, ignored: Iterable[str], patterns: Sequence[str]) -> tuple[str, ...]:
     """Return those of the ignored paths that match a pattern, exist, and lead nowhere else.
 
     What is known for secrets by its name is only taken where a pattern without wildcards names it.
     """
     known = frozenset(ignored)
     literal = [pattern for pattern in patterns if not _WILDCARDS.intersection(pattern)]
-    wanted = (name for name in known if matches(name, literal if _may_be_secret(root, name) else patterns))
+    wanted = (name for name in known if is_shared_name(name, literal if _may_be_secret(root, name) else patterns))
     wanted = (name for name in wanted if not _is_secret(root / name))
     chosen = {name for name in wanted if _stays(root, name, known)}
     return tuple(sorted(name for name in chosen if not any(str(p) in chosen for p in PurePosixPath(name).parents)))
 
 
-def confidential_files(shared: Mapping[str, Path]) -> tuple[Path, ...]:
+def find_confidential_files(shared: Mapping[str, Path]) -> tuple[Path, ...]:
     """Return what workspaces borrow and may not copy into a commit: single files, and what is known for secrets.
 
     Blocks. `shared` are names, each with the directory below which it lies. Dependencies are everybody's.
@@ -70,7 +70,7 @@ def confidential_files(shared: Mapping[str, Path]) -> tuple[Path, ...]:
     for name, base in shared.items():
         if (base / name).is_file():
             found.append(base / name)
-        elif not names_dependencies(PurePosixPath(name).name):
+        elif not is_dependency_pattern(PurePosixPath(name).name):
             found += _secrets_in(base / name)
     return tuple(found)
 
@@ -79,11 +79,11 @@ def _secrets_in(folder: Path) -> Iterator[Path]:
     for place, _, files in os.walk(folder):
         for file in files:
             path = Path(place, file)
-            if holds_secrets(path.relative_to(folder).as_posix()):
+            if is_secret_path(path.relative_to(folder).as_posix()):
                 yield path
 
 
-def borrowed(found: Iterable[str], lent: Mapping[str, str], root: Path) -> dict[str, Path]:
+def merge_borrowed_paths(found: Iterable[str], lent: Mapping[str, str], root: Path) -> dict[str, Path]:
     """All that a workspace borrows, by name, each with the directory below which it lies: `root` for what was `found`.
 
     What is `lent` goes before whatever of the checkout stands at, below or around its place.
@@ -97,20 +97,20 @@ def _touch(one: str, other: str) -> bool:
     return first.is_relative_to(second) or second.is_relative_to(first)
 
 
-def matches(name: str, patterns: Iterable[str]) -> bool:
+def is_shared_name(name: str, patterns: Iterable[str]) -> bool:
     """Return True if one of the patterns of `[env] share` means a path."""
     last = PurePosixPath(name).name
     return any(fnmatchcase(name if "/" in p.rstrip("/") else last, p.strip("/")) for p in patterns)
 
 
 def _may_be_secret(root: Path, name: str) -> bool:
-    return holds_secrets(name) and not is_environment(root / name)
+    return is_secret_path(name) and not is_virtual_environment(root / name)
 
 
 def _is_secret(path: Path) -> bool:
     """Whether it is a file of variables (`.env`, `.env.local`); an environment may be called so as well."""
     is_named = path.name in (".env", ".envrc") or path.name.startswith(".env.")
-    return is_named and not is_environment(path)
+    return is_named and not is_virtual_environment(path)
 
 
 def _stays(root: Path, name: str, ignored: frozenset[str]) -> bool:

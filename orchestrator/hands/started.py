@@ -16,8 +16,8 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from orchestrator.hands.bubblewrap import ENVIRONMENT
-from orchestrator.hands.view import Resource, View
+from orchestrator.hands.bubblewrap import BUBBLEWRAP_ENVIRONMENT
+from orchestrator.hands.view import Resource, UsageReader
 
 _DYING_S = 5.0
 _OOM_SCORE = "800"
@@ -25,7 +25,7 @@ _RAISED = ("/bin/sh", "-c", f'echo {_OOM_SCORE} 2>/dev/null >/proc/self/oom_scor
 
 
 @dataclass(frozen=True)
-class Passed:
+class PassedDescriptors:
     """The descriptors that a bubblewrap gets: where it reports, what opens the gate, and the filter to be read."""
 
     info: int
@@ -38,12 +38,12 @@ class Passed:
         return (number for number in numbers if number is not None)
 
 
-Build = Callable[[Passed], list[str]]
+BuildCommandLine = Callable[[PassedDescriptors], list[str]]
 """Makes the command line."""
 
 
 @dataclass
-class Started:
+class SandboxProcess:
     """The outermost bubblewrap (`popen`, and `monitor`, its pidfd) and the first process of its sandbox (`first`).
 
     `info` and `status` are the ends of pipes on which bubblewrap reports, `gate` that of one which holds the command
@@ -52,56 +52,56 @@ class Started:
     """
 
     popen: subprocess.Popen[bytes]
-    monitor: int
+    bubblewrap_pidfd: int
     info: int
     status: int
     gate: int
-    closely: frozenset[Resource] = frozenset()
+    closely_watched: frozenset[Resource] = frozenset()
     was_killed: bool = False
-    first: int | None = None
-    told: bytes = b""
-    said: bytes = b""
-    view: View | None = None
+    init_pidfd: int | None = None
+    info_report: bytes = b""
+    status_report: bytes = b""
+    usage_reader: UsageReader | None = None
 
-    async def meet(self) -> None:
+    async def wait_until_started(self) -> None:
         """Wait until the sandbox stands, hold on to it, look into it, and let the command start."""
         await self._find_first()
-        self.said += await _read(self.status)
-        outer, inner = _child(self.told), _child(self.said)
-        if self.first is not None and outer is not None and inner is not None:
+        self.status_report += await _read(self.status)
+        outer, inner = _child(self.info_report), _child(self.status_report)
+        if self.init_pidfd is not None and outer is not None and inner is not None:
             with contextlib.suppress(OSError):  # it is gone already: there is nothing to be seen
-                self.view = await to_thread.run_sync(View, outer, inner, self.closely)
+                self.usage_reader = await to_thread.run_sync(UsageReader, outer, inner, self.closely_watched)
         self._open_gate()
 
     async def _find_first(self) -> None:
         """Wait until bubblewrap has told the first process of the sandbox, and hold on to it."""
         while chunk := await _read(self.info):
-            self.told += chunk
-        found = _child(self.told)
+            self.info_report += chunk
+        found = _child(self.info_report)
         if found is not None:
             with contextlib.suppress(OSError):  # it is gone already, or we have no descriptor left
-                self.first = os.pidfd_open(found)
+                self.init_pidfd = os.pidfd_open(found)
 
-    async def exited(self) -> None:
+    async def wait_until_exited(self) -> None:
         """Wait until bubblewrap itself has exited."""
-        await anyio.wait_readable(self.monitor)
+        await anyio.wait_readable(self.bubblewrap_pidfd)
 
-    async def end(self) -> None:
+    async def kill_command(self) -> None:
         """Kill what still lives and wait until all of it is dead; a process stuck in the kernel is waited for 5 s."""
         with anyio.move_on_after(_DYING_S):
-            if self.first is None:
+            if self.init_pidfd is None:
                 await self._find_first()
             self._kill()
-            await self.exited()
+            await self.wait_until_exited()
             self.was_killed = self.popen.wait() < 0
-            if self.first is not None:
-                await anyio.wait_readable(self.first)
+            if self.init_pidfd is not None:
+                await anyio.wait_readable(self.init_pidfd)
         self._open_gate()
         self._let_go()
 
     def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self.monitor if self.first is None else self.first, signal.SIGKILL)
+            signal.pidfd_send_signal(self.bubblewrap_pidfd if self.init_pidfd is None else self.init_pidfd, signal.SIGKILL)
 
     def _open_gate(self) -> None:
         if self.gate >= 0:
@@ -110,27 +110,27 @@ class Started:
 
     def _let_go(self) -> None:
         """Reap the first process if it became ours, as it does where we are process 1 of a container."""
-        if self.first is None:
+        if self.init_pidfd is None:
             return
         with contextlib.suppress(ChildProcessError):
-            os.waitid(os.P_PIDFD, self.first, os.WEXITED | os.WNOHANG)
-        os.close(self.first)
-        self.first = None
+            os.waitid(os.P_PIDFD, self.init_pidfd, os.WEXITED | os.WNOHANG)
+        os.close(self.init_pidfd)
+        self.init_pidfd = None
 
-    def exit_code(self) -> int | None:
+    def get_exit_code(self) -> int | None:
         """The command's exit code, 128 + n after signal n; None if it never started or was killed with the sandbox."""
-        found = re.search(rb'"exit-code": (\d+)', self.said + b"".join(_available(self.status)))
+        found = re.search(rb'"exit-code": (\d+)', self.status_report + b"".join(_available(self.status)))
         return int(found[1]) if found else None
 
 
-def start(
-    build: Build,
+def start_bubblewrap(
+    build: BuildCommandLine,
     writer: int,
     stack: contextlib.ExitStack,
     stdin: str = "",
     filter_file: Path | None = None,
     closely: frozenset[Resource] = frozenset(),
-) -> Started:
+) -> SandboxProcess:
     """Start a bubblewrap that reads `stdin` and prints to `writer`; its descriptors are closed with the stack.
 
     Must be called in a thread that lives as long as the command may: the kernel ties the one's life to the other's.
@@ -144,11 +144,11 @@ def start(
         gate_source, gate = os.pipe()
         theirs.callback(os.close, gate_source)
         program = None if filter_file is None else os.open(filter_file, os.O_RDONLY | os.O_CLOEXEC)
-        passed = Passed(info, status, gate_source, program)
+        passed = PassedDescriptors(info, status, gate_source, program)
         if program is not None:
             theirs.callback(os.close, program)
         try:
-            popen = _popen(build(passed), text_source(stdin, stack), writer, tuple(passed))
+            popen = _popen(build(passed), open_text_descriptor(stdin, stack), writer, tuple(passed))
         except OSError:
             os.close(gate)
             raise
@@ -160,10 +160,10 @@ def start(
         popen.wait()
         raise
     stack.callback(os.close, monitor)
-    return Started(popen, monitor, info_source, status_source, gate, closely)
+    return SandboxProcess(popen, monitor, info_source, status_source, gate, closely)
 
 
-def text_source(text: str, stack: contextlib.ExitStack) -> int:
+def open_text_descriptor(text: str, stack: contextlib.ExitStack) -> int:
     """Where a text can be read: a file without a name, so that nobody has to feed a pipe."""
     if not text:
         return subprocess.DEVNULL
@@ -182,7 +182,7 @@ def _popen(words: list[str], source: int, writer: int, passed: tuple[int, ...]) 
             stdin=source,
             stdout=writer,
             stderr=writer,
-            env=ENVIRONMENT,
+            env=BUBBLEWRAP_ENVIRONMENT,
             cwd="/",
             pass_fds=passed,
             start_new_session=True,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineArchitecture:
     """A kind of machine: how the kernel names it to a filter, and its numbers of system calls.
 
     Calls from `foreign_from` on belong to another convention that the same kernel serves (x32); 0 if there is none.
@@ -20,7 +20,7 @@ class Machine:
     foreign_from: int = 0
 
 
-KERNEL = (
+FORBIDDEN_CALLS = (
     *("add_key", "request_key", "keyctl"),  # keyrings are not divided by namespaces
     *("bpf", "perf_event_open", "userfaultfd"),  # where exploits of the kernel begin
     *("kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "reboot"),
@@ -41,7 +41,7 @@ KERNEL = (
 )
 """Refused as not permitted, whatever the arguments."""
 
-ABSENT = ("io_uring_setup", "io_uring_enter", "io_uring_register", "clone3", "openat2")
+HIDDEN_CALLS = ("io_uring_setup", "io_uring_enter", "io_uring_register", "clone3", "openat2")
 """Refused as if this kernel did not know them: who uses them has another way. What two of them ask
 for cannot be seen."""
 
@@ -81,7 +81,7 @@ _SAME = {
 }
 """Newer calls have one number everywhere."""
 
-X86_64 = Machine(
+X86_64 = MachineArchitecture(
     audit=0xC000003E,
     foreign_from=0x40000000,
     numbers=_SAME | {
@@ -95,7 +95,7 @@ X86_64 = Machine(
     },
 )
 
-AARCH64 = Machine(
+AARCH64 = MachineArchitecture(
     audit=0xC00000B7,
     numbers=_SAME | {
         "add_key": 217, "request_key": 218, "keyctl": 219, "bpf": 280, "perf_event_open": 241, "userfaultfd": 282,
@@ -109,5 +109,5 @@ AARCH64 = Machine(
 )
 # fmt: on
 
-MACHINES = {"x86_64": X86_64, "aarch64": AARCH64}
+ARCHITECTURES = {"x86_64": X86_64, "aarch64": AARCH64}
 """By `platform.machine()`."""

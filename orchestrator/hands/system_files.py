@@ -7,7 +7,7 @@ from pathlib import Path
 
 HOST_NAME = "sandbox"
 
-NAMES = ("resolv.conf", "hosts")
+RESOLVER_FILES = ("resolv.conf", "hosts")
 """What tells a command with the whole network how the host finds addresses; elsewhere they tell of nothing outside."""
 
 _COPIED = (
@@ -28,7 +28,7 @@ _HOSTS = f"127.0.0.1 localhost {HOST_NAME}\n::1 localhost {HOST_NAME}\n"
 
 
 @dataclass(frozen=True)
-class User:
+class SandboxUser:
     """Who commands run as: ids, and home directory and shell as seen inside."""
 
     uid: int
@@ -37,13 +37,13 @@ class User:
     shell: str
 
 
-def build(target: Path, user: User, source: Path = Path("/etc")) -> str:
+def create_etc(target: Path, user: SandboxUser, source: Path = Path("/etc")) -> str:
     """Fill the new directory `target`; returns the user's name, made up where the host knows none.
 
     Only files that everybody on the host may read are copied.
     """
     _folder(target)
-    for place in bound(source):
+    for place in list_etc_mounts(source):
         _folder(target / place)
     for pattern in _COPIED:
         for found in source.glob(pattern):
@@ -64,7 +64,7 @@ def build(target: Path, user: User, source: Path = Path("/etc")) -> str:
     return name
 
 
-def bound(source: Path = Path("/etc")) -> tuple[str, ...]:
+def list_etc_mounts(source: Path = Path("/etc")) -> tuple[str, ...]:
     """The public directories of the host that are to be mounted into a copy, relative to it."""
     found = (place for pattern in _BOUND for place in sorted(source.glob(pattern)))
     return tuple(str(p.relative_to(source)) for p in found if p.is_dir() and p.stat().st_mode & stat.S_IROTH)

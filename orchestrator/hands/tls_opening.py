@@ -8,25 +8,25 @@ import anyio
 from anyio.abc import ByteStream
 
 from orchestrator.hands.client_hello import (
-    BEFORE_A_SECOND_HELLO,
-    BEFORE_THE_ANSWER,
-    HANDSHAKE,
-    MOST_BYTES,
+    RECORDS_BEFORE_SECOND_HELLO,
+    RECORDS_BEFORE_SERVER_HELLO,
+    HANDSHAKE_RECORD,
+    MAX_HELLO_BYTES,
     HelloRefused,
-    is_retry_request,
-    read_message,
-    require_server_name,
+    is_hello_retry_request,
+    parse_handshake_message,
+    check_server_name,
 )
 
-HELLO_S = 30.0
+HELLO_TIMEOUT_S = 30.0
 _CHUNK_BYTES = 16 * 1024
 
-PassOn = Callable[[bytes], Awaitable[None]]
+SendBytes = Callable[[bytes], Awaitable[None]]
 """Sends bytes to one side, and counts them."""
 
 
 @dataclass
-class TunnelOpening:
+class TunnelHandshake:
     """Leads a tunnel up to where its bytes need no reading any more.
 
     `host` is that of the CONNECT, an address without brackets. With `is_plain` the client may speak something else
@@ -35,13 +35,13 @@ class TunnelOpening:
 
     client: ByteStream
     server: ByteStream
-    to_server: PassOn
-    to_client: PassOn
+    send_to_server: SendBytes
+    send_to_client: SendBytes
     host: str
     is_plain: bool
-    hello_s: float = HELLO_S
+    hello_timeout_s: float = HELLO_TIMEOUT_S
 
-    async def lead(self, rest: bytes) -> bytes:
+    async def relay_handshake(self, rest: bytes) -> bytes:
         """Pass on both sides' greetings; return what the client has sent beyond that, which is still to be sent.
 
         A server that asks for another greeting gets none that names another host: some servers obey the second.
@@ -51,24 +51,24 @@ class TunnelOpening:
             anyio.EndOfStream: one side ended before its greeting did.
         """
         rest = rest or await self._first_bytes()
-        if self.is_plain and rest[0] != HANDSHAKE:
+        if self.is_plain and rest[0] != HANDSHAKE_RECORD:
             return rest
         rest = await self._pass_hello(rest)
         if await self._is_asked_again():
-            rest = await self._pass_hello(rest, BEFORE_A_SECOND_HELLO)
+            rest = await self._pass_hello(rest, RECORDS_BEFORE_SECOND_HELLO)
         return rest
 
     async def _first_bytes(self) -> bytes:
-        with _fail_after(self.hello_s):
+        with _fail_after(self.hello_timeout_s):
             return await self.client.receive(_CHUNK_BYTES)
 
     async def _pass_hello(self, found: bytes, skipped: Collection[int] = ()) -> bytes:
-        with _fail_after(self.hello_s):
-            while (message := read_message(found, skipped)) is None:
+        with _fail_after(self.hello_timeout_s):
+            while (message := parse_handshake_message(found, skipped)) is None:
                 _require_size(found)
                 found += await self.client.receive(_CHUNK_BYTES)
-        require_server_name(message.content, self.host)
-        await self.to_server(found[: message.end])
+        check_server_name(message.content, self.host)
+        await self.send_to_server(found[: message.end])
         return found[message.end :]
 
     async def _is_asked_again(self) -> bool:
@@ -76,20 +76,20 @@ class TunnelOpening:
         found = b""
         while True:
             chunk = await self.server.receive(_CHUNK_BYTES)
-            await self.to_client(chunk)
+            await self.send_to_client(chunk)
             found += chunk
             try:
                 _require_size(found)
-                message = read_message(found, BEFORE_THE_ANSWER)
+                message = parse_handshake_message(found, RECORDS_BEFORE_SERVER_HELLO)
             except HelloRefused:  # a server that answers something else does not go on with a handshake
                 return False
             if message is not None:
-                return is_retry_request(message.content)
+                return is_hello_retry_request(message.content)
 
 
 def _require_size(found: bytes) -> None:
-    if len(found) > MOST_BYTES:
-        raise HelloRefused(f"no whole TLS message came within {MOST_BYTES:,} bytes")
+    if len(found) > MAX_HELLO_BYTES:
+        raise HelloRefused(f"no whole TLS message came within {MAX_HELLO_BYTES:,} bytes")
 
 
 @contextmanager

@@ -8,10 +8,10 @@ from os.path import normpath
 from pathlib import Path
 
 from orchestrator.errors import UsageProblem
-from orchestrator.hands.interpreters import is_environment, prefixes
-from orchestrator.hands.known_pythons import KnownPythons, find_known_pythons, has_library
-from orchestrator.hands.places import STORES, Surroundings, is_provided
-from orchestrator.hands.policy import GivenDir
+from orchestrator.hands.interpreters import is_virtual_environment, find_base_installations
+from orchestrator.hands.known_pythons import KnownPythons, find_known_pythons, is_complete_python
+from orchestrator.hands.places import PACKAGE_STORES, HostPaths, is_system_folder
+from orchestrator.hands.policy import GrantedFolder
 
 _LAST = ("/usr/local/bin", "/usr/bin", "/bin")
 _INTERPRETER_PARTS = ("bin", "lib", "lib64", "include", "libexec")
@@ -31,8 +31,8 @@ class ToolChain:
     unbound: Mapping[Path, Path] = field(default_factory=dict)
 
 
-def resolve(
-    given: Sequence[GivenDir], around: Surroundings, shared: Mapping[str, Path], environ: Mapping[str, str]
+def resolve_tool_chain(
+    given: Sequence[GrantedFolder], around: HostPaths, shared: Mapping[str, Path], environ: Mapping[str, str]
 ) -> ToolChain:
     """The tool chain for what the user gave, what the repository shares, and our own Python as a last resort.
 
@@ -44,17 +44,17 @@ def resolve(
     """
     chosen = _Chosen(around, find_known_pythons(around, environ))
     for one in given:
-        chosen.give(_locate(one, around))
+        chosen.add_folder(_locate(one, around))
     active = environ.get("VIRTUAL_ENV")
-    if active and Path(active).is_absolute() and Path(active).is_dir() and chosen.is_offered(Path(active), shared):
-        chosen.give(Path(active))
-    chosen.share(shared)
-    chosen.need(Path(sys.base_prefix))
+    if active and Path(active).is_absolute() and Path(active).is_dir() and chosen.can_add_environment(Path(active), shared):
+        chosen.add_folder(Path(active))
+    chosen.add_shared_paths(shared)
+    chosen.add_interpreter(Path(sys.base_prefix))
     chosen.path[str(Path(sys.base_prefix) / "bin")] = None
-    return chosen.tool_chain()
+    return chosen.build_tool_chain()
 
 
-def _locate(one: GivenDir, around: Surroundings) -> Path:
+def _locate(one: GrantedFolder, around: HostPaths) -> Path:
     """The absolute path, links kept, of a directory the user gave."""
     text = one.path
     if text == "~" or text.startswith("~/"):
@@ -64,7 +64,7 @@ def _locate(one: GivenDir, around: Surroundings) -> Path:
         what = "is not a directory" if directory.exists() else "does not exist"
         told = f"{directory}, given as {one.path!r} in {one.origin}, {what}; correct or remove it there."
         raise UsageProblem(told, ("env", one.path))
-    objection = around.objection(directory)
+    objection = around.find_bind_objection(directory)
     if objection:
         told = (
             f"{directory}, given as {one.path!r} in {one.origin}, is never bound into a sandbox: {objection}. "
@@ -76,40 +76,40 @@ def _locate(one: GivenDir, around: Surroundings) -> Path:
 
 @dataclass
 class _Chosen:
-    around: Surroundings
+    host_paths: HostPaths
     known: KnownPythons
     read_only: dict[Path, None] = field(default_factory=dict)
     path: dict[str, None] = field(default_factory=dict)
     virtual_env: str | None = None
     unbound: dict[Path, Path] = field(default_factory=dict)
 
-    def is_offered(self, directory: Path, shared: Iterable[str]) -> bool:
+    def can_add_environment(self, directory: Path, shared: Iterable[str]) -> bool:
         """Whether an environment that was not asked for can be taken along."""
         if not self._is_ours(directory):
-            return self.around.objection(directory) is None
-        return any(directory.is_relative_to(self.around.repository / name) for name in shared)
+            return self.host_paths.find_bind_objection(directory) is None
+        return any(directory.is_relative_to(self.host_paths.repository / name) for name in shared)
 
-    def give(self, directory: Path) -> None:
+    def add_folder(self, directory: Path) -> None:
         """Bind a directory and put its programs on PATH. One inside the repository stands in the workspace anyway."""
         if not self._is_ours(directory):
             self._bind(directory)
         self._lean_on(directory)
         self._search(_programs(directory))
 
-    def share(self, shared: Mapping[str, Path]) -> None:
+    def add_shared_paths(self, shared: Mapping[str, Path]) -> None:
         """Serve what the repository borrows: interpreters that its environments need, programs at the usual places.
 
         Whoever wrote the environments, they name interpreters that the user has, and nothing else of the host.
         """
         for name, base in sorted(shared.items()):
-            self._lean_on(self.around.repository / name, base / name)
+            self._lean_on(self.host_paths.repository / name, base / name)
         for name, programs in ((".venv", "bin"), ("venv", "bin"), ("node_modules", ".bin")):
             if name in shared and (shared[name] / name / programs).is_dir():
-                self.path[str(self.around.repository / name / programs)] = None
+                self.path[str(self.host_paths.repository / name / programs)] = None
 
-    def need(self, prefix: Path) -> None:
+    def add_interpreter(self, prefix: Path) -> None:
         """Bind an interpreter's installation, or the parts of it that may be bound."""
-        if self.around.objection(prefix) is None:
+        if self.host_paths.find_bind_objection(prefix) is None:
             self._bind(prefix)
         else:
             self._bind_parts(prefix, _INTERPRETER_PARTS)
@@ -120,55 +120,55 @@ class _Chosen:
         Where it shares its directory with other things, as in `~/.local`, only its parts are bound; where it is but a
         link to another one, the directory of the link.
         """
-        if is_provided(prefix) or any(prefix.is_relative_to(bound) for bound in self.read_only):
+        if is_system_folder(prefix) or any(prefix.is_relative_to(bound) for bound in self.read_only):
             return
-        if not self.known.has(prefix):
+        if not self.known.has_installation(prefix):
             self.unbound[prefix] = environment
-        elif not has_library(prefix):
+        elif not is_complete_python(prefix):
             self._bind_parts(prefix, ("bin",))
-        elif any(place.is_relative_to(prefix) for place in self.around.credentials()):
+        elif any(place.is_relative_to(prefix) for place in self.host_paths.list_credential_paths()):
             self._bind_parts(prefix, _INTERPRETER_PARTS)
         else:
-            self.need(prefix)
+            self.add_interpreter(prefix)
 
     def _bind_parts(self, prefix: Path, names: Iterable[str]) -> None:
         for part in (prefix / name for name in names):
-            if part.is_dir() and self.around.objection(part) is None:
+            if part.is_dir() and self.host_paths.find_bind_objection(part) is None:
                 self._bind(part)
 
     def _is_ours(self, directory: Path) -> bool:
-        return directory.is_relative_to(self.around.repository)
+        return directory.is_relative_to(self.host_paths.repository)
 
     def _is_users(self, environment: Path) -> bool:
         """Return True for an environment that lies outside the checkout, where only the user can have put it."""
-        here = self.around.repository.resolve()
+        here = self.host_paths.repository.resolve()
         return not self._is_ours(environment) and not environment.resolve().is_relative_to(here)
 
     def _lean_on(self, directory: Path, source: Path | None = None) -> None:
         """`source` is where the directory lies on the host, if elsewhere."""
-        needed = [prefix for prefix in prefixes(source or directory) if prefix.is_dir() and not self._is_ours(prefix)]
+        needed = [prefix for prefix in find_base_installations(source or directory) if prefix.is_dir() and not self._is_ours(prefix)]
         is_trusted = source is None and self._is_users(directory)
         for prefix in needed:
             if is_trusted:
-                self.need(prefix)
+                self.add_interpreter(prefix)
             else:
                 self._need_known(prefix, directory)
-        if is_environment(source or directory) and self.virtual_env is None:
+        if is_virtual_environment(source or directory) and self.virtual_env is None:
             self.virtual_env = str(directory)
 
     def _bind(self, directory: Path) -> None:
         for place in dict.fromkeys((directory, directory.resolve())):
-            store = next((s for s in STORES if place.is_relative_to(s) and s.is_dir()), place)
-            if not is_provided(store):
+            store = next((s for s in PACKAGE_STORES if place.is_relative_to(s) and s.is_dir()), place)
+            if not is_system_folder(store):
                 self.read_only[store] = None
 
     def _search(self, directories: Iterable[Path]) -> None:
         self.path.update(dict.fromkeys(str(d) for d in directories if d.is_dir()))
 
-    def tool_chain(self) -> ToolChain:
+    def build_tool_chain(self) -> ToolChain:
         """What was chosen, without directories that lie in others."""
         outer = tuple(d for d in sorted(self.read_only) if not any(p in self.read_only for p in d.parents))
-        masked = dict.fromkeys(m for d in outer for m in self.around.masked_in(d))
+        masked = dict.fromkeys(m for d in outer for m in self.host_paths.find_credentials_below(d))
         path = tuple(p for p in self.path if p not in _LAST) + _LAST
         return ToolChain(outer, tuple(masked), path, self.virtual_env, dict(sorted(self.unbound.items())))
 

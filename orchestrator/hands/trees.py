@@ -5,11 +5,11 @@ import secrets
 import stat
 from pathlib import Path
 
-from worktrees.private_directory import make_private_directory
-from worktrees.removal import REMOVED, open_top, remove
+from worktrees.private_directory import create_private_directory
+from worktrees.removal import REMOVED_PREFIX, open_root_directory, remove_entry
 
 
-def give_tree(directory: Path, owner: int | None) -> None:
+def set_tree_owner(directory: Path, owner: int | None) -> None:
     """Make `owner` own a directory that only we have filled, and everything in it; None leaves it ours."""
     if owner is None:
         return
@@ -18,11 +18,11 @@ def give_tree(directory: Path, owner: int | None) -> None:
             os.lchown(Path(folder) / name, owner, owner)
 
 
-def new_folder(directory: Path, owner: int | None = None) -> Path:
+def create_private_folder(directory: Path, owner: int | None = None) -> Path:
     """Create an empty directory that only its owner may enter; returns it."""
-    make_private_directory(directory.parent)
+    create_private_directory(directory.parent)
     directory.mkdir(mode=0o700)
-    give_tree(directory, owner)
+    set_tree_owner(directory, owner)
     return directory
 
 
@@ -47,13 +47,13 @@ def empty_tree(directory: Path, but: str = "") -> None:
     """
     if directory.is_symlink() or not directory.is_dir():
         return
-    inside = open_top(directory)
+    inside = open_root_directory(directory)
     try:
         with os.scandir(inside) as entries:
             names = [entry.name for entry in entries]
         for name in names:
             if name != but:
-                remove(inside, name)
+                remove_entry(inside, name)
     finally:
         os.close(inside)
 
@@ -78,4 +78,4 @@ def claim_tree(directory: Path) -> Path:
         FileNotFoundError: it is gone, as somebody else was first.
         OSError: it may not be moved.
     """
-    return directory.rename(directory.with_name(f"{REMOVED}{secrets.token_hex(8)}"))
+    return directory.rename(directory.with_name(f"{REMOVED_PREFIX}{secrets.token_hex(8)}"))

@@ -19,31 +19,31 @@ from typing import Any
 import anyio
 
 from orchestrator.domain.tier import Tier
-from orchestrator.domain.unsafe import UNSAFE
+from orchestrator.domain.unsafe import UNSAFE_BANNER
 from orchestrator.errors import UsageProblem
-from orchestrator.hands.backend import Order, Place
-from orchestrator.hands.ceilings import limited
-from orchestrator.hands.interpreters import own_python
+from orchestrator.hands.backend import ExecutionRequest, MountPlan
+from orchestrator.hands.ceilings import wrap_in_rlimits
+from orchestrator.hands.interpreters import get_own_python
 from orchestrator.hands.mounts import Mount
-from orchestrator.hands.places import WORKTREES, Surroundings
-from orchestrator.hands.policy import Policy, Registries
-from orchestrator.hands.process import Ended, Terms, attend
-from orchestrator.hands.programs import find
-from orchestrator.hands.started import text_source
+from orchestrator.hands.places import WORKTREES_FOLDER, HostPaths
+from orchestrator.hands.policy import SandboxPolicy, Registries
+from orchestrator.hands.process import ProcessOutcome, ExecutionTerms, run_until_exit
+from orchestrator.hands.programs import find_program
+from orchestrator.hands.started import open_text_descriptor
 from orchestrator.hands.unwatched import refuse_in_ci
-from orchestrator.hands.watchdog import Bounds
-from orchestrator.ports.hands import Command
-from worktrees.private_directory import make_private_directory
+from orchestrator.hands.watchdog import ResourceBounds
+from orchestrator.ports.hands import ShellCommand
+from worktrees.private_directory import create_private_directory
 
 _DYING_S = 5.0
 
 
 @dataclass(frozen=True)
-class Unconfined:
+class NoSandboxBackend:
     """No sandbox as a `Backend`. Made by `build_unconfined`."""
 
-    policy: Policy
-    around: Surroundings
+    policy: SandboxPolicy
+    host_paths: HostPaths
     prlimit: str
 
     @property
@@ -62,19 +62,19 @@ class Unconfined:
         return Tier.EVERYTHING
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         """That there is none."""
-        return UNSAFE
+        return UNSAFE_BANNER
 
-    def mounts(self, place: Place) -> tuple[Mount, ...]:
+    def build_mounts(self, place: MountPlan) -> tuple[Mount, ...]:
         """Nothing: there are no walls."""
         return ()
 
-    def env(self, command: Command, registries: Registries | None = None) -> dict[str, str]:
+    def build_environment(self, command: ShellCommand, registries: Registries | None = None) -> dict[str, str]:
         """Every variable the command sees when it starts, but for those that name places of its workspace."""
         base = {
             "PATH": ":".join(self.policy.path),
-            "HOME": str(self.around.home),
+            "HOME": str(self.host_paths.home),
             "SHELL": "/bin/sh",
             "TMPDIR": "/tmp",
             "LANG": "C.UTF-8",
@@ -83,24 +83,24 @@ class Unconfined:
         }
         return base | self.policy.env | command.env
 
-    async def run(self, order: Order) -> Ended:
+    async def run_command(self, order: ExecutionRequest) -> ProcessOutcome:
         """Run a command to its end, as a child process."""
-        bounds = Bounds(self.policy.limits, order.folders)
+        bounds = ResourceBounds(self.policy.limits, order.writable_folders)
         begin = partial(_begin, self._told(order), order.command.stdin)
-        return await attend(begin, order.log, Terms(order.timeout_s, order.output_bytes, bounds, self.owner))
+        return await run_until_exit(begin, order.log, ExecutionTerms(order.timeout_s, order.output_bytes, bounds, self.owner))
 
-    async def leave(self, place: Place) -> None:
+    async def release_workspace(self, place: MountPlan) -> None:
         """Nothing is kept between commands."""
 
-    def _told(self, order: Order) -> dict[str, Any]:
-        command, place = order.command, order.place
+    def _told(self, order: ExecutionRequest) -> dict[str, Any]:
+        command, place = order.command, order.mount_plan
         shell = "/bin/bash" if Path("/bin/bash").exists() else "/bin/sh"
-        words = limited((shell, "-c", command.line), self.policy.limits, self.prlimit, are_counted=True)
+        words = wrap_in_rlimits((shell, "-c", command.line), self.policy.limits, self.prlimit, are_counted=True)
         git = {"GIT_DIR": str(place.git), "GIT_WORK_TREE": str(place.root)}
         files = {variable: f"{order.exchange}/{name}" for variable, name in command.files.items()}
         return {
             "words": words,
-            "env": self.env(command) | git | files,
+            "env": self.build_environment(command) | git | files,
             "cwd": str(place.root / command.cwd),
             "user": self.owner,
         }
@@ -111,36 +111,36 @@ class _Beside:
     """A command that runs beside us; implements `orchestrator.hands.process.Running`."""
 
     popen: subprocess.Popen[bytes]
-    monitor: int
+    supervisor_pidfd: int
     control: int
     status: int
     was_killed: bool = False
-    view: None = None
-    told: dict[str, Any] = field(default_factory=dict)
+    usage_reader: None = None
+    outcome: dict[str, Any] = field(default_factory=dict)
 
-    async def meet(self) -> None:
+    async def wait_until_started(self) -> None:
         """There is nothing to wait for."""
 
-    async def exited(self) -> None:
+    async def wait_until_exited(self) -> None:
         """Wait until the command has ended and what it left has been killed."""
-        await anyio.wait_readable(self.monitor)
+        await anyio.wait_readable(self.supervisor_pidfd)
 
-    async def end(self) -> None:
+    async def kill_command(self) -> None:
         """Hang up, which has everything killed; whoever does not answer to that is killed alone."""
         if self.control >= 0:
             os.close(self.control)
             self.control = -1
         with anyio.move_on_after(_DYING_S) as limit:
-            await self.exited()
+            await self.wait_until_exited()
         if limit.cancelled_caught:
-            signal.pidfd_send_signal(self.monitor, signal.SIGKILL)
+            signal.pidfd_send_signal(self.supervisor_pidfd, signal.SIGKILL)
         self.was_killed = self.popen.wait() < 0
-        self.told = json.loads(os.read(self.status, 4096) or b"{}")
-        self.was_killed |= not {"exit", "started"} & self.told.keys()
+        self.outcome = json.loads(os.read(self.status, 4096) or b"{}")
+        self.was_killed |= not {"exit", "started"} & self.outcome.keys()
 
-    def exit_code(self) -> int | None:
+    def get_exit_code(self) -> int | None:
         """The command's exit code; None if it never started or was killed."""
-        code = self.told.get("exit")
+        code = self.outcome.get("exit")
         return None if code is None else int(code)
 
 
@@ -150,9 +150,9 @@ def _begin(told: dict[str, Any], stdin: str, writer: int, stack: contextlib.Exit
     os.set_blocking(status, False)
     stack.callback(os.close, status)
     script = resources.files("orchestrator.hands").joinpath("alongside.py").read_text(encoding="utf-8")
-    words = [str(own_python()), "-I", "-S", "-X", "utf8", "-c", script]
+    words = [str(get_own_python()), "-I", "-S", "-X", "utf8", "-c", script]
     words.append(json.dumps(told | {"control": heard, "status": said}))
-    source = text_source(stdin, stack)
+    source = open_text_descriptor(stdin, stack)
     try:
         passed = (heard, said)
         popen = subprocess.Popen(words, stdin=source, stdout=writer, stderr=writer, env={}, cwd="/", pass_fds=passed)
@@ -167,7 +167,7 @@ def _begin(told: dict[str, Any], stdin: str, writer: int, stack: contextlib.Exit
     return _Beside(popen, monitor, control, status)
 
 
-def build_unconfined(policy: Policy, around: Surroundings, session: Path, environ: Mapping[str, str]) -> Unconfined:
+def build_no_sandbox(policy: SandboxPolicy, around: HostPaths, session: Path, environ: Mapping[str, str]) -> NoSandboxBackend:
     """What commands run on where somebody asked for no sandbox; `session` is our directory for this process.
 
     Raises:
@@ -179,7 +179,7 @@ def build_unconfined(policy: Policy, around: Surroundings, session: Path, enviro
         raise UsageProblem("--unsafe-no-sandbox is refused to root: start as a normal user, or set uid under [hands]")
     if policy.uid is not None:
         _let_through(session, around.state, policy.uid)
-    return Unconfined(policy, around, find("prlimit", environ, (around.repository, around.state), "util-linux"))
+    return NoSandboxBackend(policy, around, find_program("prlimit", environ, (around.repository, around.state), "util-linux"))
 
 
 def _let_through(session: Path, state: Path, uid: int) -> None:
@@ -190,7 +190,7 @@ def _let_through(session: Path, state: Path, uid: int) -> None:
     for room in state.iterdir():
         if room.is_dir() and not room.is_symlink():
             room.chmod(0o700)
-    for folder in (make_private_directory(state / WORKTREES), session, session.parent, state):
+    for folder in (create_private_directory(state / WORKTREES_FOLDER), session, session.parent, state):
         os.chown(folder, -1, uid)
         folder.chmod(0o710)
     closed = next((folder for folder in state.parents if not folder.stat().st_mode & 0o001), None)

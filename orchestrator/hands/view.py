@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from orchestrator.hands.cpu_time import Estimate, Spent, machine_age_s, open_counters, read_counters
-from orchestrator.hands.held_files import find_held_files, read_whole, shared_memory_device
+from orchestrator.hands.cpu_time import CpuTimeEstimate, ProcessCpuTime, get_uptime_s, open_cpu_counters, read_cpu_counters
+from orchestrator.hands.held_files import find_unlinked_files, read_proc_file, get_shared_memory_device
 from orchestrator.hands.ipc_objects import IpcObjects, open_ipc_objects
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -33,7 +33,7 @@ class Resource(StrEnum):
 
 
 @dataclass(frozen=True)
-class Usage:
+class SandboxUsage:
     """What all processes of a sandbox use together. `tasks` counts threads; `cpu_s` includes processes that ended.
 
     `resident_bytes` counts a page once for each process that has it.
@@ -44,7 +44,7 @@ class Usage:
     resident_bytes: int
 
 
-class View:
+class UsageReader:
     """A living sandbox, by descriptors: nothing read here can be of another process that got the same number.
 
     `first` is its outermost process of its own, `inner` the first one of the inner sandbox, as numbered by whom
@@ -60,16 +60,16 @@ class View:
         self._inner = "" if inner == first else f"root/proc/{inner}/"
         self._counters: tuple[int, ...] = ()
         self._is_ready = False
-        self._estimate = Estimate()
-        self._clocks = open_counters(first) if Resource.CPU in closely else ()
+        self._estimate = CpuTimeEstimate()
+        self._clocks = open_cpu_counters(first) if Resource.CPU in closely else ()
         self._objects = self._ipc_objects() if Resource.MEMORY in closely else IpcObjects()
-        self._hosts_first = hosts_shared_bytes()
+        self._hosts_first = read_host_shared_bytes()
         with contextlib.suppress(OSError):  # a kernel without IPv6
             if not self._has_our_network():
                 self._counters = (self._open(f"{self._inner}net/snmp"),)
                 self._counters += (self._open(f"{self._inner}net/snmp6"),)
 
-    def usage(self) -> Usage | None:
+    def read_usage(self) -> SandboxUsage | None:
         """What its processes use now; None while it is being built, and when it is gone."""
         try:
             with self._processes() as place:
@@ -77,7 +77,7 @@ class View:
                 cpu_s = self._cpu_s(place, stats)
         except OSError:
             return None
-        return Usage(
+        return SandboxUsage(
             tasks=sum(int(fields[17]) for fields in stats.values()),
             cpu_s=cpu_s,
             resident_bytes=sum(int(fields[21]) for fields in stats.values()) * _PAGE_BYTES,
@@ -85,18 +85,18 @@ class View:
 
     def _cpu_s(self, place: int, stats: dict[str, list[bytes]]) -> float:
         spent = {(int(name), int(fields[19]) / _TICKS): _spent(place, name, fields) for name, fields in stats.items()}
-        return max(self._estimate.add_sample(machine_age_s(), spent), read_counters(self._clocks))
+        return max(self._estimate.add_sample(get_uptime_s(), spent), read_cpu_counters(self._clocks))
 
-    def may_hold_bytes(self, resident_bytes: int) -> int:
+    def estimate_max_memory_bytes(self, resident_bytes: int) -> int:
         """Return more than all of it can have in memory, which is told fast: all that the whole host shares counts."""
         hosts = Path("/proc/meminfo").read_bytes()
         swapped = 0
         if _HOSTS_SWAP.search(hosts):
             with contextlib.suppress(OSError), self._processes() as place:
-                swapped = sum(_kilobytes(_SWAPPED, read_whole(place, f"{name}/status")) for name in _numbers(place))
-        return resident_bytes + swapped + _kilobytes(_HOSTS_SHARED, hosts) + self._objects.size_bytes()
+                swapped = sum(_kilobytes(_SWAPPED, read_proc_file(place, f"{name}/status")) for name in _numbers(place))
+        return resident_bytes + swapped + _kilobytes(_HOSTS_SHARED, hosts) + self._objects.read_size_bytes()
 
-    def memory_bytes(self, folders: Sequence[str]) -> int:
+    def measure_memory_bytes(self, folders: Sequence[str]) -> int:
         """Return the memory of all processes, of what they share and of what lies in directories in memory, each once.
 
         Where something cannot be measured, all that the host's shared memory has grown by counts as theirs.
@@ -105,17 +105,17 @@ class View:
             with self._processes() as place:
                 names = _numbers(place)
                 rollups = [_rollup(place, name) for name in names]
-                held = find_held_files(place, names)
+                held = find_unlinked_files(place, names)
         except OSError:
             return 0
-        device, objects = shared_memory_device(), self._objects.size_bytes()
-        shared = objects + held.size_bytes(device) + sum(self.in_memory(folder)[0] for folder in folders)
+        device, objects = get_shared_memory_device(), self._objects.read_size_bytes()
+        shared = objects + held.get_size_bytes(device) + sum(self.measure_tmpfs(folder)[0] for folder in folders)
         shared = max(shared, sum(rollup[1] for rollup in rollups))
-        if held.has_descriptors_in_flight or device in held.unsized:
-            shared = max(shared, hosts_shared_bytes() - self._hosts_first)
+        if held.has_descriptors_in_flight or device in held.unsized_devices:
+            shared = max(shared, read_host_shared_bytes() - self._hosts_first)
         return sum(rollup[0] for rollup in rollups) + shared
 
-    def in_memory(self, directory: str) -> tuple[int, int]:
+    def measure_tmpfs(self, directory: str) -> tuple[int, int]:
         """Bytes and files that lie in a directory in memory, by its path inside; none while ours still stands there."""
         try:
             place = self._open(f"{self._inner}root{directory}", os.O_PATH)
@@ -129,18 +129,18 @@ class View:
             os.close(place)
         return (found.f_blocks - found.f_bfree) * found.f_frsize, found.f_files - found.f_ffree
 
-    def unlinked_bytes(self, device: int, in_memory: Sequence[str]) -> tuple[int, bool]:
+    def measure_unlinked_bytes(self, device: int, in_memory: Sequence[str]) -> tuple[int, bool]:
         """What its processes keep on a file system in files without a name, which walks miss; and whether that is all.
 
         `device` is the number of the file system, `in_memory` are directories that are none of the disk's.
         """
         try:
             with self._processes() as place:
-                held = find_held_files(place, _numbers(place))
+                held = find_unlinked_files(place, _numbers(place))
         except OSError:
             return 0, True
-        others = {shared_memory_device(), *(self._inner_device(folder) for folder in in_memory)}
-        return held.size_bytes(device), not (held.has_descriptors_in_flight or held.unsized - others)
+        others = {get_shared_memory_device(), *(self._inner_device(folder) for folder in in_memory)}
+        return held.get_size_bytes(device), not (held.has_descriptors_in_flight or held.unsized_devices - others)
 
     def _inner_device(self, folder: str) -> int:
         try:
@@ -148,7 +148,7 @@ class View:
         except OSError:
             return -1
 
-    def stray_packets(self) -> int:
+    def count_stray_packets(self) -> int:
         """How often something inside sent to an address for which it has no network; also when all of it is dead."""
         texts = [os.pread(counters, _COUNTERS_BYTES, 0) for counters in self._counters]
         return sum(_strays(text) for text in texts)
@@ -202,13 +202,13 @@ def _numbers(place: int) -> list[str]:
 
 def _stat(place: int, name: str) -> list[bytes]:
     """The fields of a process's `stat` from its state on; none if it is gone."""
-    return read_whole(place, f"{name}/stat").rpartition(b")")[2].split()
+    return read_proc_file(place, f"{name}/stat").rpartition(b")")[2].split()
 
 
-def _spent(place: int, name: str, fields: list[bytes]) -> Spent:
+def _spent(place: int, name: str, fields: list[bytes]) -> ProcessCpuTime:
     user, system, childrens_user, childrens_system = map(int, fields[11:15])
-    share = _run_share(read_whole(place, f"{name}/schedstat")) if fields[0] == b"R" else 0.0
-    return Spent((user + system) / _TICKS, (childrens_user + childrens_system) / _TICKS, share)
+    share = _run_share(read_proc_file(place, f"{name}/schedstat")) if fields[0] == b"R" else 0.0
+    return ProcessCpuTime((user + system) / _TICKS, (childrens_user + childrens_system) / _TICKS, share)
 
 
 def _run_share(text: bytes) -> float:
@@ -219,7 +219,7 @@ def _run_share(text: bytes) -> float:
 
 def _rollup(place: int, name: str) -> tuple[int, int]:
     """Bytes of a process's own and its part of what it shares; without pages of files, which can be read again."""
-    text = read_whole(place, f"{name}/smaps_rollup")
+    text = read_proc_file(place, f"{name}/smaps_rollup")
     if _PRIVATE.search(text):
         return _kilobytes(_PRIVATE, text), _kilobytes(_SHARED, text)
     fields = _stat(place, name)  # a process that hides itself is counted in full
@@ -231,7 +231,7 @@ def _kilobytes(pattern: re.Pattern[bytes], text: bytes) -> int:
     return sum(map(int, pattern.findall(text))) * 1024
 
 
-def hosts_shared_bytes() -> int:
+def read_host_shared_bytes() -> int:
     """Return what the whole host has in shared memory and in file systems in memory."""
     return _kilobytes(_HOSTS_SHARED, Path("/proc/meminfo").read_bytes())
 

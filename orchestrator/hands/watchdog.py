@@ -13,11 +13,11 @@ from pathlib import Path
 import anyio
 from anyio import from_thread, to_thread
 
-from orchestrator.hands.ceilings import counts_processes
-from orchestrator.hands.cgroup import Group
-from orchestrator.hands.disk import Disk
-from orchestrator.hands.policy import Limits
-from orchestrator.hands.view import Resource, Usage, View
+from orchestrator.hands.ceilings import has_namespaced_process_limit
+from orchestrator.hands.cgroup import ControlGroup
+from orchestrator.hands.disk import DiskUsageMeter
+from orchestrator.hands.policy import CommandLimits
+from orchestrator.hands.view import Resource, SandboxUsage, UsageReader
 
 _PAUSE_S = 0.1
 _REST = 20
@@ -26,13 +26,13 @@ _MIB = 1024**2
 
 
 @dataclass(frozen=True)
-class Bounds:
+class ResourceBounds:
     """What a command may use up. `folders` are the host directories it can write to, `in_memory` those in memory."""
 
-    limits: Limits
-    folders: tuple[Path, ...]
-    in_memory: tuple[str, ...] = ()
-    group: Group | None = None
+    limits: CommandLimits
+    writable_folders: tuple[Path, ...]
+    tmpfs_folders: tuple[str, ...] = ()
+    group: ControlGroup | None = None
 
     @property
     def closely_watched(self) -> frozenset[Resource]:
@@ -40,21 +40,21 @@ class Bounds:
         wanted = {Resource.CPU: self.limits.cpu_s, Resource.MEMORY: self.limits.memory_bytes}
         return frozenset(one for one, limit in wanted.items() if limit is not None and self.group is None)
 
-    def entered(self, words: list[str]) -> list[str]:
+    def wrap_command(self, words: list[str]) -> list[str]:
         """The command line, in its group if it has one."""
-        return self.group.entered(words) if self.group else words
+        return self.group.wrap_command(words) if self.group else words
 
-    def overflowed(self) -> str:
+    def format_oom_kill(self) -> str:
         """In words, what the kernel has ended the command or a part of it for; empty if nothing."""
-        return _memory(self.limits) if self.group and self.group.has_overflowed() else ""
+        return _memory(self.limits) if self.group and self.group.has_oom_kill() else ""
 
 
-async def watch(view: View | None, bounds: Bounds) -> str:
+async def wait_for_violation(view: UsageReader | None, bounds: ResourceBounds) -> str:
     """Wait until the command uses more than it may; says what, in words. Without a `view` only disk is looked at."""
     limits = bounds.limits
-    disk = Disk(bounds.folders, limits.disk_bytes, limits.files, from_thread.check_cancelled)
+    disk = DiskUsageMeter(bounds.writable_folders, limits.disk_bytes, limits.files, from_thread.check_cancelled)
     if view is not None:
-        disk.unlinked = partial(view.unlinked_bytes, in_memory=bounds.in_memory)
+        disk.measure_unlinked = partial(view.measure_unlinked_bytes, in_memory=bounds.tmpfs_folders)
     pause = _PAUSE_S
     while True:
         await anyio.sleep(pause)
@@ -64,46 +64,46 @@ async def watch(view: View | None, bounds: Bounds) -> str:
         pause = max(_PAUSE_S, _REST * (time.monotonic() - began))
 
 
-def _look(view: View | None, bounds: Bounds, disk: Disk) -> str:
+def _look(view: UsageReader | None, bounds: ResourceBounds, disk: DiskUsageMeter) -> str:
     return next((words for words in _offences(view, bounds, disk) if words), "")
 
 
-def _offences(view: View | None, bounds: Bounds, disk: Disk) -> Iterator[str]:
+def _offences(view: UsageReader | None, bounds: ResourceBounds, disk: DiskUsageMeter) -> Iterator[str]:
     """What is over its limit, the cheapest to find first; empty where all is well."""
     limits = bounds.limits
-    yield bounds.overflowed()
+    yield bounds.format_oom_kill()
     if view is not None:
         yield from _offences_inside(view, bounds)
-    held = disk.look()
+    held = disk.measure_if_shrunk()
     if held is not None and limits.disk_bytes is not None and held.size_bytes > limits.disk_bytes:
         yield f"It filled its workspace with more than {limits.disk_bytes / _MIB:,.0f} MiB."
     if held is not None and held.files > limits.files:
         yield f"It has more than {limits.files:,} files in its workspace."
 
 
-def _offences_inside(view: View, bounds: Bounds) -> Iterator[str]:
-    usage, files = view.usage(), bounds.limits.files
+def _offences_inside(view: UsageReader, bounds: ResourceBounds) -> Iterator[str]:
+    usage, files = view.read_usage(), bounds.limits.files
     if usage is not None:
         yield _used(view, usage, bounds)
-    if sum(view.in_memory(place)[1] for place in bounds.in_memory) > files:
+    if sum(view.measure_tmpfs(place)[1] for place in bounds.tmpfs_folders) > files:
         yield f"It made more than {files:,} files in memory."
 
 
-def _used(view: View, usage: Usage, bounds: Bounds) -> str:
+def _used(view: UsageReader, usage: SandboxUsage, bounds: ResourceBounds) -> str:
     limits, group = bounds.limits, bounds.group
-    cpu_s = group.cpu_s() if group else usage.cpu_s
+    cpu_s = group.read_cpu_s() if group else usage.cpu_s
     if limits.cpu_s is not None and cpu_s > limits.cpu_s:
         return f"It used more than {limits.cpu_s} s of CPU time."
-    if limits.processes < usage.tasks and not counts_processes():
+    if limits.processes < usage.tasks and not has_namespaced_process_limit():
         return f"It started more than {limits.processes} processes."
     if limits.memory_bytes is not None and group is None and _is_over(limits.memory_bytes, view, usage, bounds):
         return _memory(limits)
     return ""
 
 
-def _is_over(limit: int, view: View, usage: Usage, bounds: Bounds) -> bool:
-    return view.may_hold_bytes(usage.resident_bytes) > limit and view.memory_bytes(bounds.in_memory) > limit
+def _is_over(limit: int, view: UsageReader, usage: SandboxUsage, bounds: ResourceBounds) -> bool:
+    return view.estimate_max_memory_bytes(usage.resident_bytes) > limit and view.measure_memory_bytes(bounds.tmpfs_folders) > limit
 
 
-def _memory(limits: Limits) -> str:
+def _memory(limits: CommandLimits) -> str:
     return f"It used more than {(limits.memory_bytes or 0) / _MIB:,.0f} MiB of memory."

@@ -11,21 +11,21 @@ from pathlib import Path
 from anyio import to_thread
 
 from orchestrator.domain.network import NetworkDecision
-from orchestrator.hands.addresses import Reach, split
-from orchestrator.hands.interpreters import own_python
+from orchestrator.hands.addresses import EgressAllowlist, split_host_port
+from orchestrator.hands.interpreters import get_own_python
 from orchestrator.hands.policy import Registries
-from orchestrator.hands.proxy import SOCKET, Proxy, Resolve, look_up, serving
-from orchestrator.hands.registries import INSIDE, NPMRC, PIP_CONF
+from orchestrator.hands.proxy import PROXY_SOCKET, EgressProxy, ResolveHost, resolve_addresses, serve_proxy
+from orchestrator.hands.registries import REGISTRIES_FOLDER, NPMRC, PIP_CONF
 from orchestrator.hands.trees import remove_tree
 
-PORT = 3128
-_ADDRESS = f"http://127.0.0.1:{PORT}"
+FORWARDER_PORT = 3128
+_ADDRESS = f"http://127.0.0.1:{FORWARDER_PORT}"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _FORWARDER = "forward.py"
 
 
 @dataclass(frozen=True)
-class WayOut:
+class Egress:
     """Open for one command. `folder` is to be bound read-only at `INSIDE`, `words` put before the command's own.
 
     `env` is to be set for it; `decisions` are complete when the way is closed.
@@ -33,17 +33,17 @@ class WayOut:
 
     folder: Path
     registries: Registries
-    proxy: Proxy
+    proxy: EgressProxy
 
     @property
     def words(self) -> tuple[str, ...]:
         """What starts the forwarder and then becomes the command; needs our own Python inside, at its own path."""
-        return (str(own_python()), "-I", "-S", f"{INSIDE}/{_FORWARDER}", f"{INSIDE}/{SOCKET}", str(PORT))
+        return (str(get_own_python()), "-I", "-S", f"{REGISTRIES_FOLDER}/{_FORWARDER}", f"{REGISTRIES_FOLDER}/{PROXY_SOCKET}", str(FORWARDER_PORT))
 
     @property
     def env(self) -> Mapping[str, str]:
         """The variables by which package tools find their configuration, and all tools the proxy."""
-        return variables(self.registries)
+        return build_proxy_environment(self.registries)
 
     @property
     def decisions(self) -> tuple[NetworkDecision, ...]:
@@ -51,34 +51,34 @@ class WayOut:
         return self.proxy.decisions
 
 
-def variables(registries: Registries) -> dict[str, str]:
+def build_proxy_environment(registries: Registries) -> dict[str, str]:
     """What a command at tier 2 sees in its environment beside the usual variables."""
-    hosts = {found[0].strip("[]") for place in registries.hosts if (found := split(place))}
+    hosts = {found[0].strip("[]") for place in registries.hosts if (found := split_host_port(place))}
     direct = ",".join(name for name in _LOOPBACK if name not in hosts)
     lower = {"http_proxy": _ADDRESS, "https_proxy": _ADDRESS, "no_proxy": direct}
     upper = {name.upper(): value for name, value in lower.items()}
     return {
         **lower,
         **upper,
-        "PIP_CONFIG_FILE": f"{INSIDE}/{PIP_CONF}",
-        "npm_config_userconfig": f"{INSIDE}/{NPMRC}",
+        "PIP_CONFIG_FILE": f"{REGISTRIES_FOLDER}/{PIP_CONF}",
+        "npm_config_userconfig": f"{REGISTRIES_FOLDER}/{NPMRC}",
     }
 
 
 @asynccontextmanager
-async def way_out(registries: Registries, parent: Path, resolve: Resolve = look_up) -> AsyncIterator[WayOut]:
+async def open_egress(registries: Registries, parent: Path, resolve: ResolveHost = resolve_addresses) -> AsyncIterator[Egress]:
     """Open a way to these registries while the block lasts, in a new directory below `parent`.
 
     Raises:
         OSError: the host could not prepare it.
     """
     folder = parent / secrets.token_hex(8)
-    reach = Reach(frozenset(registries.hosts), frozenset(registries.private), frozenset(registries.plain))
-    proxy = Proxy(reach, registries.budget_bytes, resolve)
+    reach = EgressAllowlist(frozenset(registries.hosts), frozenset(registries.private), frozenset(registries.plain))
+    proxy = EgressProxy(reach, registries.budget_bytes, resolve)
     try:
         await to_thread.run_sync(_fill, folder, registries)
-        async with serving(folder, proxy):
-            yield WayOut(folder, registries, proxy)
+        async with serve_proxy(folder, proxy):
+            yield Egress(folder, registries, proxy)
     finally:
         remove_tree(folder)
 

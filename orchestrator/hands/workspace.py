@@ -14,38 +14,38 @@ from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.tier import Tier
 from orchestrator.errors import EnvironmentProblem, RunLocked, ToolRefused
 from orchestrator.hands import files, mountpoints, shadow
-from orchestrator.hands.backend import Backend, Order, Place
-from orchestrator.hands.calls import Call, check, collect, new_call
+from orchestrator.hands.backend import Backend, ExecutionRequest, MountPlan
+from orchestrator.hands.calls import CommandCall, check_command, collect_output_files, create_call
 from orchestrator.hands.mounts import Mount
-from orchestrator.hands.policy import Policy
+from orchestrator.hands.policy import SandboxPolicy
 from orchestrator.hands.registries import RegistrySource
-from orchestrator.hands.share import confidential_files
-from orchestrator.hands.trees import new_folder, remove_tree
-from orchestrator.ports.hands import MAX_WAIT_S, Command, CommandResult, Snapshot
-from orchestrator.redact.logs import scrub
-from orchestrator.redact.redactor import PATTERNS, Redactor
+from orchestrator.hands.share import find_confidential_files
+from orchestrator.hands.trees import create_private_folder, remove_tree
+from orchestrator.ports.hands import MAX_WAIT_S, ShellCommand, CommandResult, Snapshot
+from orchestrator.redact.logs import scrub_log
+from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
 from worktrees.errors import GitError, LockTimeout
-from worktrees.pool import Pool, Worktree
-from worktrees.removal import open_top
-from worktrees.snapshot import snapshot
+from worktrees.pool import WorktreePool, Worktree
+from worktrees.removal import open_root_directory
+from worktrees.snapshot import snapshot_worktree
 
 
 @dataclass(frozen=True)
-class Host:
+class WorkspaceHost:
     """What all workspaces of this process share. `backend` is None exactly where `refusal` says why."""
 
-    pool: Pool
-    policy: Policy
+    pool: WorktreePool
+    policy: SandboxPolicy
     ceiling: Tier
     registries: RegistrySource
     backend: Backend | None
     refusal: str | None
-    origin: shadow.Origin
+    origin: shadow.ShadowOrigin
     slots: anyio.CapacityLimiter
     tasks: TaskGroup
     session: Path
     logs: Path
-    redactor: Redactor = PATTERNS
+    redactor: Redactor = PATTERN_REDACTOR
 
     @property
     def owner(self) -> int | None:
@@ -60,22 +60,22 @@ class Host:
     async def include_objects(self, oid: str) -> None:
         """Let git in workspaces see what a commit or tree reaches, where the repository's objects are only copied."""
         if self.origin.copy:
-            await self.origin.copy.include([oid])
+            await self.origin.copy.copy_reachable([oid])
 
-    async def policy_at(self, tier: Tier) -> Policy:
+    async def resolve_tier_policy(self, tier: Tier) -> SandboxPolicy:
         """What commands at a tier run under; the registries are found out when tier 2 is first asked for."""
-        found = await self.registries.find() if tier == Tier.REGISTRIES <= self.ceiling else None
-        return self.policy.at(tier).model_copy(update={"registries": found})
+        found = await self.registries.get_registries() if tier == Tier.REGISTRIES <= self.ceiling else None
+        return self.policy.with_tier(tier).model_copy(update={"registries": found})
 
 
 class LocalWorkspace:
     """A checkout of one commit on this host, with hands in it; implements `orchestrator.ports.hands.Workspace`."""
 
-    def __init__(self, host: Host, worktree: Worktree, purpose: str) -> None:
+    def __init__(self, host: WorkspaceHost, worktree: Worktree, purpose: str) -> None:
         self._host = host
         self._worktree = worktree
         self._purpose = purpose
-        self._calls: dict[str, Call] = {}
+        self._calls: dict[str, CommandCall] = {}
         self._own = host.session / worktree.name
         self._git = self._own / "git"
         self._is_open = True
@@ -97,38 +97,38 @@ class LocalWorkspace:
         """Where it lies on this host."""
         return self._worktree.root
 
-    async def policy(self, tier: Tier) -> str:
+    async def get_policy_hash(self, tier: Tier) -> str:
         """The hash of the policy that commands of a tier run under here."""
-        return (await self._host.policy_at(tier)).sha
+        return (await self._host.resolve_tier_policy(tier)).sha
 
     @property
     def mounts(self) -> tuple[Mount, ...]:
         """What stands where for its commands."""
         backend = self._host.backend
-        return backend.mounts(self._place(self._host.shared)) if backend else ()
+        return backend.build_mounts(self._place(self._host.shared)) if backend else ()
 
-    async def start(self, call_id: str, command: Command) -> None:
+    async def start_command(self, call_id: str, command: ShellCommand) -> None:
         """Start a command, or queue it for a free slot; a no-op if `call_id` was started before."""
         backend = self._host.backend
         if backend is None:
             raise EnvironmentProblem(self._host.refusal or "Commands are refused on this host.")
         if not self._is_open:
             raise EnvironmentProblem(f"Workspace {self.name} is closed; open another one.")
-        policy = await self._host.policy_at(command.tier)
+        policy = await self._host.resolve_tier_policy(command.tier)
         if policy.registries and policy.registries.is_empty:
             raise ToolRefused(_NO_REGISTRIES)
         if call_id in self._calls:
             return
-        check(command)
+        check_command(command)
         ceiling = min(backend.ceiling, self._host.ceiling)
         if not Tier.FILES < command.tier <= ceiling:
             raise ToolRefused(_no_tier(command.tier, ceiling))
         with _trouble("keep a log"):
-            call = new_call(call_id, command, self._host.logs / self.name, self._own / "files")
+            call = create_call(call_id, command, self._host.logs / self.name, self._own / "files")
         self._calls[call_id] = call
         self._host.tasks.start_soon(self._carry_out, backend, call, name=f"{self._purpose} {call_id}")
 
-    async def wait(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
+    async def wait_for_result(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
         """The result, or None while the command runs, after `timeout_s` (at most 10) seconds."""
         call = self._calls.get(call_id)
         if call is None:
@@ -137,33 +137,33 @@ class LocalWorkspace:
             await call.done.wait()
         return call.result
 
-    def log(self, call_id: str) -> Path:
+    def get_log_path(self, call_id: str) -> Path:
         """The file that the whole output of a started command goes to."""
         return self._calls[call_id].log
 
-    async def kill(self, call_id: str) -> None:
+    async def kill_command(self, call_id: str) -> None:
         """End the command and everything it started; returns when all of it is dead."""
         call = self._calls.get(call_id)
         if call is not None:
             call.scope.cancel()
             await call.done.wait()
 
-    async def interrupt(self) -> None:
+    async def interrupt_commands(self) -> None:
         """End all commands that run in it; whoever waits for one gets a result with what it printed."""
         for call_id, call in list(self._calls.items()):
             if call.result is None:
-                await self.kill(call_id)
-                await to_thread.run_sync(scrub, call.log, self._host.redactor)
+                await self.kill_command(call_id)
+                await to_thread.run_sync(scrub_log, call.log, self._host.redactor)
 
-    async def read(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
+    async def read_file(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
         """A regular file's content; borrowed things are read where they are borrowed from."""
         return await to_thread.run_sync(self._read, path, limit_bytes)
 
-    async def write(self, path: str, content: bytes) -> None:
+    async def write_file(self, path: str, content: bytes) -> None:
         """Replace or create a regular file atomically, keeping an existing file's mode."""
         await to_thread.run_sync(self._write, path, content)
 
-    async def paths(self, glob: str = "**") -> tuple[str, ...]:
+    async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
         """All files that would be in a snapshot and fit the glob, sorted.
 
         Raises:
@@ -172,42 +172,42 @@ class LocalWorkspace:
         with _trouble("list the files of"):
             await self._sweep()
             try:
-                return await self._worktree.paths(glob)
+                return await self._worktree.list_paths(glob)
             except GitError as error:
                 if error.exit_code is None:  # git was not even asked
                     raise ToolRefused(f"{error}.") from error
                 raise
 
-    async def beside(self, *, ignored: bool) -> tuple[str, ...]:
+    async def list_untracked(self, *, ignored: bool) -> tuple[str, ...]:
         """What commands have left that is not tracked, sorted: what git ignores, or what it does not."""
         with _trouble("list the files of"):
             await self._sweep()
-            return await self._worktree.beside(ignored=ignored)
+            return await self._worktree.list_untracked(ignored=ignored)
 
-    async def search(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
+    async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         """The first `limit` lines that match a POSIX extended regular expression, as `path:line:text`."""
         with _trouble("search"):
             await self._sweep()
             try:
-                return await self._worktree.grep(pattern, glob, limit)
+                return await self._worktree.search_text(pattern, glob, limit)
             except GitError as error:
                 raise ToolRefused(f"The search was refused: {error}.") from error
 
-    async def snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
+    async def take_snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
         """Commit the content on top of `parent` and point `ref` at it."""
         with _trouble("take a snapshot of"):
             await self._sweep()
-            withheld = await to_thread.run_sync(confidential_files, self._host.shared)
-            taken = await snapshot(self._worktree, message, ref, parent, withheld=withheld)
+            withheld = await to_thread.run_sync(find_confidential_files, self._host.shared)
+            taken = await snapshot_worktree(self._worktree, message, ref, parent, withheld=withheld)
         return Snapshot(
             commit=CommitId(taken.commit), tree=TreeId(taken.tree), dropped=taken.dropped, flagged=taken.flagged
         )
 
-    async def restore(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
+    async def restore_tree(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
         """Make the content equal to `tree`; files that git ignores stay or go, git's state inside starts afresh."""
         with _trouble("restore"):
             await self._host.include_objects(tree)
-            await self._worktree.become(tree, keeps_ignored=keeps_ignored)
+            await self._worktree.reset_to_tree(tree, keeps_ignored=keeps_ignored)
             await to_thread.run_sync(remove_tree, self._git)
 
     async def close(self) -> None:
@@ -217,41 +217,41 @@ class LocalWorkspace:
                 return
             self._is_open = False
             for call_id in self._calls:
-                await self.kill(call_id)
+                await self.kill_command(call_id)
             if self._host.backend:
-                await self._host.backend.leave(self._place())
+                await self._host.backend.release_workspace(self._place())
             with _trouble("give back"):
                 await self._sweep()
                 await to_thread.run_sync(remove_tree, self._own)
-                await self._host.pool.release(self._worktree)
+                await self._host.pool.release_worktree(self._worktree)
 
-    async def _carry_out(self, backend: Backend, call: Call) -> None:
+    async def _carry_out(self, backend: Backend, call: CommandCall) -> None:
         try:
             with call.scope:
                 async with self._turns(), self._host.slots:
                     call.result = await self._execute(backend, call)
         finally:
-            call.settle()
+            call.finish_call()
 
-    async def _execute(self, backend: Backend, call: Call) -> CommandResult:
+    async def _execute(self, backend: Backend, call: CommandCall) -> CommandResult:
         command, limits = call.command, backend.policy.limits
         try:
             async with self._setup:
                 place = await to_thread.run_sync(self._prepare, call)
-            order = Order(
+            order = ExecutionRequest(
                 command=command,
-                place=place,
+                mount_plan=place,
                 log=call.log,
                 timeout_s=min(command.timeout_s, limits.wall_s),
                 output_bytes=min(command.output_bytes, limits.output_bytes),
                 exchange=call.exchange if command.files else None,
-                registries=(await self._host.policy_at(command.tier)).registries,
+                registries=(await self._host.resolve_tier_policy(command.tier)).registries,
             )
-            ended = await backend.run(order)
-            await to_thread.run_sync(scrub, call.log, self._host.redactor)
+            ended = await backend.run_command(order)
+            await to_thread.run_sync(scrub_log, call.log, self._host.redactor)
             found = await to_thread.run_sync(self._collect, call) if command.files else {}
         except OSError as error:
-            return call.not_started(f"The host could not prepare the command: {error}.")
+            return call.build_not_started_result(f"The host could not prepare the command: {error}.")
         return CommandResult(
             ending=ended.ending,
             exit_code=ended.exit_code,
@@ -270,47 +270,47 @@ class LocalWorkspace:
         Root's outer sandbox makes the host unwritable for that; without it only directories at the top are safe.
         """
         is_safe = self._host.owner is not None or all(
-            mountpoints.is_fixed(name, base) for name, base in self._host.shared.items()
+            mountpoints.is_fixed_mount_point(name, base) for name, base in self._host.shared.items()
         )
         return nullcontext() if is_safe else self._turn
 
-    def _prepare(self, call: Call) -> Place:
+    def _prepare(self, call: CommandCall) -> MountPlan:
         host = self._host
-        os.close(open_top(self.root))  # a command may have closed it to its own user
+        os.close(open_root_directory(self.root))  # a command may have closed it to its own user
         if not self._git.exists():
             index = self._worktree.admin / "index"
-            objects = shadow.OBJECTS if host.policy.is_confined else str(host.origin.objects)
-            shadow.make(self._git, host.origin, self._worktree.commit, index, host.owner, objects)
+            objects = shadow.OBJECTS_FOLDER if host.policy.is_confined else str(host.origin.objects)
+            shadow.create_shadow_git(self._git, host.origin, self._worktree.commit, index, host.owner, objects)
         if call.command.files:
-            new_folder(call.exchange, host.owner)
-        return self._place(mountpoints.prepare(self.root, host.shared, host.owner))
+            create_private_folder(call.exchange, host.owner)
+        return self._place(mountpoints.create_mount_points(self.root, host.shared, host.owner))
 
-    def _place(self, shared: Mapping[str, Path] | None = None) -> Place:
+    def _place(self, shared: Mapping[str, Path] | None = None) -> MountPlan:
         origin = self._host.origin
-        return Place(self.root, self._git, (origin.objects, *origin.lent), shared or {})
+        return MountPlan(self.root, self._git, (origin.objects, *origin.lent), shared or {})
 
-    def _collect(self, call: Call) -> dict[str, bytes]:
-        found = collect(call.exchange, call.command.files)
+    def _collect(self, call: CommandCall) -> dict[str, bytes]:
+        found = collect_output_files(call.exchange, call.command.files)
         remove_tree(call.exchange)
         return found
 
     def _read(self, path: str, limit_bytes: int) -> bytes:
-        return files.read(self._lender(path) or self.root, path, limit_bytes)
+        return files.read_file(self._lender(path) or self.root, path, limit_bytes)
 
     def _write(self, path: str, content: bytes) -> None:
         if self._lender(path):
             raise ToolRefused(f"{path} is shared read-only with other workspaces and cannot be changed.")
-        files.write(self.root, path, content, self._host.owner)
+        files.write_file(self.root, path, content, self._host.owner)
 
     def _lender(self, path: str) -> Path | None:
         """The directory to read a borrowed path below, under the same name; None if the path is the workspace's own."""
-        wanted = files.tidy(path)
+        wanted = files.normalize_path(path)
         named = {name: base for name, base in self._host.shared.items() if wanted.is_relative_to(name)}
-        return next(iter(mountpoints.prepare(self.root, named, self._host.owner).values()), None)
+        return next(iter(mountpoints.create_mount_points(self.root, named, self._host.owner).values()), None)
 
     async def _sweep(self) -> None:
         if self._host.shared:
-            await to_thread.run_sync(mountpoints.sweep, self.root, self._host.shared)
+            await to_thread.run_sync(mountpoints.remove_mount_points, self.root, self._host.shared)
 
 
 _NO_REGISTRIES = (
@@ -321,8 +321,8 @@ _NO_REGISTRIES = (
 
 def _no_tier(tier: Tier, ceiling: Tier) -> str:
     if tier == Tier.FILES:
-        return f"Commands are refused at tier {int(tier)}, {tier.words}."
-    return f"Commands at tier {int(tier)} ({tier.words}) are not to be had here; the highest is {int(ceiling)}."
+        return f"Commands are refused at tier {int(tier)}, {tier.description}."
+    return f"Commands at tier {int(tier)} ({tier.description}) are not to be had here; the highest is {int(ceiling)}."
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import anyio
 from anyio import to_thread
 
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.hooks.host import run_on_host
 
 _DETAIL_CHARS = 500
@@ -20,29 +20,29 @@ _WORDS_CHARS = 1_000
 _SHOWN = 5
 _NOTIFY = 'IFS= read -r title; exec notify-send --app-name=orchestrate -- "$title" "$(cat)"'
 _FINE = range(200, 300)
-Told = Mapping[str, Any]
+NotificationPayload = Mapping[str, Any]
 """The object of `docs/notifications.md`."""
 
 
-async def by_command(command: str, told: Told, root: Path, timeout_s: float) -> str:
+async def notify_by_command(command: str, told: NotificationPayload, root: Path, timeout_s: float) -> str:
     """Run the user's command with the object on its standard input."""
     return await _run(command, json.dumps(told, ensure_ascii=False), root, timeout_s)
 
 
-async def by_desktop(told: Told, root: Path, timeout_s: float) -> str:
+async def notify_on_desktop(told: NotificationPayload, root: Path, timeout_s: float) -> str:
     """Show it by `notify-send`, whose text may hold mark-up: ours holds none."""
-    title = f"Orchestrate: {one_line(told['goal'], 80)}"
+    title = f"Orchestrate: {to_one_line(told['goal'], 80)}"
     body = html.escape("\n".join(_lines(told)), quote=False)
     return await _run(_NOTIFY, f"{title}\n{body}", root, timeout_s)
 
 
 async def _run(command: str, said: str, root: Path, timeout_s: float) -> str:
     ran = await run_on_host(command, said, root, timeout_s)
-    problem = ran.trouble or (f"exit code {ran.exit_code}" if ran.exit_code else "")
+    problem = ran.problem or (f"exit code {ran.exit_code}" if ran.exit_code else "")
     return f"{problem} {ran.stderr.strip()[-_DETAIL_CHARS:]}".strip() if problem else ""
 
 
-async def by_webhook(variable: str, told: Told, timeout_s: float, environ: Mapping[str, str] = os.environ) -> str:
+async def post_to_webhook(variable: str, told: NotificationPayload, timeout_s: float, environ: Mapping[str, str] = os.environ) -> str:
     """Post `{"text": …}` to the URL in a variable of the environment, as Slack and many others take it.
 
     The URL is a secret: nothing that is given names more of it than its host. Redirections are not followed.
@@ -74,15 +74,15 @@ def _post(url: str, body: str, timeout_s: float) -> str:
     return "" if status in _FINE else f"{host} answered {status}"
 
 
-def _title(told: Told) -> str:
-    return f"Orchestrate {told['run']}: {one_line(told['goal'], 200)}"
+def _title(told: NotificationPayload) -> str:
+    return f"Orchestrate {told['run']}: {to_one_line(told['goal'], 200)}"
 
 
-def _lines(told: Told) -> list[str]:
+def _lines(told: NotificationPayload) -> list[str]:
     """The newest events in words, oldest first."""
     events = told["events"]
     more = len(events) - _SHOWN + told["left_out"]
-    lines = [one_line(event["text"], _WORDS_CHARS // _SHOWN) for event in events[-_SHOWN:]]
+    lines = [to_one_line(event["text"], _WORDS_CHARS // _SHOWN) for event in events[-_SHOWN:]]
     return [f"({more} more before)", *lines] if more > 0 else lines
 
 

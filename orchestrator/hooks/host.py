@@ -17,23 +17,23 @@ from anyio.abc import ByteReceiveStream, Process
 
 from orchestrator.errors import EnvironmentProblem
 
-OUTPUT_BYTES = 64 * 1024
+MAX_OUTPUT_BYTES = 64 * 1024
 """Most that is kept of each of a command's two outputs; what comes after is read and dropped."""
 _LAST_WORDS_S = 1.0
 
 
 @dataclass(frozen=True)
-class Ran:
+class HookCommandResult:
     """What a command did; `exit_code` is None where `trouble` says why it did not exit by itself."""
 
     exit_code: int | None
     stdout: str
     stderr: str
     seconds: float
-    trouble: str = ""
+    problem: str = ""
 
 
-async def run_on_host(command: str, told: str, cwd: Path, timeout_s: float) -> Ran:
+async def run_on_host(command: str, told: str, cwd: Path, timeout_s: float) -> HookCommandResult:
     """Run a command line with `told` on its standard input; its whole process group is killed when this returns.
 
     Raises:
@@ -56,7 +56,7 @@ async def run_on_host(command: str, told: str, cwd: Path, timeout_s: float) -> R
     if code is not None and code < 0:
         trouble = f"it was ended by signal {-code}"
         code = None
-    return Ran(code, out.text, err.text, round(monotonic() - begun, 3), trouble)
+    return HookCommandResult(code, out.text, err.text, round(monotonic() - begun, 3), trouble)
 
 
 async def _attend(process: Process, kept: tuple["_Kept", "_Kept"], timeout_s: float) -> int | None:
@@ -64,8 +64,8 @@ async def _attend(process: Process, kept: tuple["_Kept", "_Kept"], timeout_s: fl
     code = None
     with anyio.move_on_after(timeout_s):
         async with anyio.create_task_group() as pipes:
-            pipes.start_soon(kept[0].drain, process.stdout)
-            pipes.start_soon(kept[1].drain, process.stderr)
+            pipes.start_soon(kept[0].drain_stream, process.stdout)
+            pipes.start_soon(kept[1].drain_stream, process.stderr)
             code = await process.wait()
             _end_group(process)
             pipes.cancel_scope.deadline = anyio.current_time() + _LAST_WORDS_S
@@ -103,10 +103,10 @@ class _Kept:
     def __init__(self) -> None:
         self._content = bytearray()
 
-    async def drain(self, stream: ByteReceiveStream | None) -> None:
+    async def drain_stream(self, stream: ByteReceiveStream | None) -> None:
         assert stream is not None
         async for chunk in stream:
-            self._content += chunk[: OUTPUT_BYTES - len(self._content)]
+            self._content += chunk[: MAX_OUTPUT_BYTES - len(self._content)]
 
     @property
     def text(self) -> str:

@@ -16,23 +16,23 @@ import anyio
 from anyio import to_thread
 
 from orchestrator.config.model import NotifySettings
-from orchestrator.domain.event import Recorded, to_body
-from orchestrator.domain.event.outside import Channel, NotificationSending, NotificationSent
+from orchestrator.domain.event import RecordedEvent, format_event_body
+from orchestrator.domain.event.outside import NotificationChannel, NotificationSending, NotificationSent
 from orchestrator.errors import EnvironmentProblem, OrchestrateError
-from orchestrator.hooks.channels import by_command, by_desktop, by_webhook
-from orchestrator.ports.effect import effect
+from orchestrator.hooks.channels import notify_by_command, notify_on_desktop, post_to_webhook
+from orchestrator.ports.effect import record_effect
 from orchestrator.ports.ledger import Ledger
 
-SCHEMA = 1
+PAYLOAD_SCHEMA = 1
 """Of the object that is sent; `docs/notifications.md` has it."""
 _MOST_EVENTS = 100
 """Most that one object tells of; what is older stands in the journal."""
-Describe = Callable[[Recorded], str]
+DescribeEvent = Callable[[RecordedEvent], str]
 
 
-def channels(settings: NotifySettings) -> tuple[Channel, ...]:
+def list_channels(settings: NotifySettings) -> tuple[NotificationChannel, ...]:
     """Those that are configured."""
-    wanted: tuple[tuple[Channel, str | bool], ...] = (
+    wanted: tuple[tuple[NotificationChannel, str | bool], ...] = (
         *(("command", settings.command.strip()), ("dir", settings.dir)),
         *(("desktop", settings.desktop), ("webhook", settings.webhook_env)),
     )
@@ -42,34 +42,34 @@ def channels(settings: NotifySettings) -> tuple[Channel, ...]:
 class Notifier:
     """Sends while `alive`, from `begin` on; what is left is sent before `alive` ends. A listener of the journal."""
 
-    def __init__(self, settings: NotifySettings, ledger: Ledger, root: Path, describe: Describe) -> None:
+    def __init__(self, settings: NotifySettings, ledger: Ledger, root: Path, describe: DescribeEvent) -> None:
         self._settings = settings
         self._ledger = ledger
         self._root = root
         self._describe = describe
-        self._due: dict[Channel, deque[Recorded]] = {channel: deque() for channel in channels(settings)}
+        self._due: dict[NotificationChannel, deque[RecordedEvent]] = {channel: deque() for channel in list_channels(settings)}
         self._begun = anyio.Event()
         self._closing = anyio.Event()
         self._news = anyio.Event()
 
-    def recorded(self, recorded: Recorded) -> None:
+    def queue_event(self, recorded: RecordedEvent) -> None:
         """Something was recorded; it is due if it is of a kind to be told of and behind the channel's mark."""
         if recorded.event.kind not in self._settings.on:
             return
         for channel, due in self._due.items():
-            if recorded.seq > self._ledger.state.notified.get(channel, 0):
+            if recorded.seq > self._ledger.state.notified_through.get(channel, 0):
                 due.append(recorded)
         self._tell_loops()
 
-    def begin(self) -> None:
+    def start_sending(self) -> None:
         """Nothing that an earlier process began is open any more: what is due may be sent."""
         self._begun.set()
 
     @asynccontextmanager
-    async def alive(self, earlier: Iterable[Recorded]) -> AsyncIterator[None]:
+    async def run_senders(self, earlier: Iterable[RecordedEvent]) -> AsyncIterator[None]:
         """Send while the block lasts; `earlier` is what was recorded before it."""
         for recorded in earlier:
-            self.recorded(recorded)
+            self.queue_event(recorded)
         tasks = anyio.create_task_group()
         await tasks.__aenter__()  # by hand: an exception of the block must not come out wrapped in a group
         for channel in self._due:
@@ -86,7 +86,7 @@ class Notifier:
         self._news.set()
         self._news = anyio.Event()
 
-    async def _follow(self, channel: Channel) -> None:
+    async def _follow(self, channel: NotificationChannel) -> None:
         await self._begun.wait()
         due = self._due[channel]
         while True:
@@ -101,7 +101,7 @@ class Notifier:
                 return
             await news.wait()
 
-    async def _send(self, channel: Channel) -> None:
+    async def _send(self, channel: NotificationChannel) -> None:
         """Send what is due; what could not be sent as a file stays due, and the journal says why."""
         due = self._due[channel]
         try:
@@ -116,48 +116,48 @@ class Notifier:
         except OrchestrateError:
             return
 
-    async def _tell(self, channel: Channel, batch: Sequence[Recorded]) -> None:
+    async def _tell(self, channel: NotificationChannel, batch: Sequence[RecordedEvent]) -> None:
         sending = self._sending(channel, batch[-1])
-        async with effect(self._ledger, sending) as happening:
+        async with record_effect(self._ledger, sending) as happening:
             problem = await self._problem(channel, self._told(sending.notification, batch))
             happening.done = NotificationSent(
                 key=sending.key,
                 channel=channel,
                 through=sending.through,
                 is_sent=not problem,
-                detail=self._ledger.redact(problem),
+                detail=self._ledger.redact_text(problem),
             )
 
-    async def _problem(self, channel: Channel, told: dict[str, Any]) -> str:
+    async def _problem(self, channel: NotificationChannel, told: dict[str, Any]) -> str:
         """Tell it; what went wrong, empty if nothing did."""
         settings = self._settings
         match channel:
             case "desktop":
-                return await by_desktop(told, self._root, settings.timeout_s)
+                return await notify_on_desktop(told, self._root, settings.timeout_s)
             case "webhook":
-                return await by_webhook(settings.webhook_env, told, settings.timeout_s)
+                return await post_to_webhook(settings.webhook_env, told, settings.timeout_s)
             case _:
-                return await by_command(settings.command, told, self._root, settings.timeout_s)
+                return await notify_by_command(settings.command, told, self._root, settings.timeout_s)
 
-    async def _write_file(self, recorded: Recorded) -> None:
+    async def _write_file(self, recorded: RecordedEvent) -> None:
         sending = self._sending("dir", recorded)
-        async with effect(self._ledger, sending) as happening:
+        async with record_effect(self._ledger, sending) as happening:
             told = json.dumps(self._told(sending.notification, [recorded]), ensure_ascii=False, indent=1)
             await to_thread.run_sync(_put, Path(self._settings.dir), f"{sending.notification}.json", told)
             happening.done = NotificationSent(key=sending.key, channel="dir", through=sending.through, is_sent=True)
 
-    def _sending(self, channel: Channel, last: Recorded) -> NotificationSending:
+    def _sending(self, channel: NotificationChannel, last: RecordedEvent) -> NotificationSending:
         return NotificationSending(
-            key=self._ledger.next_key(f"notification/{channel}/{last.seq}"),
+            key=self._ledger.build_next_key(f"notification/{channel}/{last.seq}"),
             channel=channel,
             notification=f"{self._ledger.state.run.run}-{last.seq}",
             through=last.seq,
         )
 
-    def _told(self, key: str, batch: Sequence[Recorded]) -> dict[str, Any]:
+    def _told(self, key: str, batch: Sequence[RecordedEvent]) -> dict[str, Any]:
         run = self._ledger.state.run
         return {
-            "schema": SCHEMA,
+            "schema": PAYLOAD_SCHEMA,
             "key": key,
             "run": run.run,
             "goal": run.goal,
@@ -167,14 +167,14 @@ class Notifier:
             "events": [self._event(recorded) for recorded in batch[-_MOST_EVENTS:]],
         }
 
-    def _event(self, recorded: Recorded) -> dict[str, Any]:
+    def _event(self, recorded: RecordedEvent) -> dict[str, Any]:
         return {
             "seq": recorded.seq,
             "at": recorded.at.isoformat(),
             "kind": recorded.event.kind,
             "task": recorded.event.task,
             "text": self._describe(recorded),
-            "event": json.loads(to_body(recorded.event)),
+            "event": json.loads(format_event_body(recorded.event)),
         }
 
 

@@ -8,24 +8,24 @@ from pathlib import Path
 from typing import Any, cast
 
 from orchestrator.domain.event.outside import HookFinished, HookStarted
-from orchestrator.domain.hooks import Answer, Hook, Point, Scope, applies, understand
+from orchestrator.domain.hooks import HookAnswer, Hook, HookPoint, HookScope, is_hook_applicable, parse_hook_answer
 from orchestrator.errors import JournalProblem, OrchestrateError, PersonNeeded
-from orchestrator.hooks.host import Ran, run_on_host
-from orchestrator.hooks.sandboxed import run_sandboxed
-from orchestrator.ports.effect import effect
+from orchestrator.hooks.host import HookCommandResult, run_on_host
+from orchestrator.hooks.sandboxed import run_in_sandbox
+from orchestrator.ports.effect import record_effect
 from orchestrator.ports.hands import Hands, Workspace
-from orchestrator.ports.hooks import Moment
+from orchestrator.ports.hooks import HookOccurrence
 from orchestrator.ports.ledger import Ledger
-from worktrees.diff import diff
+from worktrees.diff import diff_trees
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.names import printable
+from worktrees.names import escape_path
 
-SCHEMA = 1
+INPUT_SCHEMA = 1
 """Of the object that hooks read; `docs/hooks.md` has it. Raised when a key changes its meaning or goes."""
 
 
-def effect_name_of(point: Point, moment: str, number: int) -> str:
+def build_effect_name(point: HookPoint, moment: str, number: int) -> str:
     """The name of the effect that a hook is, by which is known whether it was begun before."""
     return f"hook/{point}/{moment}/{number}"
 
@@ -36,11 +36,11 @@ class _Due:
 
     number: int
     hook: Hook
-    point: Point
+    point: HookPoint
     name: str
 
 
-class RunHooks:
+class HookRunner:
     """A `ports.Hooks` on the configured commands. `root` is where trusted ones stand: the user's repository."""
 
     def __init__(self, hooks: Sequence[Hook], ledger: Ledger, hands: Hands, git: Git, root: Path) -> None:
@@ -50,11 +50,11 @@ class RunHooks:
         self._git = git
         self._root = root
 
-    def care_for(self, scope: Scope) -> bool:
+    def has_hooks_for(self, scope: HookScope) -> bool:
         """Whether a hook is configured for such moments."""
         return any(point in hook.on for _, hook in self._hooks for point in (f"before_{scope}", f"after_{scope}"))
 
-    async def before(self, moment: Moment) -> str | None:
+    async def find_veto(self, moment: HookOccurrence) -> str | None:
         """The first veto; hooks after it are not asked."""
         due, paths = await self._due("before", moment)
         for one in due:
@@ -66,11 +66,11 @@ class RunHooks:
                 return f"{who}: {answer.reason}"
         return None
 
-    async def after(self, moment: Moment) -> None:
+    async def notify_after(self, moment: HookOccurrence) -> None:
         """Tell every hook that has not been told, here or by a process that died."""
         due, paths = await self._due("after", moment)
         for one in due:
-            if self._ledger.state.tries[one.name]:
+            if self._ledger.state.effect_tries[one.name]:
                 continue
             try:
                 await self._run(one, moment, paths)
@@ -79,25 +79,25 @@ class RunHooks:
             except (OrchestrateError, GitError):
                 continue  # what could not be told is in the journal as abandoned
 
-    async def _due(self, when: str, moment: Moment) -> tuple[list[_Due], tuple[str, ...]]:
-        point = cast(Point, f"{when}_{moment.scope}")
+    async def _due(self, when: str, moment: HookOccurrence) -> tuple[list[_Due], tuple[str, ...]]:
+        point = cast(HookPoint, f"{when}_{moment.scope}")
         asked = [(number, hook) for number, hook in self._hooks if point in hook.on]
         if not asked:
             return [], ()
         paths = moment.paths
         if moment.span is not None:
-            paths = tuple(map(printable, (await diff(self._git, *moment.span)).paths))
+            paths = tuple(map(escape_path, (await diff_trees(self._git, *moment.span)).paths))
         due = [
-            _Due(number, hook, point, effect_name_of(point, moment.name, number))
+            _Due(number, hook, point, build_effect_name(point, moment.name, number))
             for number, hook in asked
-            if applies(hook, point, moment.tasks, moment.tool, paths)
+            if is_hook_applicable(hook, point, moment.tasks, moment.tool, paths)
         ]
         return due, paths
 
-    async def _run(self, due: _Due, moment: Moment, paths: tuple[str, ...]) -> Answer:
+    async def _run(self, due: _Due, moment: HookOccurrence, paths: tuple[str, ...]) -> HookAnswer:
         ledger, hook = self._ledger, due.hook
-        key = ledger.next_key(due.name)
-        told = ledger.redact(json.dumps(self._told(due, key, moment, paths), ensure_ascii=False))
+        key = ledger.build_next_key(due.name)
+        told = ledger.redact_text(json.dumps(self._told(due, key, moment, paths), ensure_ascii=False))
         started = HookStarted(
             key=key,
             task=moment.tasks[0] if len(moment.tasks) == 1 else None,
@@ -105,11 +105,11 @@ class RunHooks:
             hook=due.number,
             command=hook.run,
             is_trusted=hook.trusted,
-            input=await ledger.keep(told),
+            input=await ledger.store_text(told),
         )
-        async with effect(ledger, started) as running:
+        async with record_effect(ledger, started) as running:
             ran = await self._ran(hook, told, moment)
-            answer = understand(hook, due.point, ran.exit_code, ran.trouble, ran.stdout, ran.stderr)
+            answer = parse_hook_answer(hook, due.point, ran.exit_code, ran.problem, ran.stdout, ran.stderr)
             running.done = HookFinished(
                 key=key,
                 task=started.task,
@@ -118,16 +118,16 @@ class RunHooks:
                 decision=answer.decision,
                 reason=answer.reason,
                 exit_code=ran.exit_code,
-                stdout=await ledger.keep(ran.stdout),
-                stderr=await ledger.keep(ran.stderr),
+                stdout=await ledger.store_text(ran.stdout),
+                stderr=await ledger.store_text(ran.stderr),
                 seconds=ran.seconds,
             )
         return answer
 
-    def _told(self, due: _Due, key: str, moment: Moment, paths: tuple[str, ...]) -> dict[str, Any]:
+    def _told(self, due: _Due, key: str, moment: HookOccurrence, paths: tuple[str, ...]) -> dict[str, Any]:
         run = self._ledger.state.run
         return {
-            "schema": SCHEMA,
+            "schema": INPUT_SCHEMA,
             "point": due.point,
             "key": key,
             "run": {
@@ -145,19 +145,19 @@ class RunHooks:
             **moment.facts,
         }
 
-    async def _ran(self, hook: Hook, told: str, moment: Moment) -> Ran:
+    async def _ran(self, hook: Hook, told: str, moment: HookOccurrence) -> HookCommandResult:
         if hook.trusted:
             return await run_on_host(hook.run, told, self._root, hook.timeout_s)
         async with self._view(moment) as workspace:
-            return await run_sandboxed(hook.run, told, workspace, hook.timeout_s)
+            return await run_in_sandbox(hook.run, told, workspace, hook.timeout_s)
 
     @asynccontextmanager
-    async def _view(self, moment: Moment) -> AsyncIterator[Workspace]:
+    async def _view(self, moment: HookOccurrence) -> AsyncIterator[Workspace]:
         if moment.view is not None and not isinstance(moment.view, str):
             yield moment.view
             return
         state = self._ledger.state
-        workspace = await self._hands.open(moment.view or state.head or state.run.base, f"hook {moment.name}")
+        workspace = await self._hands.open_workspace(moment.view or state.head or state.run.base, f"hook {moment.name}")
         try:
             yield workspace
         finally:

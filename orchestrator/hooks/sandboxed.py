@@ -3,16 +3,16 @@
 from anyio import to_thread
 
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.hands.reading import read_ends
+from orchestrator.hands.reading import read_log_ends
 from orchestrator.hands.run import run_command
-from orchestrator.hooks.host import OUTPUT_BYTES, Ran
-from orchestrator.ports.hands import Command, Ending, Workspace
+from orchestrator.hooks.host import MAX_OUTPUT_BYTES, HookCommandResult
+from orchestrator.ports.hands import ShellCommand, CommandEnding, Workspace
 
 _STDOUT = "ORCHESTRATE_STDOUT"
 _LOG_BYTES = 1024 * 1024
 
 
-async def run_sandboxed(command: str, told: str, workspace: Workspace, timeout_s: float) -> Ran:
+async def run_in_sandbox(command: str, told: str, workspace: Workspace, timeout_s: float) -> HookCommandResult:
     """Run a command line with `told` on its standard input.
 
     Raises:
@@ -20,7 +20,7 @@ async def run_sandboxed(command: str, told: str, workspace: Workspace, timeout_s
     """
     result = await run_command(
         workspace,
-        Command(
+        ShellCommand(
             line=f'exec >"${_STDOUT}"\n{command}',
             stdin=told,
             timeout_s=timeout_s,
@@ -29,13 +29,13 @@ async def run_sandboxed(command: str, told: str, workspace: Workspace, timeout_s
             files={_STDOUT: "stdout"},
         ),
     )
-    if result.ending == Ending.NOT_STARTED:
+    if result.ending == CommandEnding.NOT_STARTED:
         raise EnvironmentProblem(f"the command {command!r} could not be started in the sandbox: {result.detail}")
-    trouble = "" if result.ending == Ending.EXITED else f"{result.ending} after {result.seconds:.1f} s {result.detail}"
-    return Ran(
+    trouble = "" if result.ending == CommandEnding.EXITED else f"{result.ending} after {result.seconds:.1f} s {result.detail}"
+    return HookCommandResult(
         exit_code=result.exit_code,
-        stdout=result.files.get(_STDOUT, b"")[:OUTPUT_BYTES].decode("utf-8", "replace"),
-        stderr=await to_thread.run_sync(read_ends, result.log),
+        stdout=result.files.get(_STDOUT, b"")[:MAX_OUTPUT_BYTES].decode("utf-8", "replace"),
+        stderr=await to_thread.run_sync(read_log_ends, result.log),
         seconds=round(result.seconds, 3),
-        trouble=trouble.rstrip(),
+        problem=trouble.rstrip(),
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from orchestrator.errors import BlobLost, JournalProblem
-from worktrees.private_directory import make_private_directory
+from worktrees.private_directory import create_private_directory
 
 _LOST = ".lost"
 _ADVICE = (
@@ -15,20 +15,20 @@ _ADVICE = (
 )
 
 
-class Blobs:
+class BlobStore:
     """A directory of blobs. A blob is durable before its name is handed out."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def put(self, content: bytes) -> str:
+    def write_blob(self, content: bytes) -> str:
         """Store the content and return its sha256.
 
         Raises:
             JournalProblem: it could not be written.
         """
         sha = hashlib.sha256(content).hexdigest()
-        path = self.path_of(sha)
+        path = self.get_blob_path(sha)
         if not path.exists():
             try:
                 self._write(path, content)
@@ -36,14 +36,14 @@ class Blobs:
                 raise JournalProblem(f"cannot write {path}: {error.strerror}; free some disk space") from error
         return sha
 
-    def get(self, sha: str) -> bytes:
+    def read_blob(self, sha: str) -> bytes:
         """The content.
 
         Raises:
             BlobLost: it was given up by `lose`.
             JournalProblem: the blob is missing or damaged.
         """
-        path = self.path_of(sha)
+        path = self.get_blob_path(sha)
         try:
             content = path.read_bytes()
         except FileNotFoundError as error:
@@ -56,31 +56,31 @@ class Blobs:
             raise JournalProblem(f"blob {path} is damaged: its content has another sha256; {_ADVICE}")
         return content
 
-    def is_whole(self, sha: str) -> bool:
+    def is_intact(self, sha: str) -> bool:
         """Whether a blob can be read, or was given up before."""
         try:
-            self.get(sha)
+            self.read_blob(sha)
         except BlobLost:
             return True
         except JournalProblem:
             return False
         return True
 
-    def lose(self, sha: str, aside: Path) -> None:
+    def discard_blob(self, sha: str, aside: Path) -> None:
         """Give up a blob that cannot be read; what is left of it goes to the directory `aside`."""
-        path = self.path_of(sha)
-        make_private_directory(path.parent)
+        path = self.get_blob_path(sha)
+        create_private_directory(path.parent)
         path.with_name(f"{sha}{_LOST}").touch()
         if path.exists():
-            make_private_directory(aside)
+            create_private_directory(aside)
             path.replace(aside / sha)
 
-    def path_of(self, sha: str) -> Path:
+    def get_blob_path(self, sha: str) -> Path:
         """Where a blob lies, if there is one."""
         return self._root / sha[:2] / sha
 
     def _write(self, path: Path, content: bytes) -> None:
-        make_private_directory(path.parent)
+        create_private_directory(path.parent)
         with NamedTemporaryFile(dir=path.parent, delete=False) as file:
             try:
                 file.write(content)

@@ -12,23 +12,23 @@ from pathlib import Path
 from threading import Event as Signal
 from threading import Thread
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.state import RunState
 from orchestrator.errors import OrchestrateError
 from orchestrator.journal import snapshot
 from orchestrator.journal.journal import Journal
-from orchestrator.journal.problems import Damaged
-from orchestrator.journal.reader import Reader
-from orchestrator.journal.search import catch_up
+from orchestrator.journal.problems import DamagedJournal
+from orchestrator.journal.reader import EventReader
+from orchestrator.journal.search import update_index
 
-MOST_EVENTS = 10_000
+MAX_SNAPSHOT_INTERVAL = 10_000
 """How many events at most lie between two snapshots."""
 _SHARE = 20
 _AT_ONCE = 500
 _REST_S = 0.005
 
 
-class Caretaker:
+class JournalMaintenance:
     """One journal's caretaker. It is made and closed, and told of events, where the journal's state is changed.
 
     Args:
@@ -56,13 +56,13 @@ class Caretaker:
             self._take()
             self._save()
 
-    def _recorded(self, recorded: Recorded) -> None:
-        least = min(max(self._least, recorded.seq // _SHARE), MOST_EVENTS)
+    def _recorded(self, recorded: RecordedEvent) -> None:
+        least = min(max(self._least, recorded.seq // _SHARE), MAX_SNAPSHOT_INTERVAL)
         if self._wanted is None and recorded.seq - self._saved >= least:
             self._take()
 
     def _take(self) -> None:
-        self._wanted = snapshot.copy_of(self._journal.state)
+        self._wanted = snapshot.copy_state(self._journal.state)
         self._saved = self._wanted.seq
 
     def _work(self) -> None:
@@ -70,32 +70,32 @@ class Caretaker:
         while not self._stop.wait(self._pause_s):
             self._save()
             with suppress(OSError, sqlite3.Error, OrchestrateError):
-                catch_up(self._directory, lambda: not self._stop.is_set())
+                update_index(self._directory, lambda: not self._stop.is_set())
 
     def _verify(self) -> None:
         """Hold old events against their sums, with rests, so that the engine is not held up."""
         with suppress(OSError, sqlite3.Error, OrchestrateError), closing(self._reader()) as reader:
             try:
-                for row in reader.rows(until=self._journal.unread):
+                for row in reader.read_rows(until=self._journal.unread):
                     if row[0] % _AT_ONCE == 0:
                         time.sleep(_REST_S)
                     if self._stop.is_set():
                         return
-            except Damaged as damage:
-                self._journal.fail(damage)
+            except DamagedJournal as damage:
+                self._journal.refuse_appends(damage)
 
     def _save(self) -> None:
         state, self._wanted = self._wanted, None
         if state is None:
             return
         with suppress(OSError, sqlite3.Error, OrchestrateError), closing(self._reader()) as reader:
-            total = reader.sum_at(state.seq, state.last_at)
+            total = reader.find_sum(state.seq, state.last_at)
             if total:
-                snapshot.save(self._directory, state, total)
+                snapshot.save_snapshot(self._directory, state, total)
 
     @property
     def _directory(self) -> Path:
         return self._journal.directory
 
-    def _reader(self) -> Reader:
-        return Reader.open_reader(self._directory / "journal.db")
+    def _reader(self) -> EventReader:
+        return EventReader.open_reader(self._directory / "journal.db")

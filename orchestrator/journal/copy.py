@@ -10,9 +10,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.store import Store
+from orchestrator.journal.store import EventStore
 
-CACHES = ("projection",)
+CACHE_TABLES = ("projection",)
 """Tables that are derived from the events; they never travel, because nobody could tell whether they are true."""
 
 
@@ -28,13 +28,13 @@ def copy_journal(source: Path, target: Path) -> None:
         read.backup(written)
         written.isolation_level = None
         written.execute("PRAGMA journal_mode = DELETE")
-        for table in CACHES:
+        for table in CACHE_TABLES:
             if _has_table(written, table):
                 written.execute(f"DELETE FROM {table}")
         written.execute("VACUUM")
 
 
-def examine_journal(path: Path, scratch: Path) -> None:
+def check_journal_file(path: Path, scratch: Path) -> None:
     """Make sure that a file of unknown origin is a sound journal, brought to this program's version.
 
     Args:
@@ -50,10 +50,10 @@ def examine_journal(path: Path, scratch: Path) -> None:
             raise JournalProblem(f"the journal {path} is damaged: {'; '.join(found)}")
     _pattern(scratch / "pattern.db")
     _require_like(path, scratch / "pattern.db")
-    Store.open_writer(path).close()
+    EventStore.open_writer(path).close()
     with _explained(path), closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
-        for table in CACHES:
+        for table in CACHE_TABLES:
             if _has_table(connection, table):
                 connection.execute(f"DELETE FROM {table}")
 
@@ -70,7 +70,7 @@ def replace_journal(target: Path, source: Path) -> None:
 
 
 def _pattern(path: Path) -> None:
-    Store.open_writer(path).close()
+    EventStore.open_writer(path).close()
 
 
 def _require_like(path: Path, pattern: Path) -> None:

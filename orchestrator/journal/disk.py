@@ -12,7 +12,7 @@ _ENTRIES = 2_000
 
 
 @dataclass(frozen=True)
-class DiskUse:
+class StateDiskUsage:
     """Bytes by kind: all runs' journals (with caches beside them), their blobs, outputs of commands, worktrees.
 
     Where `is_whole` is false there are more files than were looked at, and the numbers are what is there at least.
@@ -34,7 +34,7 @@ class DiskUse:
         return asdict(self) | {"total": self.total}
 
 
-def disk_use(state: Path, entries: int = _ENTRIES) -> DiskUse:
+def measure_disk_usage(state: Path, entries: int = _ENTRIES) -> StateDiskUsage:
     """The use of a repository's state directory, looking at no more than `entries` files and directories of a kind."""
     runs = _directories(state / "runs")
     journals = _Sum(entries)
@@ -45,10 +45,10 @@ def disk_use(state: Path, entries: int = _ENTRIES) -> DiskUse:
     logs.add_trees([state / "logs", *(run / "logs" for run in runs)])
     worktrees.add_trees([state / "worktrees"])
     is_whole = not any(kind.is_cut for kind in (journals, blobs, logs, worktrees))
-    return DiskUse(journals.bytes, blobs.bytes, logs.bytes, worktrees.bytes, is_whole)
+    return StateDiskUsage(journals.bytes, blobs.bytes, logs.bytes, worktrees.bytes, is_whole)
 
 
-def tree_bytes(place: Path) -> int:
+def measure_tree_bytes(place: Path) -> int:
     """What everything in a directory, or one file, takes on disk. It may take long."""
     total = _Sum(None)
     if place.is_dir() and not place.is_symlink():

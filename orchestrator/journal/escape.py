@@ -5,13 +5,13 @@ import json
 from pydantic_core import PydanticSerializationError
 
 from orchestrator.domain.encoding import make_value_encodable
-from orchestrator.domain.event import Event, parse_event, to_body
+from orchestrator.domain.event import Event, parse_event, format_event_body
 
 
-def storable(event: Event) -> Event:
+def escape_surrogates(event: Event) -> Event:
     """Return the event as it will be read again: itself, or with its lone surrogates spelled out."""
     try:
         event.model_dump_json()
     except (PydanticSerializationError, UnicodeEncodeError):
-        return parse_event(event.kind, event.v, json.dumps(make_value_encodable(json.loads(to_body(event)))))
+        return parse_event(event.kind, event.v, json.dumps(make_value_encodable(json.loads(format_event_body(event)))))
     return event

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from orchestrator.journal import schema
-from orchestrator.journal.problems import explained
-from orchestrator.journal.sums import BEGINNING, Columns, chained
-from orchestrator.journal.transaction import transaction
+from orchestrator.journal.problems import translate_sqlite_errors
+from orchestrator.journal.sums import INITIAL_SUM, EventColumns, chain_sum
+from orchestrator.journal.transaction import open_transaction
 
-INSERT = "INSERT INTO event(seq, at, kind, v, task, session, key, body, sum) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_EVENT = "INSERT INTO event(seq, at, kind, v, task, session, key, body, sum) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
-def write_fresh(path: Path, rows: Iterable[Columns]) -> int:
+def write_journal_file(path: Path, rows: Iterable[EventColumns]) -> int:
     """A journal at `path`, which must not be in use, that holds exactly these events; durable when this returns.
 
     Returns:
@@ -23,14 +23,14 @@ def write_fresh(path: Path, rows: Iterable[Columns]) -> int:
     Raises:
         JournalProblem: it cannot be written.
     """
-    with explained(path):
+    with translate_sqlite_errors(path):
         path.unlink(missing_ok=True)
-        schema.create(path)
+        schema.create_journal_file(path)
         connection = sqlite3.connect(path, isolation_level=None)
         try:
-            with transaction(connection):
+            with open_transaction(connection):
                 written = _Written()
-                connection.executemany(INSERT, written.follow(rows))
+                connection.executemany(INSERT_EVENT, written.build_insert_rows(rows))
                 fence = (written.epoch, written.seq, written.total)
                 connection.execute("UPDATE fence SET epoch = ?, seq = ?, sum = ?", fence)
         finally:
@@ -44,16 +44,16 @@ class _Written:
     """The last event that was written, and the highest epoch any tells of."""
 
     def __init__(self) -> None:
-        self.seq, self.total, self.epoch = 0, BEGINNING, 0
+        self.seq, self.total, self.epoch = 0, INITIAL_SUM, 0
 
-    def follow(self, rows: Iterable[Columns]) -> Iterator[tuple[object, ...]]:
+    def build_insert_rows(self, rows: Iterable[EventColumns]) -> Iterator[tuple[object, ...]]:
         for row in rows:
-            self.seq, self.total = row[0], chained(self.total, row)
+            self.seq, self.total = row[0], chain_sum(self.total, row)
             if row[2] == b"engine.started":
                 self.epoch = max(self.epoch, json.loads(row[7])["epoch"])
-            yield (*(column_text(column) for column in row), self.total)
+            yield (*(decode_column(column) for column in row), self.total)
 
 
-def column_text(column: int | bytes | None) -> int | str | None:
+def decode_column(column: int | bytes | None) -> int | str | None:
     """A column as SQLite is to store it: texts as texts."""
     return column.decode() if isinstance(column, bytes) else column

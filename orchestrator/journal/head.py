@@ -9,14 +9,14 @@ from pathlib import Path
 from zlib import crc32
 
 
-class Head:
+class HighWaterMark:
     """The note of one journal file."""
 
     def __init__(self, journal: Path) -> None:
         self.path = journal.with_suffix(".head")
         self._descriptor: int | None = None
 
-    def read(self) -> int:
+    def read_seq(self) -> int:
         """The last event that was noted; 0 if there is no note, or none that can be read."""
         try:
             seq, _, total = self.path.read_bytes().partition(b" ")
@@ -24,7 +24,7 @@ class Head:
         except (OSError, ValueError):
             return 0
 
-    def note(self, seq: int) -> None:
+    def record_seq(self, seq: int) -> None:
         """This event is durable. A note that cannot be written is left out: it only ever helps."""
         text = b"%020d" % seq
         with suppress(OSError):

@@ -8,10 +8,10 @@ from tempfile import NamedTemporaryFile
 
 from pydantic import ValidationError
 
-from orchestrator.domain.command import Sent
+from orchestrator.domain.command import InboxCommand
 from orchestrator.domain.encoding import make_value_encodable
 from orchestrator.errors import EnvironmentProblem
-from worktrees.private_directory import make_private_directory
+from worktrees.private_directory import create_private_directory
 
 _SUFFIX = ".json"
 
@@ -22,14 +22,14 @@ class Inbox:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def send(self, sent: Sent) -> None:
+    def send_command(self, sent: InboxCommand) -> None:
         """Leave a command; it is durable when this returns.
 
         Raises:
             EnvironmentProblem: the directory cannot be written.
         """
         try:
-            make_private_directory(self._path)
+            create_private_directory(self._path)
             with NamedTemporaryFile("w", dir=self._path, prefix=".", encoding="utf-8", delete=False) as file:
                 file.write(_body(sent))
                 file.flush()
@@ -40,11 +40,11 @@ class Inbox:
                 f"cannot write {self._path}: {error.strerror}; make the state directory writable"
             ) from error
 
-    def waiting(self) -> Iterator[tuple[Path, Sent]]:
+    def iterate_commands(self) -> Iterator[tuple[Path, InboxCommand]]:
         """The commands that no engine has taken, oldest first; a file that holds none is put aside."""
         for path in self._files():
             try:
-                yield path, Sent.model_validate_json(path.read_bytes())
+                yield path, InboxCommand.model_validate_json(path.read_bytes())
             except (FileNotFoundError, PermissionError):
                 continue
             except ValidationError:
@@ -57,6 +57,6 @@ class Inbox:
             return []
 
 
-def _body(sent: Sent) -> str:
+def _body(sent: InboxCommand) -> str:
     """Return a command as JSON; the words of a command line need not be UTF-8."""
     return json.dumps(make_value_encodable(sent.model_dump(mode="json")), ensure_ascii=False)

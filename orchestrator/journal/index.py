@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from orchestrator.journal.transaction import transaction
-from orchestrator.journal.words import Words
+from orchestrator.journal.transaction import open_transaction
+from orchestrator.journal.words import EventWords
 from worktrees.errors import LockTimeout
-from worktrees.lock import try_lock, wait_for_lock
+from worktrees.lock import try_file_lock, wait_for_file_lock
 
-NAME = "search.db"
+INDEX_FILE = "search.db"
 _PATIENCE_S = 60.0
 _VERSION = 1
 _TABLES = """
@@ -22,14 +22,14 @@ INSERT INTO place VALUES(0, x'');
 
 
 @contextmanager
-def index_lock(directory: Path, *, waits: bool = False) -> Iterator[bool]:
+def hold_index_lock(directory: Path, *, waits: bool = False) -> Iterator[bool]:
     """Hold the index of a run for this thread; false if it is held elsewhere, or where nothing can be written.
 
     With `waits` it is held elsewhere only if it is so for a minute.
     """
     path = directory / "search.lock"
     try:
-        descriptor = wait_for_lock(path, patience_s=_PATIENCE_S) if waits else try_lock(path)
+        descriptor = wait_for_file_lock(path, patience_s=_PATIENCE_S) if waits else try_file_lock(path)
     except (LockTimeout, OSError):
         descriptor = None
     try:
@@ -39,7 +39,7 @@ def index_lock(directory: Path, *, waits: bool = False) -> Iterator[bool]:
             os.close(descriptor)
 
 
-class Index:
+class SearchIndex:
     """One index. Whoever writes holds its lock."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -48,54 +48,54 @@ class Index:
             self.clear()
 
     @classmethod
-    def open(cls, directory: Path) -> "Index":
+    def open_index(cls, directory: Path) -> "SearchIndex":
         """The index of a run; one that cannot be read is made anew."""
         try:
-            return cls(_connected(directory / NAME))
+            return cls(_connected(directory / INDEX_FILE))
         except sqlite3.DatabaseError:
-            cls.delete(directory)
-            return cls(_connected(directory / NAME))
+            cls.delete_index(directory)
+            return cls(_connected(directory / INDEX_FILE))
 
     @classmethod
-    def in_memory(cls) -> "Index":
+    def open_in_memory(cls) -> "SearchIndex":
         """One that is gone when it is closed."""
         return cls(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False))
 
     @staticmethod
-    def delete(directory: Path) -> None:
+    def delete_index(directory: Path) -> None:
         """Throw a run's index away."""
         for suffix in ("", "-wal", "-shm"):
-            (directory / f"{NAME}{suffix}").unlink(missing_ok=True)
+            (directory / f"{INDEX_FILE}{suffix}").unlink(missing_ok=True)
 
     def clear(self) -> None:
         """Begin from nothing."""
-        with transaction(self._connection):
+        with open_transaction(self._connection):
             self._connection.execute("DROP TABLE IF EXISTS word")
             self._connection.execute("DROP TABLE IF EXISTS place")
             for statement in _TABLES.strip().split(";\n"):
                 self._connection.execute(statement)
             self._connection.execute(f"PRAGMA user_version = {_VERSION}")
 
-    def place(self) -> tuple[int, bytes]:
+    def read_position(self) -> tuple[int, bytes]:
         """The last event that is indexed, and the mark of it in its journal."""
         seq, mark = self._connection.execute("SELECT seq, mark FROM place").fetchone()
         return seq, mark
 
-    def add(self, documents: Iterable[tuple[int, Words]], seq: int, mark: bytes) -> None:
+    def add_documents(self, documents: Iterable[tuple[int, EventWords]], seq: int, mark: bytes) -> None:
         """Index events up to `seq`, all or none."""
-        with transaction(self._connection):
+        with open_transaction(self._connection):
             self._connection.executemany(
                 "INSERT INTO word(rowid, said, about) VALUES(?, ?, ?)",
                 ((number, words.said, words.about) for number, words in documents),
             )
             self._connection.execute("UPDATE place SET seq = ?, mark = ?", (seq, mark))
 
-    def matching(self, match: str) -> Iterator[int]:
+    def find_matches(self, match: str) -> Iterator[int]:
         """The events that fit an FTS5 expression, newest first."""
         query = "SELECT rowid FROM word WHERE word MATCH ? ORDER BY rowid DESC"
         return (seq for (seq,) in self._connection.execute(query, (match,)))
 
-    def snippet(self, match: str, said: str, marks: tuple[str, str], words: int) -> str:
+    def build_snippet(self, match: str, said: str, marks: tuple[str, str], words: int) -> str:
         """The part of a text where an expression fits best, with the matches marked."""
         self._connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.shown USING fts5(said, tokenize='unicode61')")
         self._connection.execute("DELETE FROM temp.shown")

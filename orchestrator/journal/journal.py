@@ -11,28 +11,28 @@ from anyio import to_thread
 
 from orchestrator.crash import crash_point
 from orchestrator.domain.encoding import make_encodable
-from orchestrator.domain.event import Event, Recorded
-from orchestrator.domain.event.base import effect_key
+from orchestrator.domain.event import Event, RecordedEvent
+from orchestrator.domain.event.base import build_effect_key
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.run import ClockJumped, RunEnded, RunPaused
-from orchestrator.domain.fold import advance
+from orchestrator.domain.fold import apply_recorded_event
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.state import RunState
 from orchestrator.domain.text import INLINE_CHARS, Text
 from orchestrator.errors import BlobLost, JournalProblem, OrchestrateError, RunLocked
-from orchestrator.journal.blobs import Blobs
-from orchestrator.journal.escape import storable
-from orchestrator.journal.redacting import redacted
-from orchestrator.journal.search import search
-from orchestrator.journal.states import derive_whole
-from orchestrator.journal.store import Store
+from orchestrator.journal.blobs import BlobStore
+from orchestrator.journal.escape import escape_surrogates
+from orchestrator.journal.redacting import redact_event
+from orchestrator.journal.search import search_events
+from orchestrator.journal.states import derive_whole_state
+from orchestrator.journal.store import EventStore
 from orchestrator.ports.ledger import Clock
-from orchestrator.ports.search import Hit
-from orchestrator.redact.redactor import PATTERNS, Redactor
-from worktrees.private_directory import make_private_directory
+from orchestrator.ports.search import SearchHit
+from orchestrator.redact.redactor import PATTERN_REDACTOR, Redactor
+from worktrees.private_directory import create_private_directory
 
-Listener = Callable[[Recorded], None]
-Projector = Callable[[RunState], str]
+EventListener = Callable[[RecordedEvent], None]
+StateProjector = Callable[[RunState], str]
 _PROJECT_EVERY_S = 1.0
 _REST = 30.0
 """So many times as long as they took are projections not made again: of very many files they take long."""
@@ -49,7 +49,7 @@ class SystemClock:
         """Aware UTC."""
         return datetime.now(UTC)
 
-    def monotonic(self) -> float:
+    def read_monotonic_s(self) -> float:
         """Seconds that never run backwards."""
         return monotonic()
 
@@ -64,27 +64,27 @@ class Journal:
     Nothing that `redactor` finds is folded, written or told to anybody. It is put in when the run's settings are known.
     """
 
-    def __init__(self, directory: Path, clock: Clock, redactor: Redactor = PATTERNS) -> None:
-        make_private_directory(directory)
-        self._store = Store.open_writer(directory / "journal.db")
-        self._epoch = self._store.claim()
-        self._blobs = Blobs(directory / "blobs")
+    def __init__(self, directory: Path, clock: Clock, redactor: Redactor = PATTERN_REDACTOR) -> None:
+        create_private_directory(directory)
+        self._store = EventStore.open_writer(directory / "journal.db")
+        self._epoch = self._store.claim_writer()
+        self._blobs = BlobStore(directory / "blobs")
         self.directory = directory
         self.redactor = redactor
         self._clock = clock
         self._ahead_s = self._clock_ahead_s()
-        derived = derive_whole(self._store)
+        derived = derive_whole_state(self._store)
         self._state = derived.state
         self.unread = derived.unread
         """Events up to this one were not looked at when the journal was opened."""
-        self._pending: list[Recorded] = []
+        self._pending: list[RecordedEvent] = []
         self._durable = self._state.seq
         self._turn = anyio.Lock()
         self._failure: OrchestrateError | None = None
         self._project_at = float("-inf")
         self._stopping = anyio.Event()
-        self.listeners: list[Listener] = []
-        self.projections: dict[str, Projector] = {}
+        self.listeners: list[EventListener] = []
+        self.projections: dict[str, StateProjector] = {}
         """What to derive for readers, by name: written with the events, now and then and when the run stops."""
 
     @property
@@ -92,7 +92,7 @@ class Journal:
         """How many processes have claimed this journal, with this one; only the last of them can append."""
         return self._epoch
 
-    def fail(self, problem: JournalProblem) -> None:
+    def refuse_appends(self, problem: JournalProblem) -> None:
         """Let nothing more be appended; from any thread."""
         self._failure = self._failure or problem
 
@@ -101,13 +101,13 @@ class Journal:
         """The fold of everything appended so far; to be read only."""
         return self._state
 
-    def now(self) -> datetime:
+    def read_clock(self) -> datetime:
         """The time by the journal's clock, aware UTC."""
         return self._clock.now()
 
-    def next_key(self, name: str) -> str:
+    def build_next_key(self, name: str) -> str:
         """The idempotency key for the next try of the effect `name`."""
-        return effect_key(name, self._state.tries[name])
+        return build_effect_key(name, self._state.effect_tries[name])
 
     async def append(self, *events: Event) -> None:
         """Make the events durable, all or none, and fold them into the state.
@@ -128,7 +128,7 @@ class Journal:
         if self._failure:
             raise self._failure
 
-    async def note_clock(self) -> None:
+    async def record_clock_jump(self) -> None:
         """Record it if the wall clock was set, or the machine slept, since the last event.
 
         Every event that is appended is preceded by that, so that no duration ever holds a jump.
@@ -145,12 +145,12 @@ class Journal:
 
     def _clock_ahead_s(self) -> float:
         """Return the seconds between the wall clock and the steady one, which differ for ever by the same."""
-        return self._clock.now().timestamp() - self._clock.monotonic()
+        return self._clock.now().timestamp() - self._clock.read_monotonic_s()
 
     def _place(self, event: Event) -> None:
-        recorded = Recorded(self._state.seq + 1, self._clock.now(), redacted(storable(event), self.redactor))
+        recorded = RecordedEvent(self._state.seq + 1, self._clock.now(), redact_event(escape_surrogates(event), self.redactor))
         stopped = len(self._state.stopped_calls)
-        advance(self._state, recorded)
+        apply_recorded_event(self._state, recorded)
         self._pending.append(recorded)
         if len(self._state.stopped_calls) > stopped:
             self._stopping.set()
@@ -161,7 +161,7 @@ class Journal:
         batch, self._pending = self._pending, []
         try:
             crash_point("journal.before-commit")
-            await to_thread.run_sync(self._store.insert, batch, derived)
+            await to_thread.run_sync(self._store.insert_events, batch, derived)
             crash_point("journal.after-commit")
         except (JournalProblem, RunLocked) as problem:
             self._failure = problem
@@ -170,7 +170,7 @@ class Journal:
         for listener in list(self.listeners):
             self._tell(listener, batch)
 
-    def _tell(self, listener: Listener, batch: Sequence[Recorded]) -> None:
+    def _tell(self, listener: EventListener, batch: Sequence[RecordedEvent]) -> None:
         """Whoever follows the run from a terminal or pipe that has gone away is told nothing more; the run goes on."""
         try:
             for recorded in batch:
@@ -178,9 +178,9 @@ class Journal:
         except OSError:
             self.listeners.remove(listener)
 
-    def _derive(self, batch: Sequence[Recorded]) -> Mapping[str, str]:
+    def _derive(self, batch: Sequence[RecordedEvent]) -> Mapping[str, str]:
         is_looked_for = any(isinstance(recorded.event, RunEnded | RunPaused | CommandTaken) for recorded in batch)
-        now = self._clock.monotonic()
+        now = self._clock.read_monotonic_s()
         if not is_looked_for and now < self._project_at:
             return {}
         begun = perf_counter()
@@ -188,30 +188,30 @@ class Journal:
         self._project_at = now + max(_PROJECT_EVERY_S, _REST * (perf_counter() - begun))
         return derived
 
-    async def stopped(self, call: str) -> None:
+    async def wait_for_call_stop(self, call: str) -> None:
         """Wait until a person has the call of a tool stopped whose effect has this name."""
         while call not in self._state.stopped_calls:
             await self._stopping.wait()
 
-    def redact(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """A text as it may be kept, shown and sent."""
-        return self.redactor.redact(text)
+        return self.redactor.redact_text(text)
 
-    def hide(self, text: str) -> str:
+    def hide_known_secrets(self, text: str) -> str:
         """The words of a model without the secrets that are known."""
-        return self.redactor.hide(text)
+        return self.redactor.hide_known_secrets(text)
 
-    async def keep(self, text: str, *, is_said: bool = False) -> Text:
+    async def store_text(self, text: str, *, is_said: bool = False) -> Text:
         """Store a text of any length, redacted, and return how it stands in an event."""
-        change = self.hide if is_said else self.redact
+        change = self.hide_known_secrets if is_said else self.redact_text
         text = make_encodable(text)
         text = change(text) if len(text) < _LONG_CHARS else await to_thread.run_sync(change, text)
         if len(text) <= INLINE_CHARS:
-            return Text.inline(text)
-        sha = await self.keep_bytes(text.encode())
+            return Text.build_inline(text)
+        sha = await self.store_bytes(text.encode())
         return Text(head=text[:INLINE_CHARS], size=len(text), sha=sha)
 
-    async def read(self, text: Text) -> str:
+    async def read_text(self, text: Text) -> str:
         """The whole of a kept text."""
         if text.sha is None:
             return text.head
@@ -220,26 +220,26 @@ class Journal:
         except BlobLost:
             return f"{text.head}\n[... the rest of {text.size:,} characters was lost when the journal was damaged]"
 
-    async def keep_bytes(self, content: bytes) -> str:
+    async def store_bytes(self, content: bytes) -> str:
         """Store a blob, without known secrets, and return its sha256."""
-        if self.redactor.holds(content):
-            content = self.redactor.hide(content.decode("latin-1")).encode("latin-1")
-        return await to_thread.run_sync(self._blobs.put, content)
+        if self.redactor.find_secrets(content):
+            content = self.redactor.hide_known_secrets(content.decode("latin-1")).encode("latin-1")
+        return await to_thread.run_sync(self._blobs.write_blob, content)
 
     async def read_bytes(self, sha: str) -> bytes:
         """The content of a blob."""
-        return await to_thread.run_sync(self._blobs.get, sha)
+        return await to_thread.run_sync(self._blobs.read_blob, sha)
 
-    async def session(self, session: SessionId) -> list[Recorded]:
+    async def list_session_events(self, session: SessionId) -> list[RecordedEvent]:
         """All events of one conversation, in order."""
         if session not in self._state.sessions:
             return []
         async with self._turn:
-            return await to_thread.run_sync(self._store.session, session)
+            return await to_thread.run_sync(self._store.read_session, session)
 
-    async def search(self, query: str, limit: int) -> list[Hit]:
+    async def search_events(self, query: str, limit: int) -> list[SearchHit]:
         """The newest durable events in which all words of the query occur, newest first."""
-        return await to_thread.run_sync(search, self.directory, query, limit)
+        return await to_thread.run_sync(search_events, self.directory, query, limit)
 
     def close(self) -> None:
         """Close the file. Only after everybody who appends has stopped."""

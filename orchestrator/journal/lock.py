@@ -17,11 +17,11 @@ from typing import IO
 
 from orchestrator.errors import EnvironmentProblem, RunLocked
 from worktrees.errors import LockTimeout
-from worktrees.lock import open_lock_file, wait_for_lock
-from worktrees.private_directory import make_private_directory
+from worktrees.lock import open_lock_file, wait_for_file_lock
+from worktrees.private_directory import create_private_directory
 
-LEASE_S = 60.0
-TURN_S = 30.0
+LOCK_LEASE_S = 60.0
+TURN_TIMEOUT_S = 30.0
 """How long is waited for those who try to take the lock at this moment; each of them needs less than a second."""
 
 _TRIES = 8
@@ -29,25 +29,25 @@ _PAUSE_S = 0.03  # whoever asks whether the run is live holds the lock for some 
 
 
 @dataclass(frozen=True)
-class Held:
+class RunLock:
     """A lock that this process holds."""
 
     file: IO[str]
 
-    def sign(self, lease_s: float) -> None:
+    def write_owner(self, lease_s: float) -> None:
         """Say who holds the lock, and after how many seconds without a sign of life it may be taken over."""
         self.file.seek(0)
         self.file.truncate()
         self.file.write(f"process {os.getpid()} on {socket.gethostname()}\nlease {lease_s:g}\n")
         self.file.flush()
 
-    def beat(self) -> None:
+    def record_heartbeat(self) -> None:
         """Give a sign of life."""
         os.utime(self.file.fileno())
 
 
 @dataclass(frozen=True)
-class Holder:
+class LockOwner:
     """What a lock says of who holds it."""
 
     name: str
@@ -64,7 +64,7 @@ class Holder:
 
 
 @contextmanager
-def hold(directory: Path, what: str) -> Iterator[Held]:
+def hold_run_lock(directory: Path, what: str) -> Iterator[RunLock]:
     """Hold the lock of a directory, made if need be. `what` names it in messages.
 
     Raises:
@@ -72,7 +72,7 @@ def hold(directory: Path, what: str) -> Iterator[Held]:
         EnvironmentProblem: the directory cannot be written.
     """
     try:
-        make_private_directory(directory)
+        create_private_directory(directory)
         file = _take(directory, what)
     except LockTimeout as error:
         raise RunLocked(f"{what} cannot be taken over: {error}") from error
@@ -81,13 +81,13 @@ def hold(directory: Path, what: str) -> Iterator[Held]:
             f"cannot write {directory}: {error.strerror}; choose another state directory with --state DIR"
         ) from error
     with file:
-        held = Held(file)
-        held.sign(LEASE_S)
+        held = RunLock(file)
+        held.write_owner(LOCK_LEASE_S)
         yield held
 
 
 def _take(directory: Path, what: str) -> IO[str]:
-    turn = wait_for_lock(directory / "lock.turn", patience_s=TURN_S)  # one process at a time tries
+    turn = wait_for_file_lock(directory / "lock.turn", patience_s=TURN_TIMEOUT_S)  # one process at a time tries
     try:
         path = directory / "lock"
         file = _opened(path)
@@ -126,17 +126,17 @@ def _lock(file: IO[str], how: int) -> bool:
     return True
 
 
-def _read(file: IO[str]) -> Holder:
+def _read(file: IO[str]) -> LockOwner:
     file.seek(0)
     age_s = time.time() - os.fstat(file.fileno()).st_mtime
     try:
         name, _, lease = file.read().partition("\nlease ")
-        return Holder(name or "another process", age_s, float(lease.strip() or LEASE_S))
+        return LockOwner(name or "another process", age_s, float(lease.strip() or LOCK_LEASE_S))
     except ValueError:  # it holds what no process wrote; who holds it gives signs of life all the same
-        return Holder("another process", age_s, LEASE_S)
+        return LockOwner("another process", age_s, LOCK_LEASE_S)
 
 
-def holder(directory: Path) -> Holder | None:
+def find_lock_owner(directory: Path) -> LockOwner | None:
     """Who holds the lock of a directory and has given a sign of life within the lease; None when nobody has."""
     if not (directory / "lock").is_file():
         return None

@@ -2,15 +2,15 @@
 
 from anyio import to_thread
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.text import Text
-from orchestrator.journal.blobs import Blobs
+from orchestrator.journal.blobs import BlobStore
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import Store
+from orchestrator.journal.store import EventStore
 
 
-class JournalReader:
+class JournalSessionReader:
     """A `ports.Memory` over a journal file that is never written to. `events` are all it held when it was opened."""
 
     def __init__(self, directory: RunDirectory) -> None:
@@ -19,23 +19,23 @@ class JournalReader:
         Raises:
             JournalProblem: it cannot be read.
         """
-        self._blobs = Blobs(directory.blobs)
-        store = Store.open_reader(directory.journal)
+        self._blobs = BlobStore(directory.blobs)
+        store = EventStore.open_reader(directory.journal)
         try:
-            self.events = list(store.read())
+            self.events = list(store.read_events())
         finally:
             store.close()
-        self._sessions: dict[SessionId, list[Recorded]] = {}
+        self._sessions: dict[SessionId, list[RecordedEvent]] = {}
         for recorded in self.events:
             if session := getattr(recorded.event, "session", None):
                 self._sessions.setdefault(session, []).append(recorded)
 
-    async def session(self, session: SessionId) -> list[Recorded]:
+    async def list_session_events(self, session: SessionId) -> list[RecordedEvent]:
         """All events of one conversation, in order."""
         return self._sessions.get(session, [])
 
-    async def read(self, text: Text) -> str:
+    async def read_text(self, text: Text) -> str:
         """The whole of a kept text."""
         if text.sha is None:
             return text.head
-        return (await to_thread.run_sync(self._blobs.get, text.sha)).decode("utf-8", "replace")
+        return (await to_thread.run_sync(self._blobs.read_blob, text.sha)).decode("utf-8", "replace")

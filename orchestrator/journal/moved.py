@@ -7,7 +7,7 @@ from pathlib import Path
 
 from orchestrator.domain.event.run import RunStarted
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from worktrees.discover import find_checkout
 from worktrees.errors import GitError
 
@@ -44,7 +44,7 @@ def describe_moved_runs(state: Path, moved: MovedRuns) -> str:
 def _last_begun(directory: Path) -> RunStarted | None:
     for journal in sorted(directory.glob("runs/*/journal.db"), reverse=True):
         with suppress(JournalProblem, OSError):
-            first = next(iter(read_all(journal)), None)
+            first = next(iter(read_all_events(journal)), None)
             if first and isinstance(first.event, RunStarted):
                 return first.event
     return None

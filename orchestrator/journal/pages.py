@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
-Value: TypeAlias = int | bytes | None
-Place: TypeAlias = tuple[int, int, int]
+SqliteValue: TypeAlias = int | bytes | None
+RecordPosition: TypeAlias = tuple[int, int, int]
 """Where a cell lies: in the file (0) or the n-th frame of the WAL, on which page, at which byte of it."""
 
 _LEAF = 0x0D
 _FRAME = 24
 _WAL_HEADER = 32
 _SIZES = {512 << shift for shift in range(7)}
-DEFAULT_SIZE = 4096
+DEFAULT_PAGE_SIZE = 4096
 _MAX_RECORD = 64 * 1024 * 1024
 
 
-class Pages:
+class SqlitePages:
     """All versions of all pages of a file and of the WAL beside it, for one page size in bytes."""
 
     def __init__(self, path: Path, size: int) -> None:
@@ -32,14 +32,14 @@ class Pages:
         for frame, page in self._frames():
             self._newest[page] = frame
 
-    def cells(self) -> Iterator[tuple[int, Place]]:
+    def iterate_cells(self) -> Iterator[tuple[int, RecordPosition]]:
         """The row id and place of everything that looks like a row of a table."""
         for page in range(1, len(self._file) // self._size + 1):
             yield from self._cells(0, page)
         for frame, page in self._frames():
             yield from self._cells(frame, page)
 
-    def record(self, place: Place) -> list[Value] | None:
+    def read_record(self, place: RecordPosition) -> list[SqliteValue] | None:
         """The columns of a row; None if that is no row."""
         try:
             return self._record(place)
@@ -64,7 +64,7 @@ class Pages:
             return self._wal[start : start + self._size]
         return self._file[(page - 1) * self._size : page * self._size]
 
-    def _cells(self, frame: int, page: int) -> Iterator[tuple[int, Place]]:
+    def _cells(self, frame: int, page: int) -> Iterator[tuple[int, RecordPosition]]:
         content = self._page(frame, page)
         start = 100 if page == 1 else 0
         if len(content) < self._size or content[start] != _LEAF:
@@ -79,14 +79,14 @@ class Pages:
                 continue
             yield row, (frame, page, cell)
 
-    def _record(self, place: Place) -> list[Value]:
+    def _record(self, place: RecordPosition) -> list[SqliteValue]:
         frame, page, cell = place
         content = self._page(frame, page)
         length, at = _varint(content, cell)
         _, at = _varint(content, at)
         payload = self._payload(content, at, length)
         size, at = _varint(payload, 0)
-        values: list[Value] = []
+        values: list[SqliteValue] = []
         data = size
         while at < size:
             kind, at = _varint(payload, at)
@@ -113,11 +113,11 @@ class Pages:
         return b"".join(parts)
 
 
-def page_sizes(path: Path) -> list[int]:
+def list_page_sizes(path: Path) -> list[int]:
     """The page sizes in bytes that a file may have: what its header says, and what is usual."""
     with path.open("rb") as file:
         said = int.from_bytes(file.read(18)[16:18], "big")
-    return sorted({said, DEFAULT_SIZE} & _SIZES)
+    return sorted({said, DEFAULT_PAGE_SIZE} & _SIZES)
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
@@ -134,7 +134,7 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
 _INTEGER_BYTES = (0, 1, 2, 3, 4, 6, 8)
 
 
-def _value(payload: bytes, kind: int, at: int) -> tuple[Value, int]:
+def _value(payload: bytes, kind: int, at: int) -> tuple[SqliteValue, int]:
     """A column and the place after it."""
     if kind in {0, 8, 9}:
         return None if kind == 0 else kind - 8, at

@@ -6,7 +6,7 @@ from types import TracebackType
 
 from orchestrator.errors import JournalProblem, RunLocked
 
-REPAIR = (
+REPAIR_ADVICE = (
     "`orchestrate repair` keeps the damaged file aside and goes on from the event before the damage; "
     "what has landed is safe in git"
 )
@@ -22,25 +22,25 @@ _CORRUPT = {
 }
 
 
-class TooNew(JournalProblem):
+class NewerJournal(JournalProblem):
     """The journal holds what only a newer version of this program can read; it is sound."""
 
 
-class Damaged(JournalProblem):
+class DamagedJournal(JournalProblem):
     """The file holds something that no writer wrote. Events up to `seq` are sound."""
 
     def __init__(self, path: Path, seq: int, what: str) -> None:
-        super().__init__(f"{path} is damaged: {what}; {REPAIR}")
+        super().__init__(f"{path} is damaged: {what}; {REPAIR_ADVICE}")
         self.path = path
         self.seq = seq
         self.what = what
 
-    def shown(self) -> "Damaged":
+    def for_partial_view(self) -> "DamagedJournal":
         """The same for somebody who has just been shown what could be read."""
-        return Damaged(self.path, self.seq, f"{self.what}; what is shown is the run up to event {self.seq}")
+        return DamagedJournal(self.path, self.seq, f"{self.what}; what is shown is the run up to event {self.seq}")
 
 
-class UnusableEvent(Damaged):
+class UnusableJournalEvent(DamagedJournal):
     """An event is what was written, and still nothing can go on from it; `seq` is the one before."""
 
 
@@ -55,7 +55,7 @@ def is_damage(error: BaseException) -> bool:
 _SHORT = sqlite3.SQLITE_IOERR_SHORT_READ
 
 
-class explained:
+class translate_sqlite_errors:
     """Turns SQLite's errors into ours, with the file and what to do."""
 
     def __init__(self, path: Path) -> None:
@@ -76,7 +76,7 @@ class explained:
                 f"the journal {self._path} is being written by another process right now; {hint}"
             ) from error
         if is_damage(error):
-            raise Damaged(self._path, 0, text) from error
+            raise DamagedJournal(self._path, 0, text) from error
         advice = next((advice for sign, advice in _ADVICE.items() if sign in text), "see the disk and the file's owner")
         raise JournalProblem(f"the journal {self._path} cannot be used: {text}; {advice}") from error
 

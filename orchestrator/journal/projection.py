@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from orchestrator.journal.head import Head
-from orchestrator.journal.sums import of_text
+from orchestrator.journal.head import HighWaterMark
+from orchestrator.journal.sums import compute_text_sum
 
 
 @dataclass(frozen=True)
-class Projection:
+class StoredProjection:
     """A derived text as of event `seq`, and how far the journal is by now."""
 
     body: str
@@ -29,9 +29,9 @@ class Projection:
         return (datetime.now(UTC) - self.at).total_seconds()
 
 
-def read_projection(journal: Path, name: str) -> Projection | None:
+def read_projection(journal: Path, name: str) -> StoredProjection | None:
     """The projection of this name; None if there is none, for whatever reason: it can be derived anew."""
-    noted = Head(journal).read()
+    noted = HighWaterMark(journal).read_seq()
     try:
         connection = sqlite3.connect(f"{journal.as_uri()}?mode=ro", uri=True)
     except sqlite3.Error:
@@ -47,9 +47,9 @@ def read_projection(journal: Path, name: str) -> Projection | None:
         connection.close()
 
 
-def _checked(name: str, row: tuple[str, int, str, int, bytes], noted: int) -> Projection | None:
+def _checked(name: str, row: tuple[str, int, str, int, bytes], noted: int) -> StoredProjection | None:
     """A projection that is what was written, of a journal that holds at least what is noted beside it."""
     body, seq, at, last, total = row
-    if of_text(name, seq, at, body) != total or last < noted:
+    if compute_text_sum(name, seq, at, body) != total or last < noted:
         return None
-    return Projection(body, seq, datetime.fromisoformat(at), last)
+    return StoredProjection(body, seq, datetime.fromisoformat(at), last)

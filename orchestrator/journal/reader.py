@@ -8,25 +8,25 @@ from typing import Self, cast
 
 from pydantic import ValidationError
 
-from orchestrator.domain.event import Recorded, UnknownEventError, parse_event
+from orchestrator.domain.event import RecordedEvent, UnknownEventError, parse_event
 from orchestrator.errors import JournalProblem
 from orchestrator.journal import schema
-from orchestrator.journal.head import Head
-from orchestrator.journal.problems import Damaged, TooNew, UnusableEvent, explained, is_damage
-from orchestrator.journal.sums import BEGINNING, Columns, chained
+from orchestrator.journal.head import HighWaterMark
+from orchestrator.journal.problems import DamagedJournal, NewerJournal, UnusableJournalEvent, translate_sqlite_errors, is_damage
+from orchestrator.journal.sums import INITIAL_SUM, EventColumns, chain_sum
 
 _NO_END = 2**62
 
 
-class Reader:
+class EventReader:
     """One journal file, of any schema. There may be many readers, in any process, also while one writes."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path = path
         self._connection = connection
         self._connection.text_factory = bytes  # what is damaged need not be text
-        self._version = schema.version_of(connection, path)
-        self._head = Head(path)
+        self._version = schema.read_schema_version(connection, path)
+        self._head = HighWaterMark(path)
 
     @classmethod
     def open_reader(cls, path: Path) -> Self:
@@ -37,7 +37,7 @@ class Reader:
         """
         if not path.exists():
             raise JournalProblem(f"there is no journal at {path}")
-        with explained(path):
+        with translate_sqlite_errors(path):
             try:
                 return cls._opened(path, "mode=ro")
             except sqlite3.OperationalError:
@@ -55,54 +55,54 @@ class Reader:
             connection.close()
             raise
 
-    def read(self, after: int = 0, until: int | None = None) -> Iterator[Recorded]:
+    def read_events(self, after: int = 0, until: int | None = None) -> Iterator[RecordedEvent]:
         """Events with a seq above `after`, in order, up to `until` if that is given.
 
         Raises:
             Damaged: an event is damaged or missing; those before it were given.
             JournalProblem: an event is of a kind or version this program does not know.
         """
-        with explained(self.path):
-            yield from map(self._parse, self.rows(after, until))
+        with translate_sqlite_errors(self.path):
+            yield from map(self._parse, self.read_rows(after, until))
 
-    def of_kinds(self, kinds: Sequence[str], after: int = 0) -> Iterator[Recorded]:
+    def read_kinds(self, kinds: Sequence[str], after: int = 0) -> Iterator[RecordedEvent]:
         """Events of some kinds with a seq above `after`, in order; raises as `read` does."""
         named = ", ".join("?" * len(kinds))
-        with explained(self.path):
+        with translate_sqlite_errors(self.path):
             yield from map(self._parse, self._rows(f"seq > ? AND kind IN ({named})", after, *kinds))
 
-    def bodies(self, kind: str, holding: str) -> Iterator[bytes]:
+    def read_bodies(self, kind: str, holding: str) -> Iterator[bytes]:
         """The stored JSON of those events of a kind in which a text stands, in order; raises as `read` does."""
-        with explained(self.path):
+        with translate_sqlite_errors(self.path):
             for row in self._rows("kind = ? AND instr(body, ?) > 0", kind, holding):
                 yield row[-1]
 
-    def session(self, session: str) -> list[Recorded]:
+    def read_session(self, session: str) -> list[RecordedEvent]:
         """All events of one conversation, in order.
 
         Raises:
             Damaged: an event is damaged or missing.
             JournalProblem: an event is of a kind or version this program does not know.
         """
-        with explained(self.path):
+        with translate_sqlite_errors(self.path):
             found = [self._parse(row) for row in self._rows("session = ?", session)]
             first = found[0].seq if found else 0
             query = "SELECT count(*) FROM event NOT INDEXED WHERE seq >= ? AND session = ?"
             count = self._one(query, first, session)
         if count != len(found):  # the index lies, or the table does
-            raise Damaged(self.path, 0, f"events of session {session} are missing")
+            raise DamagedJournal(self.path, 0, f"events of session {session} are missing")
         return found
 
-    def part(self, session: str, after: int = 0, until: int = _NO_END, last: int = _NO_END) -> list[Recorded]:
+    def read_session_part(self, session: str, after: int = 0, until: int = _NO_END, last: int = _NO_END) -> list[RecordedEvent]:
         """The events of one conversation with a seq above `after` and up to `until`, of those the `last` so many.
 
         They are in order; raises as `read` does.
         """
         chosen = "SELECT seq FROM event WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq DESC LIMIT ?"
-        with explained(self.path):
+        with translate_sqlite_errors(self.path):
             return list(map(self._parse, self._rows(f"seq IN ({chosen})", session, after, until, last)))
 
-    def rows(self, after: int = 0, until: int | None = None) -> Iterator[Columns]:
+    def read_rows(self, after: int = 0, until: int | None = None) -> Iterator[EventColumns]:
         """Stored events above a seq, each held against its sum, its predecessor and the number there must be.
 
         Args:
@@ -115,121 +115,121 @@ class Reader:
         seq = after
         try:
             fence, total_of_fence = self._fence()
-            last = max(fence, self._head.read()) if until is None else until
+            last = max(fence, self._head.read_seq()) if until is None else until
             previous = self._sum_of(after)
             query = f"SELECT {self._columns} FROM event WHERE seq > ? AND seq <= ? ORDER BY seq"
             for *columns, total in self._connection.execute(query, (after, _NO_END if until is None else until)):
                 if columns[0] != seq + 1:
-                    raise Damaged(self.path, seq, f"event {seq + 1} is missing")
-                row = cast(Columns, tuple(columns))
+                    raise DamagedJournal(self.path, seq, f"event {seq + 1} is missing")
+                row = cast(EventColumns, tuple(columns))
                 previous = self._verified(row, total, previous)
                 seq += 1
                 yield row
         except (sqlite3.Error, MemoryError, OverflowError) as error:
             if not is_damage(error):
                 raise
-            raise Damaged(self.path, seq, f"event {seq + 1} cannot be read ({error})") from error
+            raise DamagedJournal(self.path, seq, f"event {seq + 1} cannot be read ({error})") from error
         if seq == fence and self._version > 1 and previous != total_of_fence:
-            raise Damaged(self.path, seq, "its fence is not what was written")
+            raise DamagedJournal(self.path, seq, "its fence is not what was written")
         if seq < last:
-            raise Damaged(self.path, seq, _missing(seq + 1, last))
+            raise DamagedJournal(self.path, seq, _missing(seq + 1, last))
 
-    def _rows(self, condition: str, *values: object) -> Iterator[Columns]:
+    def _rows(self, condition: str, *values: object) -> Iterator[EventColumns]:
         """Some events, each held against its sum."""
         before = "(SELECT sum FROM event p WHERE p.seq = event.seq - 1)" if self._version > 1 else "NULL"
         query = f"SELECT {self._columns}, {before} FROM event WHERE {condition} ORDER BY seq"
         try:
             for *columns, total, previous in self._connection.execute(query, values):
-                row = cast(Columns, tuple(columns))
-                self._verified(row, total, BEGINNING if row[0] == 1 else previous)
+                row = cast(EventColumns, tuple(columns))
+                self._verified(row, total, INITIAL_SUM if row[0] == 1 else previous)
                 yield row
         except (sqlite3.Error, MemoryError, OverflowError) as error:
             if not is_damage(error):
                 raise
-            raise Damaged(self.path, 0, f"events cannot be read ({error})") from error
+            raise DamagedJournal(self.path, 0, f"events cannot be read ({error})") from error
 
     @property
     def _columns(self) -> str:
-        return f"{schema.COLUMNS}, {'sum' if self._version > 1 else 'NULL'}"
+        return f"{schema.EVENT_COLUMNS}, {'sum' if self._version > 1 else 'NULL'}"
 
-    def _verified(self, row: Columns, total: bytes | None, previous: bytes | None) -> bytes:
+    def _verified(self, row: EventColumns, total: bytes | None, previous: bytes | None) -> bytes:
         if self._version == 1:
-            return BEGINNING
+            return INITIAL_SUM
         try:
-            found = chained(previous or b"", row)
+            found = chain_sum(previous or b"", row)
         except TypeError:
             found = b""
         if found != total:
-            raise Damaged(self.path, row[0] - 1, f"event {row[0]} is not what was written")
+            raise DamagedJournal(self.path, row[0] - 1, f"event {row[0]} is not what was written")
         return found
 
     def _sum_of(self, seq: int) -> bytes:
         """The sum of an event; empty if there is no such event or it has none."""
         if seq == 0 or self._version == 1:
-            return BEGINNING
+            return INITIAL_SUM
         row = self._connection.execute("SELECT sum FROM event WHERE seq = ?", (seq,)).fetchone()
         return row[0] if row and isinstance(row[0], bytes) else b""
 
     def _fence(self) -> tuple[int, bytes]:
         """The last event and its sum, as the writer noted them."""
         if self._version == 1:
-            return 0, BEGINNING
+            return 0, INITIAL_SUM
         row = self._connection.execute("SELECT seq, sum FROM fence").fetchone()
         if row is None or not isinstance(row[0], int):
-            raise Damaged(self.path, 0, "its fence is gone")
+            raise DamagedJournal(self.path, 0, "its fence is gone")
         return row[0], row[1] if isinstance(row[1], bytes) else b""
 
     def _one(self, query: str, *values: object) -> int:
         row = self._connection.execute(query, values).fetchone()
         if row is None or not isinstance(row[0], int):
-            raise Damaged(self.path, 0, "its tables do not hold what they must")
+            raise DamagedJournal(self.path, 0, "its tables do not hold what they must")
         return row[0]
 
-    def holds(self, seq: int, total: bytes) -> bool:
+    def has_event(self, seq: int, total: bytes) -> bool:
         """Whether the journal's event `seq` is the one with this sum."""
-        with explained(self.path):
+        with translate_sqlite_errors(self.path):
             return self._version > 1 and bool(total) and self._sum_of(seq) == total
 
-    def sum_at(self, seq: int, at: datetime | None) -> bytes:
+    def find_sum(self, seq: int, at: datetime | None) -> bytes:
         """The sum of the event `seq` if it was recorded at this moment; empty if it is another or there is none."""
-        with explained(self.path):
+        with translate_sqlite_errors(self.path):
             row = self._connection.execute("SELECT at FROM event WHERE seq = ?", (seq,)).fetchone()
             if row is None or self._version == 1 or datetime.fromisoformat(row[0].decode()) != at:
                 return b""
             return self._sum_of(seq)
 
-    def require_noted(self) -> None:
+    def check_high_water_mark(self) -> None:
         """Make sure that nothing is missing of what a writer noted as durable.
 
         Raises:
             Damaged: events are missing.
         """
-        noted = self._head.read()
-        if (last := self.last_seq()) < noted:
-            raise Damaged(self.path, last, _missing(last + 1, noted))
+        noted = self._head.read_seq()
+        if (last := self.read_last_seq()) < noted:
+            raise DamagedJournal(self.path, last, _missing(last + 1, noted))
 
-    def changes(self) -> int:
+    def read_data_version(self) -> int:
         """A number that is another one whenever another process has written since."""
-        with explained(self.path):
+        with translate_sqlite_errors(self.path):
             return self._one("PRAGMA data_version")
 
-    def row(self, seq: int) -> list[Columns]:
+    def read_row(self, seq: int) -> list[EventColumns]:
         """One stored event, or none; held against its sum.
 
         Raises:
             Damaged: it is not what was written.
         """
-        with explained(self.path):
+        with translate_sqlite_errors(self.path):
             return list(self._rows("seq = ?", seq))
 
-    def mark(self, seq: int) -> bytes:
+    def read_event_mark(self, seq: int) -> bytes:
         """What tells an event from every other that could stand at its place; empty if there is none."""
         if self._version > 1:
-            with explained(self.path):
+            with translate_sqlite_errors(self.path):
                 return self._sum_of(seq)
-        return next((chained(BEGINNING, row) for row in self.row(seq)), b"")
+        return next((chain_sum(INITIAL_SUM, row) for row in self.read_row(seq)), b"")
 
-    def inner_problem(self) -> str:
+    def find_inner_problem(self) -> str:
         """What SQLite finds wrong with the file beyond the events themselves: indexes, free pages; empty if nothing."""
         try:
             found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0].decode("utf-8", "replace")
@@ -237,22 +237,22 @@ class Reader:
             found = str(error)
         return "" if found == "ok" else f"its inner structure is ({found})"
 
-    def last_seq(self) -> int:
+    def read_last_seq(self) -> int:
         """The seq of the newest event, 0 when there is none."""
-        with explained(self.path):
+        with translate_sqlite_errors(self.path):
             return self._one("SELECT coalesce(max(seq), 0) FROM event")
 
-    def _parse(self, row: Columns) -> Recorded:
+    def _parse(self, row: EventColumns) -> RecordedEvent:
         return parse_row(self.path, row)
 
     def close(self) -> None:
         """Close the file; a writer's WAL is folded back into it."""
         self._head.close()
-        with explained(self.path):
+        with translate_sqlite_errors(self.path):
             self._connection.close()
 
 
-def parse_row(path: Path, row: Columns) -> Recorded:
+def parse_row(path: Path, row: EventColumns) -> RecordedEvent:
     """Return a stored event as what it says; `path` is the journal, for messages.
 
     Raises:
@@ -262,22 +262,22 @@ def parse_row(path: Path, row: Columns) -> Recorded:
     seq, at, kind, version, *_, body = row
     name = kind.decode("utf-8", "replace")
     try:
-        return Recorded(seq, datetime.fromisoformat(at.decode()), parse_event(name, version, body))
+        return RecordedEvent(seq, datetime.fromisoformat(at.decode()), parse_event(name, version, body))
     except UnknownEventError as error:
-        raise TooNew(f"{path}, event {seq}: {error}; use a newer version of orchestrate") from error
+        raise NewerJournal(f"{path}, event {seq}: {error}; use a newer version of orchestrate") from error
     except (ValidationError, ValueError) as error:
         what = f"event {seq} ({name}) does not have its shape ({error})"
-        raise UnusableEvent(path, seq - 1, what) from error
+        raise UnusableJournalEvent(path, seq - 1, what) from error
 
 
 def _missing(first: int, last: int) -> str:
     return f"events {first} to {last}, which were recorded, are missing"
 
 
-def read_all(path: Path) -> Iterable[Recorded]:
+def read_all_events(path: Path) -> Iterable[RecordedEvent]:
     """All events of a journal file, for readers that need them once."""
-    store = Reader.open_reader(path)
+    store = EventReader.open_reader(path)
     try:
-        yield from store.read()
+        yield from store.read_events()
     finally:
         store.close()

@@ -13,7 +13,7 @@ from orchestrator.domain.event import Event, parse_event
 from orchestrator.domain.event.work import ModelReplied, ToolCalled
 from orchestrator.redact.redactor import Redactor
 
-IDENTIFIERS = frozenset(
+UNREDACTED_FIELDS = frozenset(
     {
         *("kind", "v", "key", "id", "item", "notification", "round", "task", "parent", "depends_on", "session"),
         *(
@@ -54,7 +54,7 @@ IDENTIFIERS = frozenset(
     }
 )
 """Keys of names that the program goes by."""
-TO_THE_LETTER = frozenset(
+VERBATIM_FIELDS = frozenset(
     {
         *("command", "checks", "arguments", "path", "paths", "grants", "conflict", "purpose"),
         *("fixed", "missing_tests", "new_failures", "newly_skipped", "flaky", "unsettled"),
@@ -63,17 +63,17 @@ TO_THE_LETTER = frozenset(
 )
 """Keys of what is run, opened or compared."""
 _SAID = (ModelReplied, ToolCalled)
-Change = Callable[[str], str]
+TextChange = Callable[[str], str]
 
 
-def redacted(event: Event, redactor: Redactor) -> Event:
+def redact_event(event: Event, redactor: Redactor) -> Event:
     """The event as it may be kept; the same one if there is nothing to take out."""
-    change = redactor.hide if isinstance(event, _SAID) else redactor.redact
+    change = redactor.hide_known_secrets if isinstance(event, _SAID) else redactor.redact_text
     body = event.model_dump(mode="json", exclude={"kind", "v"}, exclude_defaults=True)
     words = "\0".join(_words(body))
     if change(words) == words:
         return event
-    changed = {key: _changed(key, value, change, redactor.hide) for key, value in body.items()}
+    changed = {key: _changed(key, value, change, redactor.hide_known_secrets) for key, value in body.items()}
     return parse_event(event.kind, event.v, json.dumps(changed))
 
 
@@ -82,18 +82,18 @@ def _words(value: object) -> Iterator[str]:
         yield value
     elif isinstance(value, dict):
         for key, item in value.items():
-            if key not in IDENTIFIERS:
+            if key not in UNREDACTED_FIELDS:
                 yield from _words(item)
     elif isinstance(value, list | tuple):
         for item in value:
             yield from _words(item)
 
 
-def _changed(key: str, value: Any, change: Change, to_the_letter: Change) -> Any:  # noqa: ANN401
-    if key in IDENTIFIERS:
+def _changed(key: str, value: Any, change: TextChange, to_the_letter: TextChange) -> Any:  # noqa: ANN401
+    if key in UNREDACTED_FIELDS:
         return value
     if isinstance(value, str):
-        return (to_the_letter if key in TO_THE_LETTER else change)(value)
+        return (to_the_letter if key in VERBATIM_FIELDS else change)(value)
     if isinstance(value, dict):
         return {name: _changed(name, item, change, to_the_letter) for name, item in value.items()}
     if isinstance(value, list | tuple):

@@ -15,18 +15,18 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.state import RunState
-from orchestrator.journal.blobs import Blobs, sync_directory
-from orchestrator.journal.fresh import write_fresh
-from orchestrator.journal.head import Head
-from orchestrator.journal.problems import Damaged, TooNew, UnusableEvent
+from orchestrator.journal.blobs import BlobStore, sync_directory
+from orchestrator.journal.fresh import write_journal_file
+from orchestrator.journal.head import HighWaterMark
+from orchestrator.journal.problems import DamagedJournal, NewerJournal, UnusableJournalEvent
 from orchestrator.journal.reader import parse_row
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.salvage import Salvage
-from orchestrator.journal.states import advance_read
-from orchestrator.journal.store import Store
+from orchestrator.journal.salvage import JournalSalvage
+from orchestrator.journal.states import apply_read_event
+from orchestrator.journal.store import EventStore
 
 _BLOB = re.compile(rb'"(?:sha|tests)":"([0-9a-f]{64})"')
 _REPORT = "repaired.json"
@@ -35,7 +35,7 @@ _HEAD = "journal.head"
 
 
 @dataclass(frozen=True)
-class Repaired:
+class RepairResult:
     """What a repair found and did.
 
     `kept` is the last event of the new journal; `lost` are seqs there were and are no more, `set_aside` those that
@@ -55,7 +55,7 @@ class Repaired:
         return bool(self.problem)
 
 
-def repair(directory: RunDirectory) -> Repaired | None:
+def repair_journal(directory: RunDirectory) -> RepairResult | None:
     """Make a run's journal whole again; None if nothing is wrong with it. The caller holds the run's lock.
 
     Raises:
@@ -69,12 +69,12 @@ def repair(directory: RunDirectory) -> Repaired | None:
         if not lost:
             return None
         aside = _new_place(directory.path)
-        result = Repaired("", _last(directory.journal), (), (), lost, str(aside))
+        result = RepairResult("", _last(directory.journal), (), (), lost, str(aside))
     else:
         aside = aside or _put_aside(directory)
         result = _rewrite(directory, aside, problem)
     for sha in result.blobs:
-        Blobs(directory.blobs).lose(sha, aside / "blobs")
+        BlobStore(directory.blobs).discard_blob(sha, aside / "blobs")
     _notice(directory, result)
     (aside / _REPORT).write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
     return result
@@ -84,28 +84,28 @@ def _find_problem(journal: Path) -> str:
     """Return what keeps a run from going on from a journal: what cannot be read or cannot have happened; else ""."""
     state = RunState()
     try:
-        with closing(Store.open_reader(journal)) as store:
-            for recorded in store.read():
-                advance_read(journal, state, recorded)
-            return store.inner_problem()
-    except Damaged as damage:
+        with closing(EventStore.open_reader(journal)) as store:
+            for recorded in store.read_events():
+                apply_read_event(journal, state, recorded)
+            return store.find_inner_problem()
+    except DamagedJournal as damage:
         return damage.what
 
 
 def _last(journal: Path) -> int:
-    with closing(Store.open_reader(journal)) as store:
-        return store.last_seq()
+    with closing(EventStore.open_reader(journal)) as store:
+        return store.read_last_seq()
 
 
 def _lost_blobs(directory: RunDirectory) -> dict[str, tuple[int, ...]]:
     """Blobs that events name and that cannot be read, but for those that were given up before."""
     named: dict[str, list[int]] = {}
-    with closing(Store.open_reader(directory.journal)) as store:
-        for seq, *_, body in store.rows():
+    with closing(EventStore.open_reader(directory.journal)) as store:
+        for seq, *_, body in store.read_rows():
             for sha in set(_BLOB.findall(body)):
                 named.setdefault(sha.decode(), []).append(seq)
-    blobs = Blobs(directory.blobs)
-    return {sha: tuple(seqs) for sha, seqs in named.items() if not blobs.is_whole(sha)}
+    blobs = BlobStore(directory.blobs)
+    return {sha: tuple(seqs) for sha, seqs in named.items() if not blobs.is_intact(sha)}
 
 
 def _unfinished(place: Path) -> Path | None:
@@ -136,68 +136,68 @@ def _put_aside(directory: RunDirectory) -> Path:
     return aside
 
 
-def _rewrite(directory: RunDirectory, aside: Path, problem: str) -> Repaired:
-    noted = Head(aside / "journal.db").read()
-    salvage = Salvage(aside / "journal.db", noted)
+def _rewrite(directory: RunDirectory, aside: Path, problem: str) -> RepairResult:
+    noted = HighWaterMark(aside / "journal.db").read_seq()
+    salvage = JournalSalvage(aside / "journal.db", noted)
     usable = _count_usable(aside / "journal.db", salvage)
-    if usable < salvage.last:
-        salvage = Salvage(aside / "journal.db", noted, until=usable)
-    set_aside = [found.row[0] for found in salvage.beyond()]
+    if usable < salvage.last_sound_seq:
+        salvage = JournalSalvage(aside / "journal.db", noted, until=usable)
+    set_aside = [found.row[0] for found in salvage.read_later_events()]
     with (aside / "set-aside.jsonl").open("w", encoding="utf-8") as file:
-        for found in salvage.beyond():
+        for found in salvage.read_later_events():
             seq, at, kind, version, *_, body = found.row
             words = {"seq": seq, "at": _text(at), "kind": _text(kind), "v": version, "sound": found.is_sound}
             file.write(json.dumps(words | {"body": _text(body)}) + "\n")
     new = directory.path / "journal.db.repaired"
-    write_fresh(new, salvage.kept())
+    write_journal_file(new, salvage.read_sound_rows())
     for name in _WAL_FILES:  # a WAL must not meet the file of another
         (directory.path / name).unlink(missing_ok=True)
     new.replace(directory.journal)
     (directory.path / _HEAD).unlink(missing_ok=True)  # last: until then it is seen that events are missing
     sync_directory(directory.path)
-    return Repaired(
+    return RepairResult(
         problem=problem,
-        kept=salvage.last,
-        lost=gaps([salvage.last, *set_aside], noted),
-        set_aside=ranges(set_aside),
+        kept=salvage.last_sound_seq,
+        lost=find_gaps([salvage.last_sound_seq, *set_aside], noted),
+        set_aside=group_consecutive(set_aside),
         blobs=_lost_blobs(directory),
         aside=str(aside),
     )
 
 
-def _count_usable(journal: Path, salvage: Salvage) -> int:
+def _count_usable(journal: Path, salvage: JournalSalvage) -> int:
     """Return the last of the kept events from which a run can go on; what a newer program wrote may be usable there."""
     state = RunState()
     try:
-        for row in salvage.kept():
-            advance_read(journal, state, parse_row(journal, row))
-    except UnusableEvent as unusable:
+        for row in salvage.read_sound_rows():
+            apply_read_event(journal, state, parse_row(journal, row))
+    except UnusableJournalEvent as unusable:
         return unusable.seq
-    except TooNew:
-        return salvage.last
-    return salvage.last
+    except NewerJournal:
+        return salvage.last_sound_seq
+    return salvage.last_sound_seq
 
 
-def _notice(directory: RunDirectory, result: Repaired) -> None:
+def _notice(directory: RunDirectory, result: RepairResult) -> None:
     """The journal itself tells that it was repaired, if it tells of a run at all."""
     if result.kept == 0:
         return
-    with closing(Store.open_writer(directory.journal)) as store:
-        store.claim()
-        event = Noticed(level="warning", text=" ".join(sentences(result)))
-        store.insert([Recorded(store.last_seq() + 1, datetime.now(UTC), event)])
+    with closing(EventStore.open_writer(directory.journal)) as store:
+        store.claim_writer()
+        event = Noticed(level="warning", text=" ".join(describe_repair(result)))
+        store.insert_events([RecordedEvent(store.read_last_seq() + 1, datetime.now(UTC), event)])
 
 
-def sentences(result: Repaired) -> Iterator[str]:
+def describe_repair(result: RepairResult) -> Iterator[str]:
     """What was found and done, for a person."""
     if result.is_rewritten:
         yield f"The journal was damaged: {result.problem}."
-        whole = spelled(((1, result.kept),))
+        whole = format_spans(((1, result.kept),))
         yield f"{whole} kept." if result.kept else "Not even its first event could be read."
     if result.set_aside:
-        yield f"{spelled(result.set_aside)} set aside, being readable, in {result.aside}/set-aside.jsonl."
+        yield f"{format_spans(result.set_aside)} set aside, being readable, in {result.aside}/set-aside.jsonl."
     if result.lost:
-        yield f"{spelled(result.lost)} lost."
+        yield f"{format_spans(result.lost)} lost."
     for sha, seqs in result.blobs.items():
         numbers = ", ".join(map(str, seqs[:8])) + (" …" if len(seqs) > 8 else "")
         yield f"The long text in blob {sha[:12]} is lost but for its beginning, which stands in event {numbers}."
@@ -205,19 +205,19 @@ def sentences(result: Repaired) -> Iterator[str]:
         yield f"The damaged file is kept in {result.aside}. What has landed is told by git."
 
 
-def spelled(spans: Sequence[tuple[int, int]]) -> str:
+def format_spans(spans: Sequence[tuple[int, int]]) -> str:
     """`Events 3 to 7, 9 are`, or `Event 9 is`."""
     told = ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in spans)
     return f"Events {told} are" if len(spans) > 1 or spans[0][0] != spans[0][1] else f"Event {told} is"
 
 
-def gaps(numbers: Sequence[int], last: int) -> tuple[tuple[int, int], ...]:
+def find_gaps(numbers: Sequence[int], last: int) -> tuple[tuple[int, int], ...]:
     """What is missing, as (first, last), between sorted numbers and from them to `last`."""
     pairs = pairwise((*numbers, max(last, numbers[-1]) + 1))
     return tuple((before + 1, after - 1) for before, after in pairs if after - before > 1)
 
 
-def ranges(numbers: Sequence[int]) -> tuple[tuple[int, int], ...]:
+def group_consecutive(numbers: Sequence[int]) -> tuple[tuple[int, int], ...]:
     """Sorted numbers as (first, last) of each run without gaps."""
     spans: list[tuple[int, int]] = []
     for number in numbers:

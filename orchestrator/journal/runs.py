@@ -11,11 +11,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from orchestrator.domain.ids import RunId, slug
+from orchestrator.domain.ids import RunId, make_slug
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.journal.lock import Held, hold
+from orchestrator.journal.lock import RunLock, hold_run_lock
 from worktrees.errors import DirectoryNotPrivate
-from worktrees.names import printable
+from worktrees.names import escape_path
 from worktrees.private_directory import secure_directory
 
 if TYPE_CHECKING:
@@ -63,14 +63,14 @@ class RunDirectory:
         """What a detached engine printed."""
         return self.path / "engine.log"
 
-    def lock(self) -> AbstractContextManager[Held]:
+    def hold_lock(self) -> AbstractContextManager[RunLock]:
         """Hold the run for this process, see `lock.hold`.
 
         Raises:
             RunLocked: another process holds it and has given a sign of life within its lease.
             EnvironmentProblem: the state directory cannot be written.
         """
-        return hold(self.path, f"run {self.run}")
+        return hold_run_lock(self.path, f"run {self.run}")
 
 
 @dataclass(frozen=True)
@@ -81,16 +81,16 @@ class StateDirectory:
     repository: Path | None = None
 
     @classmethod
-    def locate(
+    def locate_for(
         cls, repository: Path, configured: str = "", environ: Mapping[str, str] = os.environ
     ) -> "StateDirectory":
         """`<state>/<repository name>-<hash of its path>`; `configured` overrides `$XDG_STATE_HOME/orchestrate`."""
         base = _base(configured, environ)
         digest = hashlib.sha256(os.fsencode(repository.resolve())).hexdigest()[:8]
-        return cls(base.resolve() / f"{slug(repository.name)}-{digest}", repository)
+        return cls(base.resolve() / f"{make_slug(repository.name)}-{digest}", repository)
 
     @classmethod
-    def open(cls, repository: Path, configured: str = "", environ: Mapping[str, str] = os.environ) -> "StateDirectory":
+    def open_for(cls, repository: Path, configured: str = "", environ: Mapping[str, str] = os.environ) -> "StateDirectory":
         """Locate the state directory, which need not exist, and see to it that nobody else can enter or replace it.
 
         One that other users could read until now, as earlier versions made it, is closed, and that is logged.
@@ -98,39 +98,39 @@ class StateDirectory:
         Raises:
             EnvironmentProblem: it is another user's, or others can write to it or change the way to it.
         """
-        state = cls.locate(repository, configured, environ)
+        state = cls.locate_for(repository, configured, environ)
         try:
             was_open = secure_directory(_base(configured, environ).absolute() / state.path.name)
         except DirectoryNotPrivate as error:
             raise EnvironmentProblem(f"the state directory cannot be used: {error}") from error
         if was_open:
-            place = printable(str(state.path))
+            place = escape_path(str(state.path))
             _LOG.warning("other users could read %s until now; it is closed to them (mode 0700)", place)
         return state
 
-    def new_run(self, now: datetime) -> RunDirectory:
+    def build_run_directory(self, now: datetime) -> RunDirectory:
         """A directory for a new run; its id sorts by time."""
-        return self.run(RunId(f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"))
+        return self.get_run(RunId(f"{now:%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"))
 
-    def run(self, run: RunId) -> RunDirectory:
+    def get_run(self, run: RunId) -> RunDirectory:
         """The directory of a run, whether or not it exists."""
         return RunDirectory(self.path / "runs" / run)
 
-    def runs(self) -> list[RunDirectory]:
+    def list_runs(self) -> list[RunDirectory]:
         """All runs, oldest first."""
         root = self.path / "runs"
         names = (
             sorted(entry.name for entry in root.iterdir() if (entry / "journal.db").exists()) if root.exists() else []
         )
-        return [self.run(RunId(name)) for name in names]
+        return [self.get_run(RunId(name)) for name in names]
 
-    def find(self, wanted: str | None) -> RunDirectory:
+    def find_run(self, wanted: str | None) -> RunDirectory:
         """The run with this id, or whose id begins or ends with it; the latest for `latest` or None.
 
         Raises:
             UsageProblem: there is none, or more than one.
         """
-        runs = self.runs()
+        runs = self.list_runs()
         if not runs:
             raise UsageProblem(
                 f"no run of this repository is known (looked in {self.path / 'runs'}); "

@@ -4,9 +4,9 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from orchestrator.journal.problems import Damaged, TooNew
-from orchestrator.journal.sums import BEGINNING, chained
-from orchestrator.journal.transaction import transaction
+from orchestrator.journal.problems import DamagedJournal, NewerJournal
+from orchestrator.journal.sums import INITIAL_SUM, chain_sum
+from orchestrator.journal.transaction import open_transaction
 
 SCHEMA_VERSION = 2
 _APPLICATION = 0x4F726300
@@ -32,15 +32,15 @@ CREATE TABLE fence(
     one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, holder TEXT NOT NULL,
     seq INTEGER NOT NULL, sum BLOB NOT NULL
 );
-INSERT INTO fence VALUES(1, 0, '', 0, x'{BEGINNING.hex()}');
+INSERT INTO fence VALUES(1, 0, '', 0, x'{INITIAL_SUM.hex()}');
 """
 """One row: the epoch of the process that may write and who it is, and the last event with its sum."""
 
-COLUMNS = "seq, at, kind, v, task, session, key, body"
+EVENT_COLUMNS = "seq, at, kind, v, task, session, key, body"
 _HAS_SUMS = "SELECT count(*) FROM pragma_table_info('event') WHERE name = 'sum'"
 
 
-def create(path: Path) -> None:
+def create_journal_file(path: Path) -> None:
     """Make a journal without events; a process that is killed meanwhile leaves none."""
     new = path.with_name(f"{path.name}.new")
     new.unlink(missing_ok=True)
@@ -53,7 +53,7 @@ def create(path: Path) -> None:
     new.replace(path)
 
 
-def version_of(connection: sqlite3.Connection, path: Path) -> int:
+def read_schema_version(connection: sqlite3.Connection, path: Path) -> int:
     """The schema of an open journal.
 
     Raises:
@@ -63,14 +63,14 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     again = int(connection.execute("PRAGMA application_id").fetchone()[0])
     if again != _application_id(version):
-        raise Damaged(path, 0, f"it is no journal, or its header is damaged (it says {version} and {again})")
+        raise DamagedJournal(path, 0, f"it is no journal, or its header is damaged (it says {version} and {again})")
     if version > SCHEMA_VERSION:
-        raise TooNew(
+        raise NewerJournal(
             f"{path} has journal schema {version}, this program reads 1 to {SCHEMA_VERSION}: "
             "use the version of orchestrate that wrote it, or a newer one"
         )
     if bool(connection.execute(_HAS_SUMS).fetchone()[0]) != (version > 1):
-        raise Damaged(path, 0, f"its tables are not those of journal schema {version}")
+        raise DamagedJournal(path, 0, f"its tables are not those of journal schema {version}")
     return version
 
 
@@ -83,17 +83,17 @@ def _say(version: int) -> str:
     return f"PRAGMA user_version = {version}; PRAGMA application_id = {_application_id(version)};"
 
 
-def migrate(connection: sqlite3.Connection, path: Path) -> None:
+def migrate_schema(connection: sqlite3.Connection, path: Path) -> None:
     """Bring an older journal up to date, in one transaction.
 
     Raises:
         TooNew: it was written by a newer version of this program.
         Damaged: its header is damaged.
     """
-    if version_of(connection, path) == SCHEMA_VERSION:
+    if read_schema_version(connection, path) == SCHEMA_VERSION:
         return
-    with transaction(connection):
-        while (version := version_of(connection, path)) < SCHEMA_VERSION:
+    with open_transaction(connection):
+        while (version := read_schema_version(connection, path)) < SCHEMA_VERSION:
             _MIGRATIONS[version](connection)
             _run(connection, _say(version + 1))
 
@@ -102,13 +102,13 @@ def _add_sums_and_fence(connection: sqlite3.Connection) -> None:
     _run(connection, "DROP TRIGGER event_is_never_changed; DROP TRIGGER event_is_never_deleted")
     connection.execute("ALTER TABLE event ADD COLUMN sum BLOB")
     connection.execute("ALTER TABLE projection ADD COLUMN sum BLOB")
-    seq, previous, after = 0, BEGINNING, -1
+    seq, previous, after = 0, INITIAL_SUM, -1
     while rows := connection.execute(
-        f"SELECT {COLUMNS} FROM event WHERE seq > ? ORDER BY seq LIMIT 10000", (after,)
+        f"SELECT {EVENT_COLUMNS} FROM event WHERE seq > ? ORDER BY seq LIMIT 10000", (after,)
     ).fetchall():
         sums = []
         for row in rows:
-            seq, previous = row[0], chained(previous, row)
+            seq, previous = row[0], chain_sum(previous, row)
             sums.append((previous, seq))
         connection.executemany("UPDATE event SET sum = ? WHERE seq = ?", sums)
         after = seq

@@ -20,14 +20,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from orchestrator import domain
 from orchestrator.domain import state as state_module
-from orchestrator.domain.event import UnknownEventError, parse_event, to_body
+from orchestrator.domain.event import UnknownEventError, parse_event, format_event_body
 from orchestrator.domain.state import RunState
 
-NAME = "snapshot.jsonl"
+SNAPSHOT_FILE = "snapshot.jsonl"
 _PIECE = 500
 
 
-def copy_of(state: RunState) -> RunState:
+def copy_state(state: RunState) -> RunState:
     """A copy that does not change when the state goes on; what it holds is immutable."""
     grown: dict[str, Any] = {
         field.name: value.copy()
@@ -37,28 +37,28 @@ def copy_of(state: RunState) -> RunState:
     return replace(state, **grown)
 
 
-def save(directory: Path, state: RunState, total: bytes) -> None:
+def save_snapshot(directory: Path, state: RunState, total: bytes) -> None:
     """Keep a state that nobody changes any more; `total` is the sum of its last event.
 
     Raises:
         OSError: it could not be written.
     """
-    new = directory / f"{NAME}.new"
+    new = directory / f"{SNAPSHOT_FILE}.new"
     digest = blake2b()
     with new.open("wb") as file:
         for line in _lines(state):
             digest.update(line)
             file.write(line)
         file.write(_seal(state.seq, total.hex(), digest.hexdigest()))
-    new.replace(directory / NAME)
+    new.replace(directory / SNAPSHOT_FILE)
 
 
-def load(directory: Path) -> tuple[RunState, bytes] | None:
+def load_snapshot(directory: Path) -> tuple[RunState, bytes] | None:
     """The kept state and the sum of its last event; None if there is none that this program would have made."""
     try:
-        lines = (directory / NAME).read_bytes().splitlines(keepends=True)
+        lines = (directory / SNAPSHOT_FILE).read_bytes().splitlines(keepends=True)
         seq, total, code, digest = json.loads(lines.pop())
-        if code != code_digest() or blake2b(b"".join(lines)).hexdigest() != digest:
+        if code != compute_code_digest() or blake2b(b"".join(lines)).hexdigest() != digest:
             return None
         state = _state(lines)
         return (state, bytes.fromhex(total)) if state.seq == seq else None
@@ -67,7 +67,7 @@ def load(directory: Path) -> tuple[RunState, bytes] | None:
 
 
 @cache
-def code_digest() -> str:
+def compute_code_digest() -> str:
     """A digest of everything that decides what events fold to."""
     digest = blake2b(f"{pydantic.VERSION}\n".encode(), digest_size=16)
     root = Path(domain.__file__).parent
@@ -78,7 +78,7 @@ def code_digest() -> str:
 
 
 def _seal(seq: int, total: str, digest: str) -> bytes:
-    return json.dumps([seq, total, code_digest(), digest]).encode() + b"\n"
+    return json.dumps([seq, total, compute_code_digest(), digest]).encode() + b"\n"
 
 
 @cache
@@ -93,7 +93,7 @@ def _lines(state: RunState) -> Iterator[bytes]:
         for piece in _pieces(getattr(state, name)):
             yield b"%b %b\n" % (name.encode(), adapter.dump_json(piece))
     for key, intent in state.open_intents.items():
-        body = [key, intent.kind, intent.v, to_body(intent)]
+        body = [key, intent.kind, intent.v, format_event_body(intent)]
         yield b"open_intents %b\n" % json.dumps(body).encode()
 
 

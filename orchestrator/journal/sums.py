@@ -3,14 +3,14 @@
 from hashlib import blake2b
 from typing import TypeAlias
 
-BEGINNING = bytes(8)
+INITIAL_SUM = bytes(8)
 """What the sum of the first event is chained to."""
 
-Columns: TypeAlias = tuple[int, bytes, bytes, int, bytes | None, bytes | None, bytes | None, bytes]
+EventColumns: TypeAlias = tuple[int, bytes, bytes, int, bytes | None, bytes | None, bytes | None, bytes]
 """An event as it is stored: seq, at, kind, v, task, session, key, body."""
 
 
-def chained(previous: bytes, row: Columns) -> bytes:
+def chain_sum(previous: bytes, row: EventColumns) -> bytes:
     """The sum (8 bytes) of an event that follows the one whose sum is `previous`.
 
     Raises:
@@ -24,6 +24,6 @@ def chained(previous: bytes, row: Columns) -> bytes:
     return blake2b(b"%b%d %d " % (previous, seq, version) + b"".join(parts), digest_size=8).digest()
 
 
-def of_text(name: str, seq: int, at: str, body: str) -> bytes:
+def compute_text_sum(name: str, seq: int, at: str, body: str) -> bytes:
     """The sum of a projection."""
     return blake2b(f"{name} {seq} {at} {body}".encode(), digest_size=8).digest()

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def open_transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """BEGIN IMMEDIATE … COMMIT, or ROLLBACK when something is raised."""
     connection.execute("BEGIN IMMEDIATE")
     try:

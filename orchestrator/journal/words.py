@@ -15,21 +15,21 @@ _WORD = re.compile(r'"([^"]*)"?|(\S+)')
 ReadBlob = Callable[[str], str | None]
 
 
-class Words(NamedTuple):
+class EventWords(NamedTuple):
     """What an event says, and what it is about (task, session, file)."""
 
     said: str
     about: str
 
 
-def words_of(body: dict[str, Any], read_blob: ReadBlob) -> Words:
+def extract_words(body: dict[str, Any], read_blob: ReadBlob) -> EventWords:
     """Return the words in an event's body, whatever stands in it, as the index can take them.
 
     Long texts are read with `read_blob`, which gives None for those that are lost.
     """
     about = " ".join(str(body[name]) for name in ("task", "session", "path", "unit") if body.get(name))
     said = "\n".join(_leaves({k: v for k, v in body.items() if k not in _ABOUT | _SILENT}, read_blob))
-    return Words(make_encodable(said[:_MAX_CHARS]), make_encodable(about))
+    return EventWords(make_encodable(said[:_MAX_CHARS]), make_encodable(about))
 
 
 def _leaves(value: object, read_blob: ReadBlob | None) -> Iterator[str]:
@@ -65,7 +65,7 @@ def _whole(text: dict[str, Any], read_blob: ReadBlob) -> object:
     return whole
 
 
-def match_of(query: str) -> str:
+def build_match_expression(query: str) -> str:
     """Words that all must occur, "phrases", and beginnings*, as an FTS5 expression; empty if there is no word in it.
 
     Nothing in a query can be an error: whatever is no word is passed over.
@@ -80,6 +80,6 @@ def match_of(query: str) -> str:
     return " AND ".join(parts)
 
 
-def phrase_of(name: str) -> str:
+def build_phrase(name: str) -> str:
     """A name as one phrase; empty if no word is in it."""
-    return match_of(f'"{name.replace(chr(34), " ")}"')
+    return build_match_expression(f'"{name.replace(chr(34), " ")}"')

@@ -6,7 +6,7 @@ import unittest
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from orchestrator.judge.syntax import parse
+from orchestrator.judge.syntax import parse_python
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 _Body = Sequence[ast.stmt]
@@ -28,14 +28,14 @@ class _Taken:
     in_class: bool = False
 
 
-def lost_or_altered(before: bytes, after: bytes) -> str:
+def describe_non_additive_change(before: bytes, after: bytes) -> str:
     """What keeps a change from being an addition of tests and nothing else, in a few words; empty if nothing does.
 
     Added are imports, functions, classes, methods of classes, and names for plain values. What runs around every test,
     such as a set-up or a fixture that is used by itself, changes the tests that were there; so does a name that they
     use: a built-in function, a fixture, a method of their class.
     """
-    old, new = parse(before), parse(after)
+    old, new = parse_python(before), parse_python(after)
     if old is None or new is None:
         return "it cannot be read as Python, so nobody can tell what became of its tests"
     return next(_problems(old.body, new.body, _taken_by(old)), "")

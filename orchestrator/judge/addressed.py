@@ -43,11 +43,11 @@ class AddedLine(NamedTuple):
     text: str
 
 
-RULES = frozenset({"addressed", "hidden-text"})
+PROMPT_INJECTION_RULES = frozenset({"addressed", "hidden-text"})
 """The rules of what is flagged here."""
 
 
-def flagged(lines: Iterable[AddedLine], names: Iterable[str] = ()) -> tuple[Finding, ...]:
+def check_prompt_injection(lines: Iterable[AddedLine], names: Iterable[str] = ()) -> tuple[Finding, ...]:
     """What a person and a reviewer should know of the added lines and of the names of changed files: where, and of
     which kind; none of it blocks.
 
@@ -73,7 +73,7 @@ def _flags(lines: Iterable[AddedLine]) -> Iterator[Finding]:
 def _flagged_names(names: Iterable[str]) -> Iterator[Finding]:
     for name in names:
         if _name_speaks(name):
-            said = f"the name of {made_visible(name)} speaks to whoever reviews it; it instructs nobody"
+            said = f"the name of {escape_hidden_text(name)} speaks to whoever reviews it; it instructs nobody"
             yield Finding(rule="addressed", text=said, is_blocking=False)
 
 
@@ -81,27 +81,27 @@ def _name_speaks(name: str) -> bool:
     return _speaks(_WORDS_OF_NAMES.sub(" ", name)) or _speaks(name)
 
 
-def name_without_address(name: str) -> str:
+def remove_addresses_from_name(name: str) -> str:
     """A path, or a mark in its place if it speaks to reviewers."""
     return f"{_LEFT_OUT}{PurePosixPath(name).suffix}" if _name_speaks(name) else name
 
 
 def _speaks(text: str) -> bool:
-    return any(address.search(without_hidden(text)) for address in _ADDRESSES)
+    return any(address.search(remove_hidden_text(text)) for address in _ADDRESSES)
 
 
-def without_hidden(text: str) -> str:
+def remove_hidden_text(text: str) -> str:
     """The text without what a reader would not see."""
     return _HIDDEN.sub("", text)
 
 
-def without_addresses(text: str) -> str:
+def remove_addresses(text: str) -> str:
     """A line with what it says to reviewers left out, and with a mark that something was."""
     for address in _ADDRESSES:
         text = address.sub(_LEFT_OUT, text)
     return text
 
 
-def made_visible(text: str) -> str:
+def escape_hidden_text(text: str) -> str:
     """The text with what a reader would not see spelt out, as `⟨U+202E⟩`."""
     return _HIDDEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)

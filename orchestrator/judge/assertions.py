@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from orchestrator.judge.syntax import name_of
+from orchestrator.judge.syntax import get_last_name
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class Strength(IntEnum):
+class AssertionStrength(IntEnum):
     """How much an assertion asks for, from nothing at all to one value alone."""
 
     NOTHING = 0
@@ -34,16 +34,16 @@ class Assertion:
 
     line: int
     words: str
-    about: frozenset[str]
-    strength: Strength
+    subjects: frozenset[str]
+    strength: AssertionStrength
     tolerance: float = 0.0
     is_delegated: bool = False
 
-    def is_about(self, other: "Assertion") -> bool:
+    def is_related_to(self, other: "Assertion") -> bool:
         """Whether both speak of a common value, or one of something that is made of the other's."""
-        if self.about & other.about:
+        if self.subjects & other.subjects:
             return True
-        return any(one in two or two in one for one in self.about for two in other.about)
+        return any(one in two or two in one for one in self.subjects for two in other.subjects)
 
 
 _RAISING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "warns", "assertWarns", "assertWarnsRegex"})
@@ -73,20 +73,20 @@ _USUAL_TOLERANCE = 1e-5
 _LONGEST_VALUE = 400
 
 
-def assertions(body: Sequence[ast.stmt]) -> list[Assertion]:
+def list_assertions(body: Sequence[ast.stmt]) -> list[Assertion]:
     """The assertions of a body that can be reached, in their order."""
     return sorted(_in_body(body), key=lambda one: one.line)
 
 
-def assertions_of(function: Function) -> list[Assertion]:
+def list_function_assertions(function: FunctionNode) -> list[Assertion]:
     """Those of a function, with names taken for what they stand for, and in the words in which they are written."""
-    plain, found = assertions(function.body), assertions(_resolved(function).body)
+    plain, found = list_assertions(function.body), list_assertions(_resolved(function).body)
     if len(plain) != len(found):
         return found
     return [replace(one, words=written.words) for one, written in zip(found, plain, strict=True)]
 
 
-def _resolved(function: Function) -> Function:
+def _resolved(function: FunctionNode) -> FunctionNode:
     """The function with values in place of names, as far as each name was given its value once, and plainly."""
     copied = copy.deepcopy(function)
     stored = Counter(node.id for node in ast.walk(copied) if isinstance(node, ast.Name) and _is_store(node))
@@ -140,7 +140,7 @@ def _of(node: ast.AST) -> Iterator[Assertion]:
 
 def _called(node: ast.Call) -> list[Assertion]:
     """What a call asserts, if it asserts something."""
-    name = name_of(node)
+    name = get_last_name(node)
     if name in _RAISING:
         return [_raising(node)]
     if name == "assertTrue" and node.args:
@@ -148,31 +148,31 @@ def _called(node: ast.Call) -> list[Assertion]:
     if name == "assertFalse" and node.args:
         return [_expression(ast.UnaryOp(ast.Not(), node.args[0]), node.lineno)]
     if name in {"assertIsNone"} and node.args:
-        return [_assertion(node, node.args[:1], Strength.EXACT)]
+        return [_assertion(node, node.args[:1], AssertionStrength.EXACT)]
     if name in _EXACT | _PARTLY | _TRUTHS | _CLOSE - {"approx", "isclose", "allclose"}:
         return [_assertion(node, node.args[:2], _strength_of(name, node.args[:2]))]
     if name.startswith("assert_") and isinstance(node.func, ast.Attribute):
         is_full = bool(node.args or node.keywords) or "not_" in name
-        return [_assertion(node, [node.func.value], Strength.EXACT if is_full else Strength.PART)]
+        return [_assertion(node, [node.func.value], AssertionStrength.EXACT if is_full else AssertionStrength.PART)]
     about = _about((node,))
     return (
-        [Assertion(node.lineno, _words(node), about, Strength.EXACT, is_delegated=True)] if _CHECKS.match(name) else []
+        [Assertion(node.lineno, _words(node), about, AssertionStrength.EXACT, is_delegated=True)] if _CHECKS.match(name) else []
     )
 
 
-def _strength_of(name: str, sides: Sequence[ast.expr]) -> Strength:
+def _strength_of(name: str, sides: Sequence[ast.expr]) -> AssertionStrength:
     if name in _EXACT:
         return _equality(sides)
-    return Strength.CLOSE if name in _CLOSE else Strength.PART if name in _PARTLY else Strength.TRUTH
+    return AssertionStrength.CLOSE if name in _CLOSE else AssertionStrength.PART if name in _PARTLY else AssertionStrength.TRUTH
 
 
 def _raising(node: ast.Call) -> Assertion:
     expected = node.args[0] if node.args else None
-    names = [name_of(one) for one in expected.elts] if isinstance(expected, ast.Tuple) else [name_of(expected or node)]
-    is_matched = name_of(node).endswith("Regex") or any(keyword.arg == "match" for keyword in node.keywords)
-    strength = Strength.EXACT if is_matched else Strength.CLOSE
-    strength = Strength.PART if len(names) > 1 else strength
-    strength = Strength.TRUTH if _BROAD.intersection(names) and not is_matched else strength
+    names = [get_last_name(one) for one in expected.elts] if isinstance(expected, ast.Tuple) else [get_last_name(expected or node)]
+    is_matched = get_last_name(node).endswith("Regex") or any(keyword.arg == "match" for keyword in node.keywords)
+    strength = AssertionStrength.EXACT if is_matched else AssertionStrength.CLOSE
+    strength = AssertionStrength.PART if len(names) > 1 else strength
+    strength = AssertionStrength.TRUTH if _BROAD.intersection(names) and not is_matched else strength
     return Assertion(node.lineno, _words(node), frozenset({"what is raised"}), strength)
 
 
@@ -193,53 +193,53 @@ def _expression(test: ast.expr, line: int) -> Assertion:
             return _compared(test, left, ast.IsNot(), right, line)
         case ast.UnaryOp(op=ast.Not(), operand=inner) | ast.Call(func=ast.Name(id="bool"), args=[inner]):
             found = _expression(inner, line)
-            strength = min(found.strength, Strength.PART) if isinstance(test, ast.UnaryOp) else found.strength
-            return Assertion(line, _words(test), found.about, strength)
+            strength = min(found.strength, AssertionStrength.PART) if isinstance(test, ast.UnaryOp) else found.strength
+            return Assertion(line, _words(test), found.subjects, strength)
         case ast.BoolOp(values=values):
             return _either(test, values, line)
         case ast.Call():
             return _asked(test)
         case ast.Constant() | ast.Tuple(elts=[_, *_]) | ast.List(elts=[_, *_]):
-            return Assertion(line, _words(test), frozenset(), Strength.NOTHING)
-    return _assertion(test, (test,), Strength.TRUTH)
+            return Assertion(line, _words(test), frozenset(), AssertionStrength.NOTHING)
+    return _assertion(test, (test,), AssertionStrength.TRUTH)
 
 
 def _asked(call: ast.Call) -> Assertion:
     """What the truth of a call says."""
-    name = name_of(call)
+    name = get_last_name(call)
     if name in _CLOSE:
-        return _assertion(call, call.args[:2], Strength.CLOSE)
+        return _assertion(call, call.args[:2], AssertionStrength.CLOSE)
     match call:
         case ast.Call(func=ast.Attribute(value=ast.Name(id="re")), args=[pattern, *texts]) if name in _FINDING:
-            return _assertion(call, texts, Strength.TRUTH if _fits_all(pattern) else Strength.PART)
+            return _assertion(call, texts, AssertionStrength.TRUTH if _fits_all(pattern) else AssertionStrength.PART)
     if name in _ASKING:
         about = [*call.args, *([call.func.value] if isinstance(call.func, ast.Attribute) else [])]
-        return _assertion(call, about, Strength.PART)
-    return _assertion(call, (call,), Strength.TRUTH)
+        return _assertion(call, about, AssertionStrength.PART)
+    return _assertion(call, (call,), AssertionStrength.TRUTH)
 
 
 def _either(test: ast.BoolOp, values: Sequence[ast.expr], line: int) -> Assertion:
     """Parts joined by `or`: as weak as the weakest, and nothing if one of them is always true."""
     parts = [_expression(value, line) for value in values]
-    about = frozenset(name for part in parts for name in part.about)
+    about = frozenset(name for part in parts for name in part.subjects)
     is_constant = any(isinstance(value, ast.Constant) and value.value for value in values)
-    weakest = min(Strength.PART, *(part.strength for part in parts))
-    return Assertion(line, _words(test), about, Strength.NOTHING if is_constant else weakest)
+    weakest = min(AssertionStrength.PART, *(part.strength for part in parts))
+    return Assertion(line, _words(test), about, AssertionStrength.NOTHING if is_constant else weakest)
 
 
 def _compared(test: ast.expr, left: ast.expr, operator: ast.cmpop, right: ast.expr, line: int) -> Assertion:
-    close = next((side for side in (left, right) if isinstance(side, ast.Call) and name_of(side) == "approx"), None)
+    close = next((side for side in (left, right) if isinstance(side, ast.Call) and get_last_name(side) == "approx"), None)
     sides = [close.args[0] if close is not None and side is close and close.args else side for side in (left, right)]
     if ast.dump(left) == ast.dump(right):
-        return Assertion(line, _words(test), _about(sides), Strength.NOTHING)
+        return Assertion(line, _words(test), _about(sides), AssertionStrength.NOTHING)
     if close is not None and isinstance(operator, ast.Eq):
-        return Assertion(line, _words(test), _about(sides), Strength.CLOSE, _tolerance(close))
+        return Assertion(line, _words(test), _about(sides), AssertionStrength.CLOSE, _tolerance(close))
     if isinstance(operator, ast.Eq | ast.Is):
         return Assertion(line, _words(test), _about(sides), _equality(sides))
     if isinstance(operator, ast.IsNot) and isinstance(right, ast.Constant):  # no more than that it is something
         found = _expression(left, line)
-        return Assertion(line, _words(test), found.about, min(found.strength, Strength.PART))
-    return Assertion(line, _words(test), _about(sides), Strength.PART)
+        return Assertion(line, _words(test), found.subjects, min(found.strength, AssertionStrength.PART))
+    return Assertion(line, _words(test), _about(sides), AssertionStrength.PART)
 
 
 def _fits_all(pattern: ast.expr) -> bool:
@@ -247,17 +247,17 @@ def _fits_all(pattern: ast.expr) -> bool:
     return isinstance(pattern, ast.Constant) and _EMPTY.fullmatch(str(pattern.value)) is not None
 
 
-def _equality(sides: Sequence[ast.expr]) -> Strength:
+def _equality(sides: Sequence[ast.expr]) -> AssertionStrength:
     if any(isinstance(side, ast.Constant) and isinstance(side.value, bool) for side in sides):
-        return Strength.TRUTH
+        return AssertionStrength.TRUTH
     if len({ast.dump(side) for side in sides}) < len(sides):
-        return Strength.NOTHING
-    is_reduced = any(isinstance(side, ast.Call) and name_of(side) in _REDUCING for side in sides)
-    return Strength.PART if is_reduced else Strength.EXACT
+        return AssertionStrength.NOTHING
+    is_reduced = any(isinstance(side, ast.Call) and get_last_name(side) in _REDUCING for side in sides)
+    return AssertionStrength.PART if is_reduced else AssertionStrength.EXACT
 
 
-def _assertion(node: ast.expr, about: Sequence[ast.expr], strength: Strength) -> Assertion:
-    tolerance = _tolerance(node) if strength == Strength.CLOSE and isinstance(node, ast.Call) else 0.0
+def _assertion(node: ast.expr, about: Sequence[ast.expr], strength: AssertionStrength) -> Assertion:
+    tolerance = _tolerance(node) if strength == AssertionStrength.CLOSE and isinstance(node, ast.Call) else 0.0
     return Assertion(node.lineno, _words(node), _about(about), strength, tolerance)
 
 

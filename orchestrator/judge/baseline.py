@@ -8,7 +8,7 @@ _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 """What a shell says of a command that it does not know, and of one that it cannot execute."""
 
 
-def broken_off(spec: CheckSpec, receipt: Receipt) -> str:
+def describe_broken_run(spec: CheckSpec, receipt: Receipt) -> str:
     """How a check ended without having said anything of the tree; empty if it ran to its end."""
     match receipt.status:
         case ReceiptStatus.TIMED_OUT:
@@ -21,19 +21,19 @@ def broken_off(spec: CheckSpec, receipt: Receipt) -> str:
     return ""
 
 
-def is_silent_red(receipt: Receipt) -> bool:
+def is_red_without_tests(receipt: Receipt) -> bool:
     """Whether the check exits with an error and does not tell which tests are red."""
     return receipt.status == ReceiptStatus.COMPLETED and receipt.tests is None and receipt.exit_code != 0
 
 
-def baseline_problem(spec: CheckSpec, receipt: Receipt, *, is_migration: bool) -> str:
+def find_baseline_problem(spec: CheckSpec, receipt: Receipt, *, is_migration: bool) -> str:
     """Why the receipt of the base cannot be compared with, in the words of somebody who has to mend it.
 
     Of a migration each file has to be judged for itself, so that a gate which only all files together could mend would
     tell nothing of any.
     """
     what = f"the gate command `{spec.run}`"
-    if ended := broken_off(spec, receipt):
+    if ended := describe_broken_run(spec, receipt):
         return f"on the base, before anything changed, {what} {ended}{_MENDED_BY.get(receipt.status, '')}"
     if receipt.counts.total == 0 and receipt.exit_code == _NOT_FOUND:
         return (
@@ -42,7 +42,7 @@ def baseline_problem(spec: CheckSpec, receipt: Receipt, *, is_migration: bool) -
         )
     if receipt.counts.total == 0 and receipt.exit_code == _NOT_EXECUTABLE:
         return f"{what} cannot be executed in the sandbox: commit it as executable, or name its interpreter"
-    if is_migration and is_silent_red(receipt):
+    if is_migration and is_red_without_tests(receipt):
         return (
             f"{what} exits {receipt.exit_code} on the base, before anything changed, and does not tell which tests "
             "are red: mend it, or let it report tests (report = junit, tap, pytest-rA or unittest)"
@@ -55,11 +55,11 @@ def baseline_problem(spec: CheckSpec, receipt: Receipt, *, is_migration: bool) -
     return ""
 
 
-def doubts(receipt: Receipt) -> Iterator[str]:
+def list_baseline_doubts(receipt: Receipt) -> Iterator[str]:
     """What a person should know of a baseline that can be judged by, but not as well as one might think."""
     if receipt.problem:
         yield f"the report of `{receipt.command}` on the base is not whole, so a loss may go unseen: {receipt.problem}"
-    if is_silent_red(receipt):
+    if is_red_without_tests(receipt):
         yield (
             f"the gate was red before anything changed: `{receipt.command}` exits {receipt.exit_code} on the base and "
             "tells no tests, so nothing lands unless it makes that 0; a gate that reports tests (report = junit, tap, "

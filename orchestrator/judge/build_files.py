@@ -16,7 +16,7 @@ _QUOTED = re.compile(r"""(["'`])((?:(?!\1)[^\\\n]){3,400})\1""")
 _HOOKED = ("pre", "", "post")
 
 
-def command_lines(path: str, text: str, words: Collection[str]) -> Iterator[str]:
+def iterate_command_lines(path: str, text: str, words: Collection[str]) -> Iterator[str]:
     """Yield the command lines of a file that a command with these words may run, and in other code its quoted texts."""
     name = PurePosixPath(path).name.casefold()
     suffix = PurePosixPath(name).suffix

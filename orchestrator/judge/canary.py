@@ -12,7 +12,7 @@ import anyio
 from anyio import to_thread
 
 from orchestrator.domain.check import (
-    CANARY,
+    CANARY_CHECK,
     CheckSpec,
     Difference,
     Outcomes,
@@ -24,15 +24,15 @@ from orchestrator.domain.check import (
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.errors import BlobLost
-from orchestrator.judge.checks import CheckRunner, check_name
+from orchestrator.judge.checks import CheckRunner, build_check_key
 from orchestrator.judge.flakes import read_outcomes
-from orchestrator.judge.planted import MODULE, plant_canaries
-from orchestrator.judge.reports import is_test
-from orchestrator.judge.reports.pytest_text import runs
+from orchestrator.judge.planted import CANARY_MODULE, build_canary_injection
+from orchestrator.judge.reports import is_test_id
+from orchestrator.judge.reports.pytest_text import count_tests_of_runs
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
 
-TESTS: Mapping[str, str] = {
+CANARY_TESTS: Mapping[str, str] = {
     "must_pass": "that must pass",
     "must_fail_by_assert": "that must fail by `assert`",
     "must_fail_by_raise": "that must fail by an exception",
@@ -41,8 +41,8 @@ TESTS: Mapping[str, str] = {
     "must_fail_by_approx": "that must fail by `pytest.approx`",
 }
 """The tests of `canary_plugin`, in words."""
-_KINDS = {name.replace("_", "-"): words for name, words in TESTS.items()}
-_ID = re.compile(rf"({MODULE}_\d+)::(must-[a-z-]+)\Z")
+_KINDS = {name.replace("_", "-"): words for name, words in CANARY_TESTS.items()}
+_ID = re.compile(rf"({CANARY_MODULE}_\d+)::(must-[a-z-]+)\Z")
 _MUST_PASS = "must-pass"
 _ENDED = {
     TestOutcome.PASSED: "passed",
@@ -59,7 +59,7 @@ _UNBELIEVABLE = (
 )
 
 
-class Canaries:
+class CanaryRunner:
     """Canary runs of a check. On the base they show first that they behave there; else they are off for the run.
 
     Outcomes that can be believed are not proven: code that reads the plugin in its own process can play along.
@@ -69,10 +69,10 @@ class Canaries:
         self._runner = runner
         self._ledger = ledger
         self._gate = check
-        self._spec = check.model_copy(update={"id": CANARY, "report": ReportFormat.JUNIT})
+        self._spec = check.model_copy(update={"id": CANARY_CHECK, "report": ReportFormat.JUNIT})
         self._trial = anyio.Lock()
 
-    async def judge(self, commit: CommitId, tree: TreeId, purpose: str) -> GateResult | None:
+    async def check_tree(self, commit: CommitId, tree: TreeId, purpose: str) -> GateResult | None:
         """Green if the canaries end on this tree as they have to, and as they did on the base; None if they are off.
 
         Raises:
@@ -101,8 +101,8 @@ class Canaries:
         """Whether it is worth a try: by the gate's words, or by what it printed on the base."""
         if "pytest" in self._gate.run or "py.test" in self._gate.run:
             return True
-        known = self._ledger.state.baseline_receipts().get(check_name(self._gate))
-        return known is not None and bool(runs(await self._ledger.read(known.output)))
+        known = self._ledger.state.get_baseline_receipts().get(build_check_key(self._gate))
+        return known is not None and bool(count_tests_of_runs(await self._ledger.read_text(known.output)))
 
     async def _tell_off(self, why: str) -> None:
         text = f"no canaries in this run, so outcomes that code has forged may go unseen: {why}"
@@ -118,17 +118,17 @@ class Canaries:
             if number < len(known):
                 receipt, outcomes = known[number]
             else:
-                planted = await to_thread.run_sync(plant_canaries, TESTS)
-                receipt = await self._runner.run(self._spec, commit, tree, purpose, planted)
+                planted = await to_thread.run_sync(build_canary_injection, CANARY_TESTS)
+                receipt = await self._runner.run_check(self._spec, commit, tree, purpose, planted)
                 outcomes = await self._outcomes(receipt)
-            doubt = doubt_of(receipt, outcomes, exit_code)
+            doubt = find_canary_doubt(receipt, outcomes, exit_code)
             if not doubt:
                 break
         return receipt, doubt
 
     async def _known(self, tree: TreeId) -> AsyncIterator[tuple[Receipt, Outcomes]]:
         """Earlier runs on a tree, in order; without those whose outcomes a damaged journal lost."""
-        wanted = (check_name(self._spec), tree, self._runner.environment)
+        wanted = (build_check_key(self._spec), tree, self._runner.environment)
         for receipt in list(self._ledger.state.receipts.values()):
             if (receipt.check, receipt.tree, receipt.environment) == wanted:
                 with suppress(BlobLost):
@@ -138,7 +138,7 @@ class Canaries:
         return await read_outcomes(self._ledger, receipt) or {}
 
 
-def doubt_of(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> str:
+def find_canary_doubt(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> str:
     """What is wrong with a canary run, in words that go on from "the harness ran tests of its own, and"; or empty.
 
     Args:
@@ -158,7 +158,7 @@ def _doubts(receipt: Receipt, outcomes: Outcomes, exit_code: int | None) -> Iter
     for test, outcome in outcomes.items():
         if found := _ID.match(test):
             told.setdefault(found[1], {})[found[2]] = outcome
-        elif is_test(test):
+        elif is_test_id(test):
             yield f"an outcome came of {test}, which did not run"
     if not told:
         yield f"no canary was reported (exit code {receipt.exit_code})"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-LINK = "120000"
+SYMLINK_MODE = "120000"
 
 
 class DiffHunk(NamedTuple):
@@ -34,7 +34,7 @@ class ChangedFile:
         return self.old_mode is None
 
     @property
-    def is_gone(self) -> bool:
+    def is_deleted(self) -> bool:
         """Whether the candidate does not have it any more."""
         return self.new_mode is None
 
@@ -47,4 +47,4 @@ class ChangedFile:
     @property
     def is_python(self) -> bool:
         """Whether Python runs it, and it can be read as its source."""
-        return self.path.endswith((".py", ".pyi")) and LINK not in {self.old_mode, self.new_mode}
+        return self.path.endswith((".py", ".pyi")) and SYMLINK_MODE not in {self.old_mode, self.new_mode}

@@ -12,7 +12,7 @@ _MOST_DEPTH = 4
 _MOST_CHARS = 200_000
 
 
-def simple_commands(text: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
+def iterate_simple_commands(text: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
     """Yield the words of every command in a shell text, one command after the other.
 
     A quoted text with blanks in it, such as that of `sh -c`, is a command line as well.
@@ -22,10 +22,10 @@ def simple_commands(text: str, depth: int = 0) -> Iterator[tuple[str, ...]]:
         if depth < _MOST_DEPTH:
             for word in words:
                 if any(char.isspace() or char in _OPERATORS for char in word):
-                    yield from simple_commands(word, depth + 1)
+                    yield from iterate_simple_commands(word, depth + 1)
 
 
-def written_paths(word: str) -> Iterator[str]:
+def iterate_written_paths(word: str) -> Iterator[str]:
     """Yield what of a word may be a path: all of it, or an option's value, without variables in front and test ids."""
     bare = _ASSIGNED.sub("", word, count=1)
     for text in dict.fromkeys((word, bare)):
@@ -47,7 +47,7 @@ def join_path(folder: str, path: str) -> str | None:
     return "/".join(parts)
 
 
-def program_names(words: Sequence[str]) -> tuple[str, ...]:
+def list_program_names(words: Sequence[str]) -> tuple[str, ...]:
     """Return the last part of each word: of those before a file, one is the program that reads or runs it."""
     return tuple(word.rpartition("/")[2] for word in words)
 

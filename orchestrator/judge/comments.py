@@ -8,7 +8,7 @@ _NEVER = re.compile(r"(?!)")
 
 
 @dataclass(frozen=True)
-class Syntax:
+class CommentSyntax:
     """How a family of languages writes comments and strings.
 
     Attributes:
@@ -36,15 +36,15 @@ class Syntax:
 
 _SLASH = re.compile(r"/")
 _LONG_QUOTES = re.compile(r"\"{3}|'{3}")
-_C = Syntax(
+_C = CommentSyntax(
     *("//", ("/*", "*/")),
     unsure=_SLASH,
     # trigraphs, a comment's mark or its line that goes on below, and names of headers, which may hold such marks
     ambiguous=re.compile(r"\"{3}|\?\?/|[/*][^\n]*\\[ \t]*\n|include\s*\(?\s*<[^>\n]*/[/*]"),
 )
-_JAVA = Syntax("//", ("/*", "*/"), unsure=_SLASH, ambiguous=re.compile(r"\"{3}|\\u"))  # an escape may end a line
-_C_SHARP = Syntax("//", ("/*", "*/"), unsure=_SLASH, ambiguous=re.compile(r"\"{3}|^[ \t]*#[ \t]*if", re.MULTILINE))
-_SCRIPT = Syntax(
+_JAVA = CommentSyntax("//", ("/*", "*/"), unsure=_SLASH, ambiguous=re.compile(r"\"{3}|\\u"))  # an escape may end a line
+_C_SHARP = CommentSyntax("//", ("/*", "*/"), unsure=_SLASH, ambiguous=re.compile(r"\"{3}|^[ \t]*#[ \t]*if", re.MULTILINE))
+_SCRIPT = CommentSyntax(
     *("//", ("/*", "*/"), "\"'`"),
     long="`",
     unsure=_SLASH,
@@ -52,14 +52,14 @@ _SCRIPT = Syntax(
     nesting=re.compile(r"\$\{(?![\w.\[\]() ]*\})"),
     ambiguous=re.compile(r"\A#!|<!--|-->|</|/>"),  # JSX holds plain text, HTML's comments end with their line
 )
-_GO = Syntax(
+_GO = CommentSyntax(
     *("//", ("/*", "*/"), "\"'`"),
     raw="`",
     long="`",
     unsure=_SLASH,
     ambiguous=re.compile(r"//go:|//export |[\"`]C[\"`]"),  # comments that the compiler obeys, or hands to that of C
 )
-_SHELL = Syntax(
+_SHELL = CommentSyntax(
     "#",
     raw="'",
     unsure=re.compile(r"[\\`({]"),
@@ -67,7 +67,7 @@ _SHELL = Syntax(
     ambiguous=re.compile(r"<<|\\\n#"),
     needs_space=True,
 )
-_YAML = Syntax("#", raw="'", ambiguous=re.compile(r"[|>][-+0-9]*[ \t]*(?:#.*)?$", re.MULTILINE), needs_space=True)
+_YAML = CommentSyntax("#", raw="'", ambiguous=re.compile(r"[|>][-+0-9]*[ \t]*(?:#.*)?$", re.MULTILINE), needs_space=True)
 _BY_SUFFIX = {
     **dict.fromkeys((".c", ".h", ".cc", ".cpp", ".hpp"), _C),
     **dict.fromkeys((".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx"), _SCRIPT),
@@ -76,17 +76,17 @@ _BY_SUFFIX = {
     ".java": _JAVA,
     ".cs": _C_SHARP,
     ".go": _GO,
-    ".toml": Syntax("#", raw="'", ambiguous=_LONG_QUOTES),
+    ".toml": CommentSyntax("#", raw="'", ambiguous=_LONG_QUOTES),
 }
 """Languages whose strings may hold code with strings of its own, or quotes that begin none, are not among them."""
 
 
-def syntax_of(path: str) -> Syntax | None:
+def find_comment_syntax(path: str) -> CommentSyntax | None:
     """How comments are written in a file, by its name; None if nobody knows."""
     return _BY_SUFFIX.get(PurePosixPath(path).suffix)
 
 
-def comments(text: str, syntax: Syntax) -> list[tuple[int, int]] | None:
+def find_comments(text: str, syntax: CommentSyntax) -> list[tuple[int, int]] | None:
     """Where the comments of a text begin and end; None if something in it could be read in more than one way."""
     if syntax.ambiguous.search(text):
         return None
@@ -109,14 +109,14 @@ def comments(text: str, syntax: Syntax) -> list[tuple[int, int]] | None:
     return spans
 
 
-def _begins_comment(text: str, at: int, syntax: Syntax) -> bool:
+def _begins_comment(text: str, at: int, syntax: CommentSyntax) -> bool:
     if syntax.block and text.startswith(syntax.block[0], at):
         return True
     is_free = not syntax.needs_space or at == 0 or text[at - 1].isspace()
     return bool(syntax.line) and text.startswith(syntax.line, at) and is_free
 
 
-def _end_of_comment(text: str, at: int, syntax: Syntax) -> int | None:
+def _end_of_comment(text: str, at: int, syntax: CommentSyntax) -> int | None:
     if syntax.block and text.startswith(syntax.block[0], at):
         end = text.find(syntax.block[1], at + len(syntax.block[0]))
         return None if end < 0 else end + len(syntax.block[1])
@@ -124,7 +124,7 @@ def _end_of_comment(text: str, at: int, syntax: Syntax) -> int | None:
     return len(text) if end < 0 else end
 
 
-def _end_of_string(text: str, at: int, syntax: Syntax) -> int | None:
+def _end_of_string(text: str, at: int, syntax: CommentSyntax) -> int | None:
     """None if it does not end on its line where it has to, or holds code that may hold strings itself."""
     quote, start = text[at], at
     at += 1

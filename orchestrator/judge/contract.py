@@ -6,14 +6,14 @@ What the harness saw goes before what a model says: a model can call unmet what 
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.contract import Contract, Criterion, CriterionFinding, IterationVerdict
 
 _WORD = re.compile(r"[^\s,;()\[\]{}<>\"'`]+")
 _LINES = re.compile(r":\d+(?:[-:]\d+)?\Z")
 
 
-class Proof(Frozen):
+class CriterionProof(FrozenModel):
     """What the harness saw of one criterion on the final state: the key of the receipt, and in words what is red."""
 
     id: str
@@ -21,8 +21,8 @@ class Proof(Frozen):
     red: str = ""
 
 
-def settled(
-    contract: Contract, verdict: IterationVerdict, proofs: Mapping[str, Proof], against: Collection[str] = ()
+def settle_contract_verdict(
+    contract: Contract, verdict: IterationVerdict, proofs: Mapping[str, CriterionProof], against: Collection[str] = ()
 ) -> IterationVerdict:
     """The verdict that counts: a finding for each criterion, and done only if all are met and nothing is `against` it.
 
@@ -41,14 +41,14 @@ def settled(
     )
 
 
-def _red(criterion: Criterion, proof: Proof | None) -> str:
+def _red(criterion: Criterion, proof: CriterionProof | None) -> str:
     """What speaks against a criterion beside a model; empty when nothing does."""
     if proof is not None:
         return proof.red
     return f"its command `{criterion.command}` was not run" if criterion.command else ""
 
 
-def _finding(criterion: Criterion, verdict: IterationVerdict, proof: Proof | None, red: str) -> CriterionFinding:
+def _finding(criterion: Criterion, verdict: IterationVerdict, proof: CriterionProof | None, red: str) -> CriterionFinding:
     said = [finding for finding in verdict.findings if finding.id == criterion.id]
     against = next((finding for finding in said if not finding.met), None)
     told = (against or said[0]).evidence if said else "the judge did not speak of it"
@@ -60,7 +60,7 @@ def _finding(criterion: Criterion, verdict: IterationVerdict, proof: Proof | Non
     )
 
 
-def uncited(verdict: IterationVerdict, known: Collection[str]) -> Iterator[str]:
+def list_uncited_criteria(verdict: IterationVerdict, known: Collection[str]) -> Iterator[str]:
     """Criteria that a verdict calls met without naming anything that is known: a task, a check, a receipt, a file."""
     names, spaced = frozenset(known), [name for name in known if " " in name]
     for finding in verdict.findings:

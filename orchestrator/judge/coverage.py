@@ -13,8 +13,8 @@ from orchestrator.domain.check import CheckSpec
 from orchestrator.domain.encoding import decode_json
 from orchestrator.domain.ids import CommitId
 from orchestrator.hands.run import run_command
-from orchestrator.judge.planted import REPORT
-from orchestrator.ports.hands import Command, Ending, Hands
+from orchestrator.judge.planted import REPORT_VARIABLE
+from orchestrator.ports.hands import ShellCommand, CommandEnding, Hands
 
 _RESULT = "ORCHESTRATE_LINES"
 _PACKAGE = "ORCHESTRATE_COVERAGE"
@@ -32,7 +32,7 @@ python3 -S "$ORCHESTRATE_COVERED/sitecustomize.py" >"${_RESULT}"
 """
 
 
-def package() -> Path:
+def find_coverage_package() -> Path:
     """Where coverage.py lies on this host: the directory that the hands of a covered run have to be lent.
 
     Raises:
@@ -44,7 +44,7 @@ def package() -> Path:
     return Path(spec.origin).resolve().parent
 
 
-async def lines_run(
+async def measure_lines_run(
     hands: Hands, spec: CheckSpec, commit: CommitId, paths: Sequence[str], output_bytes: int
 ) -> Mapping[str, frozenset[int]] | str:
     """The lines of these files that run while the check does, by path; or why that cannot be told.
@@ -59,25 +59,25 @@ async def lines_run(
     Raises:
         EnvironmentProblem: no workspace or sandbox could be had.
     """
-    workspace = await hands.open(commit, f"coverage of {spec.id}")
+    workspace = await hands.open_workspace(commit, f"coverage of {spec.id}")
     try:
         result = await run_command(workspace, await to_thread.run_sync(_command, spec, paths, output_bytes))
     finally:
         await workspace.close()
-    if result.ending != Ending.EXITED:
+    if result.ending != CommandEnding.EXITED:
         return f"the check `{spec.id}` did not end by itself while its lines were counted ({result.ending})"
     return _told(result.files.get(_RESULT, b""))
 
 
-def _command(spec: CheckSpec, paths: Sequence[str], output_bytes: int) -> Command:
+def _command(spec: CheckSpec, paths: Sequence[str], output_bytes: int) -> ShellCommand:
     text = f"{_START.read_text(encoding='utf-8')}\n\nPATHS = {list(paths)!r}\nmain()\n"
-    return Command(
-        line=_BEFORE + spec.run.replace("{report}", f'"${REPORT}"') + _AFTER,
+    return ShellCommand(
+        line=_BEFORE + spec.run.replace("{report}", f'"${REPORT_VARIABLE}"') + _AFTER,
         stdin=text,
-        env={_PACKAGE: str(package())},
+        env={_PACKAGE: str(find_coverage_package())},
         timeout_s=2 * spec.timeout_s,
         output_bytes=output_bytes,
-        files={REPORT: "report.xml", _RESULT: "lines.json"},
+        files={REPORT_VARIABLE: "report.xml", _RESULT: "lines.json"},
     )
 
 

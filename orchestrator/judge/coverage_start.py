@@ -16,7 +16,7 @@ _QUIET = ("no-data-collected", "module-not-measured", "trace-changed", "already-
 _GLOB = "*?[]"
 
 
-def start(place: str, root: str, paths: list[str]) -> None:
+def start_coverage(place: str, root: str, paths: list[str]) -> None:
     """Watch these files from now on, until this Python ends."""
     try:
         import coverage
@@ -33,7 +33,7 @@ def start(place: str, root: str, paths: list[str]) -> None:
         pass
 
 
-def gather(place: str, root: str, paths: list[str]) -> dict[str, object]:
+def collect_lines_run(place: str, root: str, paths: list[str]) -> dict[str, object]:
     """Whether any Python was watched, and for each file the lines that ran."""
     import coverage
 
@@ -54,6 +54,6 @@ def main() -> None:
     place = os.environ.get("ORCHESTRATE_COVERED", "")
     root = os.path.realpath(os.environ.get("ORCHESTRATE_COVERED_ROOT", "."))
     if __name__ == "__main__":
-        json.dump(gather(place, root, PATHS), sys.stdout)
+        json.dump(collect_lines_run(place, root, PATHS), sys.stdout)
     elif place:
-        start(place, root, PATHS)
+        start_coverage(place, root, PATHS)

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from orchestrator.domain.verdict import Finding
 from orchestrator.judge.addressed import AddedLine
 from orchestrator.judge.changed import ChangedFile
-from orchestrator.judge.kinds import is_shown
-from orchestrator.redact.patterns import RULES
+from orchestrator.judge.kinds import is_example_content
+from orchestrator.redact.patterns import TOKEN_RULES
 
 _BY_CHANCE = frozenset({"jwt", "authorization", "url-password"})
 """Kinds without a maker's mark: what looks like one may well be a sample."""
@@ -14,7 +14,7 @@ _Seen = tuple[str, int, str]
 """The kind of a token, its line, and the token itself, which is never told."""
 
 
-def credential_findings(
+def check_credentials(
     files: Sequence[ChangedFile], lines: Iterable[AddedLine], is_granted: Callable[[str], bool]
 ) -> Iterator[Finding]:
     """A finding for each token in added lines that no changed file held before; it blocks where nothing is sampled."""
@@ -25,7 +25,7 @@ def credential_findings(
     old = _old(files, {token for seen in suspects.values() for _, _, token in seen})
     for path, seen in suspects.items():
         for kind, number in dict.fromkeys((kind, number) for kind, number, token in seen if token not in old):
-            is_certain, granted = kind not in _BY_CHANCE and not is_shown(path), is_granted(path)
+            is_certain, granted = kind not in _BY_CHANCE and not is_example_content(path), is_granted(path)
             is_red = is_certain and not granted
             mend = ": take it out, and read it from the environment in its place" if is_red else ""
             text = f"{path}:{number} holds what looks like a {kind}{mend}"
@@ -41,8 +41,8 @@ def _old(files: Sequence[ChangedFile], tokens: set[str]) -> frozenset[str]:
 def _tokens(lines: Sequence[AddedLine]) -> Iterator[_Seen]:
     text = "\n".join(line.text for line in lines)
     taken: list[tuple[int, int]] = []
-    for rule in RULES:
-        for start, end in rule.spans(text):
+    for rule in TOKEN_RULES:
+        for start, end in rule.find_spans(text):
             if not any(start < other_end and other_start < end for other_start, other_end in taken):
                 taken.append((start, end))
                 yield rule.kind, lines[text.count("\n", 0, start)].number, text[start:end]

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator
 
 from orchestrator.domain.check import Difference, Outcomes, TestOutcome
-from orchestrator.judge.reports.result import EXIT_CODE, is_test
+from orchestrator.judge.reports.result import EXIT_CODE_ID, is_test_id
 
 _CRASHED_FROM = 128
 """Shells report a command that a signal ended as 128 plus the signal's number."""
 _PASSED = frozenset({TestOutcome.PASSED, TestOutcome.XPASSED})
 
 
-def compare(
+def compare_outcomes(
     baseline: Outcomes | None, baseline_exit: int | None, outcomes: Outcomes | None, exit_code: int | None
 ) -> Difference:
     """Compare a tree's outcomes with those of the base; None stands for a check that tells only its exit code.
@@ -26,10 +26,10 @@ def compare(
         problems = (*_run_problems(outcomes, exit_code), *_beside(baseline, baseline_exit, outcomes, exit_code))
     before, now = baseline or {}, outcomes or {}
     gone = () if outcomes is None else before.keys() - outcomes.keys()
-    mended = [EXIT_CODE] if baseline is None and baseline_exit and exit_code == 0 else []
+    mended = [EXIT_CODE_ID] if baseline is None and baseline_exit and exit_code == 0 else []
     return Difference(
         new_failures=_sorted(test for test, outcome in now.items() if outcome.is_red and not _was_red(before, test)),
-        missing_tests=_sorted(filter(is_test, gone)),
+        missing_tests=_sorted(filter(is_test_id, gone)),
         newly_skipped=_sorted(test for test, outcome in now.items() if _is_left_out(before.get(test), outcome)),
         fixed=_sorted(
             [*mended, *(test for test, outcome in now.items() if outcome in _PASSED and _was_red(before, test))]
@@ -51,7 +51,7 @@ def _is_left_out(before: TestOutcome | None, now: TestOutcome) -> bool:
 
 
 def _run_problems(outcomes: Outcomes, exit_code: int | None) -> Iterator[str]:
-    if not any(outcome != TestOutcome.SKIPPED for test, outcome in outcomes.items() if is_test(test)):
+    if not any(outcome != TestOutcome.SKIPPED for test, outcome in outcomes.items() if is_test_id(test)):
         yield "ran no test" if not outcomes else "ran no test: all were skipped or could not be collected"
     if exit_code is None:
         yield "did not exit by itself, so outcomes may be missing"

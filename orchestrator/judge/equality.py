@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from orchestrator.judge.naming import Names, text_of
+from orchestrator.judge.naming import NameResolver, resolve_text
 
 _Function = ast.FunctionDef | ast.Lambda
 _COMPARING = {"__eq__": True, "__ne__": False}
@@ -13,14 +13,14 @@ _SAYS = "always says the same, so that every comparison passes"
 _Seen = tuple[str, int]
 
 
-def always_equal(tree: ast.Module, names: Names) -> Iterator[_Seen]:
+def find_always_equal(tree: ast.Module, names: NameResolver) -> Iterator[_Seen]:
     """Each way, with its line, in which a module makes something equal to everything."""
     functions = _functions(tree)
     agreeing = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and _is_true(node)}
     for owner, name, value in _given(tree, names):
         function = functions.get(value.id) if isinstance(value, ast.Name) else value
         swapped = {"__eq__": ".__ne__", "__ne__": ".__eq__"}[name]
-        if (names.dotted(value) or "").endswith(swapped):
+        if (names.resolve_name(value) or "").endswith(swapped):
             yield f"{owner}.{name} is the opposite of what it is called", value.lineno
         elif not isinstance(function, ast.FunctionDef | ast.Lambda):
             continue
@@ -45,18 +45,18 @@ def _functions(tree: ast.Module) -> dict[str, _Function]:
     return found
 
 
-def _given(tree: ast.Module, names: Names) -> Iterator[tuple[str, str, ast.FunctionDef | ast.expr]]:
+def _given(tree: ast.Module, names: NameResolver) -> Iterator[tuple[str, str, ast.FunctionDef | ast.expr]]:
     """Whose comparing method is given as what: in the class, by assignment, by `setattr`, in a dictionary of a type."""
     for node in ast.walk(tree):
         match node:
             case ast.ClassDef(name=owner, body=body):
                 yield from ((owner, name, value) for name, value in _of_body(body))
             case ast.Assign(targets=[ast.Attribute(value=of, attr=name)], value=value) if name in _COMPARING:
-                yield names.dotted(of) or "a class", name, value
-            case ast.Call(func=ast.Name(id="setattr"), args=[of, part, value]) if text_of(part) in _COMPARING:
-                yield names.dotted(of) or "a class", text_of(part) or "", value
+                yield names.resolve_name(of) or "a class", name, value
+            case ast.Call(func=ast.Name(id="setattr"), args=[of, part, value]) if resolve_text(part) in _COMPARING:
+                yield names.resolve_name(of) or "a class", resolve_text(part) or "", value
             case ast.Dict(keys=keys, values=values):
-                pairs = ((text_of(key) or "", value) for key, value in zip(keys, values, strict=True) if key)
+                pairs = ((resolve_text(key) or "", value) for key, value in zip(keys, values, strict=True) if key)
                 yield from (("a class", name, value) for name, value in pairs if name in _COMPARING)
 
 

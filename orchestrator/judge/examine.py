@@ -3,21 +3,21 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from orchestrator.domain.verdict import Finding
-from orchestrator.judge.addressed import AddedLine, flagged
+from orchestrator.judge.addressed import AddedLine, check_prompt_injection
 from orchestrator.judge.changed import ChangedFile, DiffHunk
-from orchestrator.judge.credentials import credential_findings
-from orchestrator.judge.file_kinds import kind_findings
-from orchestrator.judge.forgery import forgery_findings
-from orchestrator.judge.identifiers import identifier_findings
-from orchestrator.judge.layout import layout_findings
-from orchestrator.judge.protected import granter, protected_findings
-from orchestrator.judge.readable import unreadable_findings
-from orchestrator.judge.rules import few
-from orchestrator.judge.suppressions import suppression_findings
-from orchestrator.judge.weakened import weakened_tests
+from orchestrator.judge.credentials import check_credentials
+from orchestrator.judge.file_kinds import check_unusual_files
+from orchestrator.judge.forgery import check_forgery
+from orchestrator.judge.identifiers import check_confusable_identifiers
+from orchestrator.judge.layout import check_formatting_only
+from orchestrator.judge.protected import build_grant_matcher, check_protected_files
+from orchestrator.judge.readable import check_unreadable_code
+from orchestrator.judge.rules import limit_flags
+from orchestrator.judge.suppressions import check_suppressions
+from orchestrator.judge.weakened import check_weakened_assertions
 
 
-def examine(
+def check_change(
     files: Sequence[ChangedFile],
     lines: Iterable[AddedLine],
     grants: Sequence[str],
@@ -33,16 +33,16 @@ def examine(
         hunks: lines that were taken out and put in together.
         gate_files: the folded paths of what the gate's commands name.
     """
-    is_granted, lines = granter(grants), tuple(lines)
+    is_granted, lines = build_grant_matcher(grants), tuple(lines)
     found = (
-        *protected_findings(files, is_granted, gate_files),
-        *forgery_findings(files, is_granted),
-        *unreadable_findings(files, is_granted),
-        *suppression_findings(files, is_granted),
-        *credential_findings(files, lines, is_granted),
-        *weakened_tests(files, is_granted),
-        *identifier_findings(files),
-        *kind_findings(files),
-        *layout_findings(files, hunks),
+        *check_protected_files(files, is_granted, gate_files),
+        *check_forgery(files, is_granted),
+        *check_unreadable_code(files, is_granted),
+        *check_suppressions(files, is_granted),
+        *check_credentials(files, lines, is_granted),
+        *check_weakened_assertions(files, is_granted),
+        *check_confusable_identifiers(files),
+        *check_unusual_files(files),
+        *check_formatting_only(files, hunks),
     )
-    return (*few(found), *flagged(lines, (file.path for file in files if not file.is_gone)))
+    return (*limit_flags(found), *check_prompt_injection(lines, (file.path for file in files if not file.is_deleted)))

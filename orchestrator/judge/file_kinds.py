@@ -7,8 +7,8 @@ from typing import Any
 from pathspec import GitIgnoreSpec
 
 from orchestrator.domain.verdict import Finding
-from orchestrator.judge.changed import LINK, ChangedFile
-from orchestrator.judge.kinds import is_binary, is_minified, says_generated
+from orchestrator.judge.changed import SYMLINK_MODE, ChangedFile
+from orchestrator.judge.kinds import is_binary, is_minified, find_generated_mark
 
 _EXECUTABLE = "100755"
 _SUBMODULE = "160000"
@@ -23,10 +23,10 @@ _LINTERS = GitIgnoreSpec.from_lines(
 _TOOLS = ("ruff", "mypy", "pyright", "basedpyright", "pylint", "flake8", "ty", "bandit", "isort", "black")
 
 
-def kind_findings(files: Sequence[ChangedFile]) -> Iterator[Finding]:
+def check_unusual_files(files: Sequence[ChangedFile]) -> Iterator[Finding]:
     """What is to be told of files by their kinds; none of it blocks."""
     for file in files:
-        for rule, told in () if file.is_gone else _kinds(file):
+        for rule, told in () if file.is_deleted else _kinds(file):
             yield Finding(rule=rule, text=f"{file.path}{told}", is_blocking=False)
 
 
@@ -34,14 +34,14 @@ def _kinds(file: ChangedFile) -> Iterator[tuple[str, str]]:
     yield from _modes(file)
     if named := _linters(file):
         yield "linter", f"{named.rstrip()} sets what linters or type checkers ask for, and was changed"
-    if file.after is None or file.new_mode == LINK or file.after == file.before:
+    if file.after is None or file.new_mode == SYMLINK_MODE or file.after == file.before:
         return
     if is_binary(file.after):
         yield "binary", f" is binary ({_size(file.after)}), so that no diff shows what it holds"
         return
     if is_minified(file.path, file.after):
         yield "generated", " is minified, so that nobody can read it"
-    line = says_generated(file.before)
+    line = find_generated_mark(file.before)
     if line is not None:
         yield "generated", f":{line} says that a program writes this file: was it made anew, or edited by hand?"
 
@@ -68,7 +68,7 @@ def _modes(file: ChangedFile) -> Iterator[tuple[str, str]]:
         return
     if file.new_mode == _EXECUTABLE:
         yield "mode", " can be executed, and could not before" if not file.is_new else " is new and can be executed"
-    elif file.new_mode == LINK:
+    elif file.new_mode == SYMLINK_MODE:
         target = (file.after or b"").decode("utf-8", "replace")
         yield "mode", f" is a link now, to {target[:200]!a}" if target else " is a link now"
     elif file.new_mode == _SUBMODULE:

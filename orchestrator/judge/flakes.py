@@ -10,12 +10,12 @@ from orchestrator.domain.verdict import Finding
 from orchestrator.errors import BlobLost
 from orchestrator.ports.ledger import Ledger
 
-UNSETTLED = "tests seen both to pass and to fail on this very tree, of which no run was green as a whole"
-MOST_DOUBTED = 20
+UNSETTLED_TESTS_TEXT = "tests seen both to pass and to fail on this very tree, of which no run was green as a whole"
+MAX_DOUBTED_TESTS = 20
 """With more red tests than this in one run it is not chance, and the tree is not tested again."""
 
 
-def runs_like(state: RunState, receipt: Receipt) -> list[Receipt]:
+def list_runs_like(state: RunState, receipt: Receipt) -> list[Receipt]:
     """Every receipt of the same check on the same tree in the same environment that came to its end, oldest first."""
     same = (receipt.check, receipt.tree, receipt.environment)
     receipts = (one for one in state.receipts.values() if one.status == ReceiptStatus.COMPLETED)
@@ -34,7 +34,7 @@ async def read_outcomes(ledger: Ledger, receipt: Receipt) -> Mapping[str, TestOu
     return {test: TestOutcome(outcome) for test, outcome in stored.items()}
 
 
-async def seen_in(ledger: Ledger, receipts: Iterable[Receipt]) -> list[Outcomes]:
+async def read_known_outcomes(ledger: Ledger, receipts: Iterable[Receipt]) -> list[Outcomes]:
     """The outcomes of those receipts that tell any and still have them."""
     found: list[Outcomes] = []
     for receipt in receipts:
@@ -47,26 +47,26 @@ async def seen_in(ledger: Ledger, receipts: Iterable[Receipt]) -> list[Outcomes]
     return found
 
 
-def seen_both_ways(runs: Sequence[Outcomes]) -> frozenset[str]:
+def find_tests_seen_both_ways(runs: Sequence[Outcomes]) -> frozenset[str]:
     """The tests that were red in one run and ran without being red in another."""
     red = {test for run in runs for test, outcome in run.items() if outcome.is_red}
     return frozenset(test for test in red if any(test in run and not run[test].is_red for run in runs))
 
 
-async def newly_flaky(ledger: Ledger, receipt: Receipt) -> tuple[FlakesSeen, ...]:
+async def find_new_flakes(ledger: Ledger, receipt: Receipt) -> tuple[FlakesSeen, ...]:
     """What a receipt that is about to be recorded shows to be flaky and no earlier one of its tree did."""
-    earlier = runs_like(ledger.state, receipt)
+    earlier = list_runs_like(ledger.state, receipt)
     if not earlier or receipt.status != ReceiptStatus.COMPLETED:
         return ()
-    before = await seen_in(ledger, earlier)
-    new = seen_both_ways([*before, *await seen_in(ledger, [receipt])]) - seen_both_ways(before)
+    before = await read_known_outcomes(ledger, earlier)
+    new = find_tests_seen_both_ways([*before, *await read_known_outcomes(ledger, [receipt])]) - find_tests_seen_both_ways(before)
     if not new:
         return ()
     keys = (earlier[-1].key, receipt.key)
     return (FlakesSeen(check=receipt.check, tree=receipt.tree, flaky=tuple(sorted(new)), receipts=keys),)
 
 
-def settled(last: Difference, both_ways: frozenset[str]) -> Difference:
+def exclude_flaky_failures(last: Difference, both_ways: frozenset[str]) -> Difference:
     """What the newest run of a tree says, given what was seen both ways in all of its runs.
 
     A test that is red in one run alone blames nobody. Where such tests are all that is red, nothing is settled.
@@ -77,18 +77,18 @@ def settled(last: Difference, both_ways: frozenset[str]) -> Difference:
     return rest.model_copy(update={"unsettled": doubted}) if rest.is_green else rest
 
 
-def runs_allowed(state: RunState, difference: Difference, reruns: int) -> int:
+def count_runs_allowed(state: RunState, difference: Difference, reruns: int) -> int:
     """How often in all a tree may be tested of which this is known: `reruns` times more than once if tests are all that
     is red, and still once more if each of them is known as flaky from another tree.
     """
     red = (*difference.new_failures, *difference.unsettled)
-    if not difference.is_doubtful or len(red) > MOST_DOUBTED or not reruns:
+    if not difference.needs_rerun or len(red) > MAX_DOUBTED_TESTS or not reruns:
         return 0
     is_known = all(state.flaky[test] > (test in difference.flaky) for test in red)
     return 1 + reruns + is_known
 
 
-def flaky_findings(difference: Difference, shown: int = 12) -> tuple[Finding, ...]:
+def check_flaky_tests(difference: Difference, shown: int = 12) -> tuple[Finding, ...]:
     """What reviewers are told of tests that are flaky on a candidate: nobody but them may see why."""
     tests = difference.flaky
     if not tests:

@@ -12,11 +12,11 @@ from pathlib import PurePosixPath
 
 from orchestrator.domain.verdict import Finding
 from orchestrator.judge.changed import ChangedFile
-from orchestrator.judge.equality import always_equal
-from orchestrator.judge.naming import Names, text_of
-from orchestrator.judge.places import is_test
-from orchestrator.judge.sniffing import RUNNERS, asks_for_tests, uses_of_the_run
-from orchestrator.judge.syntax import parse
+from orchestrator.judge.equality import find_always_equal
+from orchestrator.judge.naming import NameResolver, resolve_text
+from orchestrator.judge.places import is_test_path
+from orchestrator.judge.sniffing import TEST_RUNNERS, find_test_detection, find_run_inspection
+from orchestrator.judge.syntax import parse_python
 
 _ON_IMPORT = frozenset(
     {"os.kill", "os.execv", "os.execve", "os.execvp", "sys.exit", "exit", "quit", "atexit.register"}
@@ -29,7 +29,7 @@ _Seen = tuple[str, int]
 """What was found, in words, and its line."""
 
 
-def forgery_findings(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> Iterator[Finding]:
+def check_forgery(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> Iterator[Finding]:
     """A finding for each trick that a file does and its version on the base did not; of granted files it is only told.
 
     Blocks.
@@ -47,19 +47,19 @@ def forgery_findings(files: Sequence[ChangedFile], is_granted: Callable[[str], b
 
 
 def _tricks(path: str, source: bytes) -> list[_Seen]:
-    tree = parse(source)
+    tree = parse_python(source)
     if tree is None:
         return []  # what cannot be read cannot run either: the tests will say so
-    names = Names(tree)
+    names = NameResolver(tree)
     found = [*_on_import(_but_for_its_main_part(path, tree.body), names), *_anywhere(tree, names)]
-    found += [*uses_of_the_run(tree, names), *_spoken(tree, _WORDS if is_test(path) else _WORDS_BESIDE_TESTS)]
-    return list(dict.fromkeys(found if is_test(path) else [*found, *_beside_tests(tree, names)]))
+    found += [*find_run_inspection(tree, names), *_spoken(tree, _WORDS if is_test_path(path) else _WORDS_BESIDE_TESTS)]
+    return list(dict.fromkeys(found if is_test_path(path) else [*found, *_beside_tests(tree, names)]))
 
 
-def _on_import(body: Sequence[ast.stmt], names: Names) -> Iterator[_Seen]:
+def _on_import(body: Sequence[ast.stmt], names: NameResolver) -> Iterator[_Seen]:
     """What ends or outlives the process as soon as the module is imported; scripts' own main parts are none of it."""
     for node in _imported(body):
-        if isinstance(node, ast.Call) and (name := names.dotted(node.func)) in _ON_IMPORT:
+        if isinstance(node, ast.Call) and (name := names.resolve_name(node.func)) in _ON_IMPORT:
             yield f"calls {name} when it is imported, which can end a test run or change how it ends", node.lineno
         if isinstance(node, ast.Raise) and "SystemExit" in ast.unparse(node):
             yield "raises SystemExit when it is imported, which ends a test run", node.lineno
@@ -67,7 +67,7 @@ def _on_import(body: Sequence[ast.stmt], names: Names) -> Iterator[_Seen]:
 
 def _but_for_its_main_part(path: str, body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
     """The body without the last statement of a package's `__main__.py`, which is there to leave with an exit code."""
-    return body[:-1] if PurePosixPath(path).name == "__main__.py" and not is_test(path) else body
+    return body[:-1] if PurePosixPath(path).name == "__main__.py" and not is_test_path(path) else body
 
 
 def _imported(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
@@ -89,10 +89,10 @@ def _is_main(statement: ast.stmt) -> bool:
     }
 
 
-def _anywhere(tree: ast.Module, names: Names) -> Iterator[_Seen]:
+def _anywhere(tree: ast.Module, names: NameResolver) -> Iterator[_Seen]:
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.expr) and (name := names.dotted(node)) in _ANYWHERE:
+        if isinstance(node, ast.expr) and (name := names.resolve_name(node)) in _ANYWHERE:
             verb = "calls" if id(node) in called else "hands on"
             yield f"{verb} {name}, which ends a test run without a word", node.lineno
         elif isinstance(node, ast.Import | ast.ImportFrom) and "_pytest" in _modules(node):
@@ -102,25 +102,25 @@ def _anywhere(tree: ast.Module, names: Names) -> Iterator[_Seen]:
 def _spoken(tree: ast.Module, words: re.Pattern[str]) -> Iterator[_Seen]:
     docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.expr) and id(node) not in docs and (word := words.search(text_of(node) or "")):
+        if isinstance(node, ast.expr) and id(node) not in docs and (word := words.search(resolve_text(node) or "")):
             yield f"speaks of {word[0]}, which belongs to the test run", node.lineno
 
 
-def _beside_tests(tree: ast.Module, names: Names) -> Iterator[_Seen]:
+def _beside_tests(tree: ast.Module, names: NameResolver) -> Iterator[_Seen]:
     """What only code that is no test has no reason to do."""
-    yield from always_equal(tree, names)
-    yield from asks_for_tests(tree, names)
+    yield from find_always_equal(tree, names)
+    yield from find_test_detection(tree, names)
     for node in ast.walk(tree):
         match node:
             case ast.Import() | ast.ImportFrom():
-                for name in sorted(RUNNERS & _modules(node)):
+                for name in sorted(TEST_RUNNERS & _modules(node)):
                     yield f"imports {name}, although it is no test", node.lineno
-            case ast.Call() if (names.dotted(node) or "").partition(".")[0] in RUNNERS:
-                yield f"imports {names.dotted(node)} by its name, although it is no test", node.lineno
+            case ast.Call() if (names.resolve_name(node) or "").partition(".")[0] in TEST_RUNNERS:
+                yield f"imports {names.resolve_name(node)} by its name, although it is no test", node.lineno
             case (
                 ast.Call(func=ast.Name(id="setattr"), args=[of, *_])
                 | ast.Call(func=ast.Attribute(value=of, attr="update" | "__setitem__"))
-            ) if names.dotted(of) in {"builtins", "builtins.__dict__", "__builtins__"}:
+            ) if names.resolve_name(of) in {"builtins", "builtins.__dict__", "__builtins__"}:
                 yield "replaces one of Python's builtins", node.lineno
             case ast.Assign(targets=targets) if any(_is_of_builtins(target, names) for target in targets):
                 yield "replaces one of Python's builtins", node.lineno
@@ -128,9 +128,9 @@ def _beside_tests(tree: ast.Module, names: Names) -> Iterator[_Seen]:
                 yield "replaces one of Python's builtins", node.lineno
 
 
-def _is_of_builtins(target: ast.expr, names: Names) -> bool:
+def _is_of_builtins(target: ast.expr, names: NameResolver) -> bool:
     is_part = isinstance(target, ast.Attribute | ast.Subscript)
-    return is_part and (names.dotted(target) or "").startswith(("builtins.", "__builtins__."))
+    return is_part and (names.resolve_name(target) or "").startswith(("builtins.", "__builtins__."))
 
 
 def _modules(node: ast.Import | ast.ImportFrom) -> set[str]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from orchestrator.judge.assertions import Function
-from orchestrator.judge.syntax import name_of
+from orchestrator.judge.assertions import FunctionNode
+from orchestrator.judge.syntax import get_last_name
 
 _Body = Sequence[ast.stmt]
 _Marks = tuple[str, ...]
@@ -27,19 +27,19 @@ class TestFunction:
 
     path: str
     name: str
-    node: Function
+    node: FunctionNode
     marks: tuple[str, ...]
     cases: int | None
-    is_found: bool
-    is_lost: bool
+    is_collected: bool
+    is_shadowed: bool
 
     @property
-    def where(self) -> str:
+    def location(self) -> str:
         """Its place, as `path:line`."""
         return f"{self.path}:{self.node.lineno}"
 
     @cached_property
-    def says(self) -> str:
+    def body_dump(self) -> str:
         """What it does, whatever it is called."""
         return "".join(map(ast.dump, self.node.body))
 
@@ -49,7 +49,7 @@ class TestFunction:
         return self.name.rpartition(".")[2]
 
 
-def functions(path: str, tree: ast.Module) -> list[TestFunction]:
+def list_test_functions(path: str, tree: ast.Module) -> list[TestFunction]:
     """All functions of a module and of its classes, in order; functions within functions belong to those."""
     return list(_in(path, tree.body, "", _marks_of_scope(tree.body), is_found=True))
 
@@ -98,21 +98,21 @@ def _marks_of_scope(body: _Body) -> tuple[str, ...]:
                 found += _decorating(value.elts if isinstance(value, ast.List | ast.Tuple) else [value])
             case ast.Assign(targets=[ast.Name(id="__test__")], value=ast.Constant(value=False)):
                 found.append("__test__ = False")
-            case ast.Expr(value=ast.Call() as call) if name_of(call) in _SKIPS:
+            case ast.Expr(value=ast.Call() as call) if get_last_name(call) in _SKIPS:
                 found.append(ast.unparse(call)[:80])
     return tuple(found)
 
 
 def _decorating(decorators: Sequence[ast.expr]) -> tuple[str, ...]:
-    return tuple(ast.unparse(one)[:80] for one in decorators if name_of(one) in _SKIPS)
+    return tuple(ast.unparse(one)[:80] for one in decorators if get_last_name(one) in _SKIPS)
 
 
-def _in_its_body(function: Function) -> Iterator[str]:
+def _in_its_body(function: FunctionNode) -> Iterator[str]:
     for node in ast.walk(function):
-        if isinstance(node, ast.Call) and name_of(node) in _SKIPS - {"skipif", "skipIf", "skipUnless"}:
+        if isinstance(node, ast.Call) and get_last_name(node) in _SKIPS - {"skipif", "skipIf", "skipUnless"}:
             if not any(node is one for one in function.decorator_list) and not _skips_ahead(node):
                 yield ast.unparse(node)[:80]
-        elif isinstance(node, ast.Raise) and node.exc is not None and name_of(node.exc) in _LEAVES:
+        elif isinstance(node, ast.Raise) and node.exc is not None and get_last_name(node.exc) in _LEAVES:
             yield ast.unparse(node)[:80]
 
 
@@ -128,7 +128,7 @@ def _cases(decorators: Sequence[ast.expr]) -> int | None:
     """How many cases its parameters make; None if that is not written out."""
     counts = []
     for call in decorators:
-        if isinstance(call, ast.Call) and name_of(call) == "parametrize":
+        if isinstance(call, ast.Call) and get_last_name(call) == "parametrize":
             values = call.args[1] if len(call.args) > 1 else None
             counts.append(len(values.elts) if isinstance(values, ast.List | ast.Tuple) else None)
     known = [count for count in counts if count is not None]

@@ -10,14 +10,14 @@ from orchestrator.domain.check import CheckSpec, Difference, Outcomes, Receipt, 
 from orchestrator.domain.event.run import BaselineRecorded, Noticed
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.errors import BlobLost, EnvironmentProblem
-from orchestrator.judge.baseline import baseline_problem, broken_off, doubts
-from orchestrator.judge.checks import CheckRunner, check_name
-from orchestrator.judge.difference import compare
-from orchestrator.judge.flakes import read_outcomes, runs_allowed, runs_like, seen_both_ways, seen_in, settled
-from orchestrator.judge.moved import without_moved
-from orchestrator.judge.probing import Narrow, narrow_difference, narrowed, never
-from orchestrator.judge.protected import granter
-from orchestrator.judge.unsteady import may_be_named_otherwise, numbered, unsteady
+from orchestrator.judge.baseline import find_baseline_problem, describe_broken_run, list_baseline_doubts
+from orchestrator.judge.checks import CheckRunner, build_check_key
+from orchestrator.judge.difference import compare_outcomes
+from orchestrator.judge.flakes import read_outcomes, count_runs_allowed, list_runs_like, find_tests_seen_both_ways, read_known_outcomes, exclude_flaky_failures
+from orchestrator.judge.moved import exclude_moved_tests
+from orchestrator.judge.probing import NarrowCheckBuilder, compare_narrow_run, narrow_check, never_narrow
+from orchestrator.judge.protected import build_grant_matcher
+from orchestrator.judge.unsteady import may_have_unstable_ids, number_unstable_cases, find_unstable_tests
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
 
@@ -36,7 +36,7 @@ class HarnessGate:
         runner: CheckRunner,
         ledger: Ledger,
         checks: Sequence[CheckSpec],
-        narrow: Narrow = never,
+        narrow: NarrowCheckBuilder = never_narrow,
         *,
         baseline_runner: CheckRunner | None = None,
         is_strict: bool = False,
@@ -65,7 +65,7 @@ class HarnessGate:
         """What a tree has to pass."""
         return self._checks
 
-    async def compared_with(self, spec: CheckSpec) -> Receipt:
+    async def get_baseline_receipt(self, spec: CheckSpec) -> Receipt:
         """The receipt that a tree's is compared with: of the base, in the environment that fits."""
         return await self._baseline(spec)
 
@@ -76,20 +76,20 @@ class HarnessGate:
             EnvironmentProblem: a check cannot serve as a gate: it hangs, is not found or runs no test; or, in a
                 migration, it is red without saying which tests are.
         """
-        known = self._ledger.state.baseline_receipts()
-        if known and all(check_name(spec) in known for spec in self._checks):
+        known = self._ledger.state.get_baseline_receipts()
+        if known and all(build_check_key(spec) in known for spec in self._checks):
             return list(known.values())
         base = self._base_runner
         receipts = [await self._receipt(spec, commit, tree, "baseline", False, base) for spec in self._checks]
         is_migration = self._ledger.state.run.mode == "migration"
         for spec, receipt in zip(self._checks, receipts, strict=True):
-            if problem := baseline_problem(spec, receipt, is_migration=is_migration):
+            if problem := find_baseline_problem(spec, receipt, is_migration=is_migration):
                 raise EnvironmentProblem(f"{problem}\n\n{_printed(receipt.output.head)}")
-        told = [Noticed(level="warning", text=doubt) for receipt in receipts for doubt in doubts(receipt)]
+        told = [Noticed(level="warning", text=doubt) for receipt in receipts for doubt in list_baseline_doubts(receipt)]
         await self._ledger.append(BaselineRecorded(receipts=tuple(receipt.key for receipt in receipts)), *told)
         return receipts
 
-    async def judge(
+    async def judge_tree(
         self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False, reruns: int = 0
     ) -> GateResult:
         """The difference to the baseline; stops at the first check that is red.
@@ -100,7 +100,7 @@ class HarnessGate:
         total, cached, last = Difference(), True, self._checks[-1]
         keys: list[str] = []
         for spec in self._checks:
-            async with self._turns[check_name(spec), tree]:
+            async with self._turns[build_check_key(spec), tree]:
                 before = frozenset(self._ledger.state.receipts)
                 found, difference = await self._judged(spec, commit, tree, purpose, fresh, reruns)
             cached = cached and before.issuperset(found)
@@ -112,7 +112,7 @@ class HarnessGate:
         is_whole = last == self._checks[-1]
         return GateResult(tree=tree, difference=total, receipts=tuple(keys), cached=cached, is_whole=is_whole)
 
-    async def probe(
+    async def probe_tree(
         self, commit: CommitId, tree: TreeId, purpose: str, symptoms: Sequence[str], look: int = 0
     ) -> GateResult:
         """Whether a tree shows certain symptoms, by one run of each check, narrow where that is possible.
@@ -122,7 +122,7 @@ class HarnessGate:
         total, cached, is_whole = Difference(), True, True
         keys: list[str] = []
         for spec in self._checks:
-            async with self._turns[check_name(spec), tree]:
+            async with self._turns[build_check_key(spec), tree]:
                 before = frozenset(self._ledger.state.receipts)
                 receipt, difference, is_narrow = await self._probed(spec, commit, tree, purpose, symptoms, look)
             cached, is_whole = cached and receipt.key in before, is_whole and not is_narrow
@@ -135,17 +135,17 @@ class HarnessGate:
     ) -> tuple[Receipt, Difference, bool]:
         baseline = await self._baseline(spec)
         known = self._runs(spec, tree)
-        narrow = None if len(known) > look else narrowed(spec, symptoms, self._narrow)
+        narrow = None if len(known) > look else narrow_check(spec, symptoms, self._narrow)
         if narrow is not None:
             receipt = await self._looked(narrow, commit, tree, purpose, look)
-            before, now = await self.outcomes(baseline), await self.outcomes(receipt)
-            difference = narrow_difference(before or {}, now, symptoms) if before and now else None
-            if ended := broken_off(narrow, receipt):
+            before, now = await self.load_outcomes(baseline), await self.load_outcomes(receipt)
+            difference = compare_narrow_run(before or {}, now, symptoms) if before and now else None
+            if ended := describe_broken_run(narrow, receipt):
                 return receipt, Difference(problems=(f"the check `{spec.id}` {ended}",)), True
             if difference is not None:
                 return receipt, difference, True
         receipt = await self._looked(spec, commit, tree, purpose, look)
-        if ended := broken_off(spec, receipt):
+        if ended := describe_broken_run(spec, receipt):
             return receipt, Difference(problems=(f"the check `{spec.id}` {ended}",)), False
         return receipt, await self._difference(spec, baseline, receipt), False
 
@@ -154,21 +154,21 @@ class HarnessGate:
         known = self._runs(spec, tree)
         if len(known) > look and await self._has_outcomes(known[look]):
             return known[look]
-        receipt = await self._runner.run(spec, commit, tree, purpose)
+        receipt = await self._runner.run_check(spec, commit, tree, purpose)
         if receipt.status == ReceiptStatus.NOT_STARTED:
             return await self._receipt(spec, commit, tree, purpose, fresh=True)
         return receipt
 
     def _runs(self, spec: CheckSpec, tree: TreeId) -> Sequence[Receipt]:
         """Every run of the check on the tree in this environment that was started, oldest first."""
-        wanted = (check_name(spec), tree, self._runner.environment)
+        wanted = (build_check_key(spec), tree, self._runner.environment)
         receipts = self._ledger.state.receipts.values()
         found = (one for one in receipts if (one.check, one.tree, one.environment) == wanted)
         return [one for one in found if one.status != ReceiptStatus.NOT_STARTED]
 
-    async def run_extra(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str) -> Receipt:
+    async def run_extra_check(self, spec: CheckSpec, commit: CommitId, tree: TreeId, purpose: str) -> Receipt:
         """The receipt of a check that is not part of the gate, such as a task's own."""
-        async with self._turns[check_name(spec), tree]:
+        async with self._turns[build_check_key(spec), tree]:
             return await self._receipt(spec, commit, tree, purpose, fresh=False)
 
     async def _judged(
@@ -177,25 +177,25 @@ class HarnessGate:
         """What one check says of a tree, with the keys of the receipts which that rests on, newest last."""
         while True:
             receipt = await self._receipt(spec, commit, tree, purpose, fresh)
-            runs = runs_like(self._ledger.state, receipt)
+            runs = list_runs_like(self._ledger.state, receipt)
             difference = await self._difference(spec, await self._baseline(spec), receipt)
             if len(runs) > 1:
-                difference = settled(difference, seen_both_ways(await seen_in(self._ledger, runs)))
-            if len(runs) >= runs_allowed(self._ledger.state, difference, reruns):
+                difference = exclude_flaky_failures(difference, find_tests_seen_both_ways(await read_known_outcomes(self._ledger, runs)))
+            if len(runs) >= count_runs_allowed(self._ledger.state, difference, reruns):
                 return tuple(dict.fromkeys([*(run.key for run in runs), receipt.key])), difference
             purpose, fresh = f"{purpose}, again", True
 
-    async def told(self, commit: CommitId, tree: TreeId, purpose: str) -> Mapping[str, TestOutcome] | None:
+    async def collect_outcomes(self, commit: CommitId, tree: TreeId, purpose: str) -> Mapping[str, TestOutcome] | None:
         """Test id → outcome on a tree, tested only if it never was; None where a check tells only its exit code."""
         known: dict[str, TestOutcome] = {}
         for spec in self._checks:
-            outcomes = await self.outcomes(await self.run_extra(spec, commit, tree, purpose))
+            outcomes = await self.load_outcomes(await self.run_extra_check(spec, commit, tree, purpose))
             if outcomes is None:
                 return None
             known |= outcomes
         return known
 
-    async def run_beside(
+    async def run_checks_under_id(
         self, kind: str, commit: CommitId, tree: TreeId, purpose: str
     ) -> tuple[Sequence[Receipt], Mapping[str, TestOutcome]]:
         """Run the checks for another purpose than to judge the tree, under an id of their own; with what they told.
@@ -205,10 +205,10 @@ class HarnessGate:
         receipts, known = [], dict[str, TestOutcome]()
         for spec in self._checks:
             other = spec.model_copy(update={"id": kind})
-            receipt = self._known(other, tree, self._runner) or await self._runner.run(other, commit, tree, purpose)
+            receipt = self._known(other, tree, self._runner) or await self._runner.run_check(other, commit, tree, purpose)
             receipts.append(receipt)
             with suppress(BlobLost):
-                known |= await self.outcomes(receipt) or {}
+                known |= await self.load_outcomes(receipt) or {}
         return receipts, known
 
     async def _receipt(
@@ -226,7 +226,7 @@ class HarnessGate:
             known = None
         tries = 0
         while known is None or (known.status != ReceiptStatus.COMPLETED and tries < _INFRASTRUCTURE_TRIES):
-            known = await runner.run(spec, commit, tree, purpose)
+            known = await runner.run_check(spec, commit, tree, purpose)
             tries += 1
         if known.status == ReceiptStatus.NOT_STARTED:
             why = known.problem or "nothing was said of why"
@@ -239,7 +239,7 @@ class HarnessGate:
         if self._base_runner is self._runner:
             return own
         run = self._ledger.state.run
-        async with self._turns[f"{check_name(spec)} on the base", run.base_tree]:
+        async with self._turns[f"{build_check_key(spec)} on the base", run.base_tree]:
             there = await self._receipt(spec, run.base, run.base_tree, "the base in the new environment", fresh=False)
         if there.counts.total == there.counts.errors and own.counts.total:
             await self._tell(
@@ -255,7 +255,7 @@ class HarnessGate:
 
     async def _recorded(self, spec: CheckSpec) -> Receipt:
         """The check's receipt on the base; made if it is none of the gate's, or a damaged journal lost its tests."""
-        receipt = self._ledger.state.baseline_receipts().get(check_name(spec))
+        receipt = self._ledger.state.get_baseline_receipts().get(build_check_key(spec))
         if receipt is not None and await self._has_outcomes(receipt):
             return receipt
         run, why = self._ledger.state.run, "the lost baseline" if receipt else "baseline"
@@ -263,27 +263,27 @@ class HarnessGate:
 
     async def _has_outcomes(self, receipt: Receipt) -> bool:
         try:
-            await self.outcomes(receipt)
+            await self.load_outcomes(receipt)
         except BlobLost:
             return False
         return True
 
     def _known(self, spec: CheckSpec, tree: TreeId, runner: CheckRunner) -> Receipt | None:
-        wanted = (check_name(spec), tree, runner.environment)
+        wanted = (build_check_key(spec), tree, runner.environment)
         receipts = reversed(self._ledger.state.receipts.values())
         return next((r for r in receipts if (r.check, r.tree, r.environment) == wanted), None)
 
     async def _difference(self, spec: CheckSpec, baseline: Receipt, receipt: Receipt) -> Difference:
-        if ended := broken_off(spec, receipt):
+        if ended := describe_broken_run(spec, receipt):
             return Difference(problems=(f"the check `{spec.id}` {ended}, {_INFRASTRUCTURE_TRIES} times in a row",))
-        before, now = await self.outcomes(baseline), await self.outcomes(receipt)
-        difference = compare(before, baseline.exit_code, now, receipt.exit_code)
-        if before and now and may_be_named_otherwise(difference.missing_tests, before, now):
-            tests = unsteady(before, await self._base_again(spec, baseline, receipt.tree) or before)
-            before, now = numbered(before, tests), numbered(now, tests)
-            difference = compare(before, baseline.exit_code, now, receipt.exit_code)
+        before, now = await self.load_outcomes(baseline), await self.load_outcomes(receipt)
+        difference = compare_outcomes(before, baseline.exit_code, now, receipt.exit_code)
+        if before and now and may_have_unstable_ids(difference.missing_tests, before, now):
+            tests = find_unstable_tests(before, await self._base_again(spec, baseline, receipt.tree) or before)
+            before, now = number_unstable_cases(before, tests), number_unstable_cases(now, tests)
+            difference = compare_outcomes(before, baseline.exit_code, now, receipt.exit_code)
         if difference.missing_tests and before and now:
-            difference = without_moved(difference, before, now, granter(self._grants()))
+            difference = exclude_moved_tests(difference, before, now, build_grant_matcher(self._grants()))
         is_telling = not baseline.problem or difference.missing_tests
         return difference + Difference(problems=(receipt.problem,) if receipt.problem and is_telling else ())
 
@@ -292,7 +292,7 @@ class HarnessGate:
         run = self._ledger.state.run
         if tree == run.base_tree:
             return None
-        async with self._turns[check_name(spec), run.base_tree]:
+        async with self._turns[build_check_key(spec), run.base_tree]:
             same = [one for one in self._ledger.state.receipts.values() if one.check == baseline.check]
             known = [
                 one
@@ -304,14 +304,14 @@ class HarnessGate:
                 runner = self._runner if baseline.environment == self._runner.environment else self._base_runner
                 again = await self._receipt(spec, run.base, run.base_tree, "the base once more", True, runner)
         with suppress(BlobLost):
-            return await self.outcomes(again)
+            return await self.load_outcomes(again)
         return None
 
     def _grants(self) -> Sequence[str]:
         """What the plan lets change that is protected, for whichever of its tasks: a tree may hold the work of many."""
         return [glob for task in self._ledger.state.tasks.values() for glob in task.spec.grants]
 
-    async def outcomes(self, receipt: Receipt) -> Outcomes | None:
+    async def load_outcomes(self, receipt: Receipt) -> Outcomes | None:
         """Test id → outcome of a receipt, None where the check tells only its exit code.
 
         Raises:

@@ -11,9 +11,9 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import PurePosixPath
 
-from orchestrator.domain.globs import is_glob, matches
-from orchestrator.judge.build_files import command_lines
-from orchestrator.judge.command_words import join_path, program_names, simple_commands, written_paths
+from orchestrator.domain.globs import is_glob, matches_glob
+from orchestrator.judge.build_files import iterate_command_lines
+from orchestrator.judge.command_words import join_path, list_program_names, iterate_simple_commands, iterate_written_paths
 
 _IMPLIED: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("make", "gmake"), ("GNUmakefile", "makefile", "Makefile")),
@@ -66,7 +66,7 @@ def fold_path(path: str) -> str:
     return unicodedata.normalize("NFKC", path).casefold()
 
 
-def imported_names(test: bytes) -> Iterator[str]:
+def iterate_imported_names(test: bytes) -> Iterator[str]:
     """Yield the top-level names that a test file imports in Python, and the stems of files that it requires."""
     yield from (found.decode() for found in _IMPORT.findall(test))
     yield from (PurePosixPath(found.decode()).stem for found in _RELATIVE.findall(test))
@@ -79,7 +79,7 @@ def _is_loaded(option: str, word: str) -> bool:
     return option in _LOADS or name in _LOADS or word.startswith("@") or PurePosixPath(given).suffix in _SETTINGS
 
 
-class GateReader:
+class GateFileFinder:
     """Finds the files of a repository that commands name.
 
     `paths` are those that exist, `imported` what its tests import, `links` the targets of its symbolic links as paths
@@ -93,14 +93,14 @@ class GateReader:
         self._imported = frozenset(imported)
         self._links = dict(links or {})
 
-    def files_named(self, command: str, folder: str = "") -> Mapping[str, frozenset[str]]:
+    def find_named_files(self, command: str, folder: str = "") -> Mapping[str, frozenset[str]]:
         """Return each file that a command line names, with the words of the command that does.
 
         `folder` is where it may stand beside the top; what it changes into counts as well.
         """
         found: dict[str, frozenset[str]] = {}
         here = folder
-        for words in simple_commands(command):
+        for words in iterate_simple_commands(command):
             if words[0] in _CHANGES_FOLDER and len(words) > 1:
                 here = next(self._known_folders(words[1], (here, folder, "")), here)
             folders = tuple(dict.fromkeys(("", folder, here, *self._given_folders(words, ("", here)))))
@@ -108,7 +108,7 @@ class GateReader:
                 found[path] = found.get(path, frozenset()) | frozenset(words)
         return found
 
-    def files_followed(self, path: str, content: bytes, words: frozenset[str]) -> Mapping[str, frozenset[str]]:
+    def find_followed_files(self, path: str, content: bytes, words: frozenset[str]) -> Mapping[str, frozenset[str]]:
         """Return what a file names that a command with these words names."""
         found: dict[str, frozenset[str]] = {}
         if self._is_product(path):
@@ -116,8 +116,8 @@ class GateReader:
         name = PurePosixPath(path)
         says_what_it_runs = name.suffix.casefold() in _SAYS_WHAT_IT_RUNS
         folder = "" if name.parent == PurePosixPath(".") else str(name.parent)
-        for line in command_lines(path, content.decode("utf-8", "replace"), words):
-            for file, told in self.files_named(line, folder).items():
+        for line in iterate_command_lines(path, content.decode("utf-8", "replace"), words):
+            for file, told in self.find_named_files(line, folder).items():
                 if says_what_it_runs or PurePosixPath(file).suffix in _SCRIPTS:
                     found[file] = found.get(file, frozenset()) | told
         return found
@@ -131,7 +131,7 @@ class GateReader:
         return {fold_path(path): path for path in self._paths}
 
     def _named(self, words: Sequence[str], folders: Sequence[str]) -> Iterator[str]:
-        names = program_names(words)
+        names = list_program_names(words)
         for name in dict.fromkeys(names):
             yield from self._existing(join_path(folder, file) for file in _IMPLIED.get(name, ()) for folder in folders)
         for at, word in enumerate(words):
@@ -145,7 +145,7 @@ class GateReader:
             yield from (path for path in found if not self._is_product(path))
 
     def _word(self, word: str, folders: Sequence[str], *, is_module: bool) -> Iterator[str]:
-        for text in written_paths(word):
+        for text in iterate_written_paths(word):
             for folder in folders:
                 yield from self._fitting(folder, text)
                 if is_module:
@@ -157,7 +157,7 @@ class GateReader:
             return
         yield from self._existing((path, join_path(path, "__main__.py")))
         if any(char in path for char in "*?[") and path[0] not in "*?[" and is_glob(path):
-            fitting = [known for known in self._paths if matches(path, known)]
+            fitting = [known for known in self._paths if matches_glob(path, known)]
             yield from fitting if len(fitting) <= _MOST_FILES else ()
 
     def _module(self, folder: str, text: str) -> Iterator[str]:
@@ -179,7 +179,7 @@ class GateReader:
                     yield from (led,) if led else ()
 
     def _known_folders(self, text: str, folders: Sequence[str]) -> Iterator[str]:
-        for path in written_paths(text):
+        for path in iterate_written_paths(text):
             yield from (place for folder in folders if (place := join_path(folder, path)) in self._folders and place)
 
     def _given_folders(self, words: Sequence[str], folders: Sequence[str]) -> Iterator[str]:

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from orchestrator.domain.verdict import Finding
 from orchestrator.judge.changed import ChangedFile
-from orchestrator.judge.syntax import tokens
+from orchestrator.judge.syntax import tokenize_python
 
 _LOOK_LATIN = frozenset("аеорсухіјѕһԁԛԝАВЕКМНОРСТХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧο")
 """Letters of other scripts that look like Latin ones in every typeface."""
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 
 
-def identifier_findings(files: Sequence[ChangedFile]) -> Iterator[Finding]:
+def check_confusable_identifiers(files: Sequence[ChangedFile]) -> Iterator[Finding]:
     """A finding for each name of that kind where it stands first, unless the file had it on the base. Blocks."""
     for file in files:
         if not file.is_python or file.after is None or not _BEYOND_ASCII.search(file.after):
@@ -29,7 +29,7 @@ def identifier_findings(files: Sequence[ChangedFile]) -> Iterator[Finding]:
 
 def _names(source: bytes) -> Iterator[tuple[str, int]]:
     """Names that are not plain ASCII, with their lines."""
-    for token in tokens(source) or ():
+    for token in tokenize_python(source) or ():
         if token.type == tokenize.NAME and not token.string.isascii():
             yield token.string, token.start[0]
 

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from pathspec import GitIgnoreSpec
 
 from orchestrator.judge.changed import ChangedFile
-from orchestrator.judge.places import is_test
+from orchestrator.judge.places import is_test_path
 
 _DOCUMENTS = GitIgnoreSpec.from_lines(
     (
@@ -44,17 +44,17 @@ def is_sample(path: str) -> bool:
     return _SAMPLES.match_file(path)
 
 
-def is_shown(path: str) -> bool:
+def is_example_content(path: str) -> bool:
     """Whether what it holds is there to be tried or shown: tests, samples, documents."""
-    return is_test(path) or is_sample(path) or is_document(path)
+    return is_test_path(path) or is_sample(path) or is_document(path)
 
 
-def is_lock(path: str) -> bool:
+def is_lock_file(path: str) -> bool:
     """Whether a package manager writes it."""
     return _LOCKS.match_file(path)
 
 
-def says_generated(content: bytes | None) -> int | None:
+def find_generated_mark(content: bytes | None) -> int | None:
     """The line at which a file says, in a comment near its beginning, that a program wrote it; None if it does not."""
     lines = (content or b"")[:_HEAD_BYTES].split(b"\n")[:_HEAD_LINES]
     told = (n for n, line in enumerate(lines, start=1) if _COMMENT.match(line) and _GENERATED.search(line))
@@ -79,10 +79,10 @@ def is_uncounted(file: ChangedFile) -> bool:
 
     That a change itself says so of a file counts for nothing.
     """
-    return is_lock(file.path) or says_generated(file.before) is not None
+    return is_lock_file(file.path) or find_generated_mark(file.before) is not None
 
 
-def counted_lines(files: Sequence[ChangedFile], sizes: Mapping[str, int]) -> tuple[int, int]:
+def count_reviewed_lines(files: Sequence[ChangedFile], sizes: Mapping[str, int]) -> tuple[int, int]:
     """How many changed lines somebody has to read, and how many nobody reads, from the changed lines by path."""
     uncounted = sum(sizes.get(file.path, 0) for file in files if is_uncounted(file))
     return sum(sizes.values()) - uncounted, uncounted

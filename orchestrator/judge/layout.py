@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from orchestrator.domain.verdict import Finding
 from orchestrator.judge.changed import ChangedFile, DiffHunk
-from orchestrator.judge.rules import some
+from orchestrator.judge.rules import join_first_items
 
 _QUOTES = str.maketrans({"'": '"'})
 
 
-def layout_findings(files: Sequence[ChangedFile], hunks: Sequence[DiffHunk]) -> Iterator[Finding]:
+def check_formatting_only(files: Sequence[ChangedFile], hunks: Sequence[DiffHunk]) -> Iterator[Finding]:
     """A finding for each file with hunks that only lay out anew what stood there; it names their lines."""
     by_path: dict[str, list[DiffHunk]] = {}
     for hunk in hunks:
@@ -20,7 +20,7 @@ def layout_findings(files: Sequence[ChangedFile], hunks: Sequence[DiffHunk]) -> 
         if path in flipped:
             yield _finding(f"{path} has other line ends than on the base")
         elif idle:
-            where = some([str(hunk.line) for hunk in idle], ", ", shown=5)
+            where = join_first_items([str(hunk.line) for hunk in idle], ", ", shown=5)
             which = "all it changes" if len(idle) == len(its) else f"{len(idle)} of {len(its)} hunks"
             yield _finding(f"{path}: {which} differs only in white space or quotes (line {where})")
 

@@ -7,7 +7,7 @@ from orchestrator.domain.check import Difference, Outcomes, TestOutcome
 _PASSED = frozenset({TestOutcome.PASSED, TestOutcome.XPASSED})
 
 
-def without_moved(
+def exclude_moved_tests(
     difference: Difference, baseline: Outcomes, outcomes: Outcomes, is_granted: Callable[[str], bool]
 ) -> Difference:
     """The difference without the missing tests that were moved.

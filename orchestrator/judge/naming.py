@@ -8,7 +8,7 @@ _DEPTH = 40
 """How deep an expression is looked into: nobody writes names and texts of more parts, and Python's stack is finite."""
 
 
-class Names:
+class NameResolver:
     """What names of a module stand for, whatever they were imported or assigned as."""
 
     def __init__(self, tree: ast.Module) -> None:
@@ -20,10 +20,10 @@ class Names:
                 self._known |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
         for statement in tree.body:
             match statement:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value) if (other := self.dotted(value)) is not None:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if (other := self.resolve_name(value)) is not None:
                     self._known[name] = other
 
-    def dotted(self, node: ast.AST, depth: int = _DEPTH) -> str | None:
+    def resolve_name(self, node: ast.AST, depth: int = _DEPTH) -> str | None:
         """`a.b.c` for what is reached by names, `getattr` or `vars`, or by importing a module by a text; else None."""
         match node:
             case _ if depth == 0:
@@ -32,18 +32,18 @@ class Names:
                 return self._known.get(name, name)
             case ast.Attribute(value=value, attr=name):
                 return self._below(value, name, depth)
-            case ast.Subscript(value=value, slice=part) if (text := text_of(part)) is not None:
+            case ast.Subscript(value=value, slice=part) if (text := resolve_text(part)) is not None:
                 return self._item(value, text, depth)
             case ast.Call(func=function, args=[first, *rest]):
-                return self._called(self.dotted(function, depth - 1), first, rest, depth)
+                return self._called(self.resolve_name(function, depth - 1), first, rest, depth)
         return None
 
     def _below(self, value: ast.AST, name: str, depth: int) -> str | None:
-        base = self.dotted(value, depth - 1)
+        base = self.resolve_name(value, depth - 1)
         return None if base is None else f"{base}.{name}"
 
     def _item(self, value: ast.AST, name: str, depth: int) -> str | None:
-        base = self.dotted(value, depth - 1)
+        base = self.resolve_name(value, depth - 1)
         if base == "sys.modules":
             return name
         if base == "__builtins__":
@@ -52,15 +52,15 @@ class Names:
 
     def _called(self, function: str | None, first: ast.expr, rest: list[ast.expr], depth: int) -> str | None:
         if function in _IMPORTING:
-            return text_of(first)
+            return resolve_text(first)
         if function == "vars":
             return self._below(first, "__dict__", depth)
-        if function == "getattr" and rest and (name := text_of(rest[0])) is not None:
+        if function == "getattr" and rest and (name := resolve_text(rest[0])) is not None:
             return self._below(first, name, depth)
         return None
 
 
-def text_of(node: ast.AST, depth: int = _DEPTH) -> str | None:
+def resolve_text(node: ast.AST, depth: int = _DEPTH) -> str | None:
     """The text that an expression of constants makes, whole, in pieces, joined or backwards; None for all others."""
     match node:
         case _ if depth == 0:
@@ -80,11 +80,11 @@ def text_of(node: ast.AST, depth: int = _DEPTH) -> str | None:
         case ast.Subscript(
             value=value, slice=ast.Slice(lower=None, upper=None, step=ast.UnaryOp(ast.USub(), ast.Constant(value=1)))
         ):
-            forwards = text_of(value, depth - 1)
+            forwards = resolve_text(value, depth - 1)
             return None if forwards is None else forwards[::-1]
     return None
 
 
 def _joined(between: str, parts: list[ast.expr], depth: int) -> str | None:
-    texts = [text for part in parts if (text := text_of(part, depth - 1)) is not None]
+    texts = [text for part in parts if (text := resolve_text(part, depth - 1)) is not None]
     return between.join(texts) if len(texts) == len(parts) else None

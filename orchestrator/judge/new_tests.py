@@ -7,9 +7,9 @@ from pathlib import PurePosixPath
 from orchestrator.domain.check import Outcomes, TestOutcome
 from orchestrator.domain.verdict import Finding
 from orchestrator.judge.changed import ChangedFile
-from orchestrator.judge.places import Place, is_test, place_of
-from orchestrator.judge.reports import is_test as names_test
-from orchestrator.judge.syntax import parse
+from orchestrator.judge.places import PathProtection, is_test_path, find_path_protection
+from orchestrator.judge.reports import is_test_id as names_test
+from orchestrator.judge.syntax import parse_python
 
 _PASSED = frozenset({TestOutcome.PASSED, TestOutcome.XPASSED})
 _PROSE = frozenset({".md", ".markdown", ".rst", ".adoc", ".txt"})
@@ -17,21 +17,21 @@ _HINTS = frozenset({"typing", "typing_extensions", "__future__", "collections.ab
 _SHOWN = 12
 
 
-def new_test_files(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> tuple[str, ...]:
+def list_new_test_files(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> tuple[str, ...]:
     """The files among tests that are new or were changed without a grant."""
     return tuple(
         file.path
         for file in files
-        if not file.is_gone and place_of(file.path) == Place.TESTS and not is_granted(file.path)
+        if not file.is_deleted and find_path_protection(file.path) == PathProtection.TESTS and not is_granted(file.path)
     )
 
 
-def alters_behaviour(files: Sequence[ChangedFile]) -> bool:
+def has_behaviour_change(files: Sequence[ChangedFile]) -> bool:
     """Whether a change touches code, beyond comments, docstrings and type hints. Blocks."""
     return any(_is_code(file.path) and not _means_the_same(file) for file in files)
 
 
-def finding_on_new_tests(before: Outcomes, now: Outcomes, without_change: Outcomes, is_strict: bool) -> Finding | None:
+def check_new_tests(before: Outcomes, now: Outcomes, without_change: Outcomes, is_strict: bool) -> Finding | None:
     """What is to be said of the tests that a change adds; blocking if none of them shows anything of it.
 
     Args:
@@ -63,14 +63,14 @@ _ADVICE = (
 
 def _is_code(path: str) -> bool:
     place = PurePosixPath(path)
-    is_other = is_test(path) or place_of(path) == Place.CONFIGURATION or place.parts[0] in {"docs", "doc"}
+    is_other = is_test_path(path) or find_path_protection(path) == PathProtection.CONFIGURATION or place.parts[0] in {"docs", "doc"}
     return not (is_other or place.suffix.lower() in _PROSE or place.name.startswith("."))
 
 
 def _means_the_same(file: ChangedFile) -> bool:
     if not file.is_python or file.is_unread:
         return False
-    trees = [parse(content or b"") for content in (file.before, file.after)]
+    trees = [parse_python(content or b"") for content in (file.before, file.after)]
     old, new = (None if tree is None else ast.dump(_Bare().visit(tree)) for tree in trees)
     return old is not None and old == new
 

@@ -9,7 +9,7 @@ from pathspec import GitIgnoreSpec
 from orchestrator.config.layers import PROJECT_FILE
 
 
-class Place(StrEnum):
+class PathProtection(StrEnum):
     """Why a path is protected; the value is how a reason names it."""
 
     TESTS = "a test of the base"
@@ -56,22 +56,22 @@ _COMPILED = ("so", "pyd", "pyc")
 _ROOTS = frozenset({"", "src", "lib"})
 
 
-def place_of(path: str) -> Place | None:
+def find_path_protection(path: str) -> PathProtection | None:
     """Which protection a path is under; None for ordinary code.
 
     A path that is configuration wherever it lies stays that among tests.
     """
     path = PROJECT_FILE if path.casefold() == PROJECT_FILE else path
     if _STARTERS.match_file(path):
-        return Place.STARTER
+        return PathProtection.STARTER
     if _CONFIGURATION.match_file(path):
-        return Place.CONFIGURATION
+        return PathProtection.CONFIGURATION
     if _is_shadow(PurePosixPath(path)):
-        return Place.SHADOW
-    return Place.TESTS if _TESTS.match_file(path) else None
+        return PathProtection.SHADOW
+    return PathProtection.TESTS if _TESTS.match_file(path) else None
 
 
-def is_test(path: str) -> bool:
+def is_test_path(path: str) -> bool:
     """Whether a path lies among tests, or is named like one."""
     return _TESTS.match_file(path) or PurePosixPath(path).name == "conftest.py"
 

@@ -2,14 +2,14 @@
 
 import re
 
-from orchestrator.judge.kinds import is_document, is_lock, is_sample
-from orchestrator.judge.places import is_test
+from orchestrator.judge.kinds import is_document, is_lock_file, is_sample
+from orchestrator.judge.places import is_test_path
 from worktrees.diff import Diff
 
 _FILE = re.compile(r"^(?=diff --git )", re.MULTILINE)
 
 
-def read_first(patch: str, changed: Diff, most_chars: int) -> tuple[str, tuple[str, ...]]:
+def order_patch(patch: str, changed: Diff, most_chars: int) -> tuple[str, tuple[str, ...]]:
     """The patch, and the files of which its first `most_chars` characters do not hold everything.
 
     One that is short enough stays as it is. Of others code comes first, then tests, then what is read least, each from
@@ -36,6 +36,6 @@ def read_first(patch: str, changed: Diff, most_chars: int) -> tuple[str, tuple[s
 
 
 def _rank(path: str) -> int:
-    if is_lock(path) or is_sample(path) or is_document(path):
+    if is_lock_file(path) or is_sample(path) or is_document(path):
         return 2
-    return 1 if is_test(path) else 0
+    return 1 if is_test_path(path) else 0

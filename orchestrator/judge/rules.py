@@ -11,11 +11,11 @@ from orchestrator.domain.verdict import Finding
 MAX_CHANGED_LINES = 5_000
 
 
-MOST_FLAGS = 5
+MAX_FLAGS_PER_RULE = 5
 """Of one rule; whoever reads more than that reads none."""
 
 
-def few(findings: Iterable[Finding], most: int = MOST_FLAGS) -> tuple[Finding, ...]:
+def limit_flags(findings: Iterable[Finding], most: int = MAX_FLAGS_PER_RULE) -> tuple[Finding, ...]:
     """What blocks, and of what is only told the first of each rule, with how many more there are."""
     seen: Counter[str] = Counter()
     kept = []
@@ -28,7 +28,7 @@ def few(findings: Iterable[Finding], most: int = MOST_FLAGS) -> tuple[Finding, .
     return (*kept, *(Finding(rule=rule, text=text, is_blocking=False) for rule, text in more))
 
 
-def check_diff(
+def check_diff_summary(
     task: Task,
     paths: Sequence[str],
     changed_lines: int,
@@ -56,14 +56,14 @@ def check_diff(
     if changed_lines > MAX_CHANGED_LINES:
         findings.append(Finding(rule="size", text=_too_large(changed_lines, uncounted), is_blocking=True))
     if leaked:
-        text = f"{some(leaked, '; ')}: take it out, and name the variable in its place"
+        text = f"{join_first_items(leaked, '; ')}: take it out, and name the variable in its place"
         findings.append(Finding(rule="secret", text=text, is_blocking=True))
     if dropped:
-        findings.append(Finding(rule="dropped", text=f"left out: {some(dropped, '; ')}", is_blocking=False))
+        findings.append(Finding(rule="dropped", text=f"left out: {join_first_items(dropped, '; ')}", is_blocking=False))
     if flagged:
-        findings.append(Finding(rule="flagged", text=f"to be looked at: {some(flagged, '; ')}", is_blocking=False))
-    if outside := out_of_scope(task, paths):
-        text = f"outside the paths the task expected to change: {some(outside, ', ')}"
+        findings.append(Finding(rule="flagged", text=f"to be looked at: {join_first_items(flagged, '; ')}", is_blocking=False))
+    if outside := list_paths_out_of_scope(task, paths):
+        text = f"outside the paths the task expected to change: {join_first_items(outside, ', ')}"
         findings.append(Finding(rule="scope", text=text, is_blocking=False))
     return tuple(findings)
 
@@ -74,13 +74,13 @@ def _too_large(changed_lines: int, uncounted: int) -> str:
     return f"{many} are more than a reviewer can read ({MAX_CHANGED_LINES}): do less at once"
 
 
-def some(items: Sequence[str], between: str, shown: int = 10) -> str:
+def join_first_items(items: Sequence[str], between: str, shown: int = 10) -> str:
     """The first few of many, and how many more there are."""
     more = f"{between}and {len(items) - shown} more" if len(items) > shown else ""
     return between.join(items[:shown]) + more
 
 
-def out_of_scope(task: Task, paths: Sequence[str]) -> tuple[str, ...]:
+def list_paths_out_of_scope(task: Task, paths: Sequence[str]) -> tuple[str, ...]:
     """The paths that none of the task's globs covers; none if the task names no paths."""
     if not task.paths:
         return ()

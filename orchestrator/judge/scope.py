@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from orchestrator.domain.globs import matches
+from orchestrator.domain.globs import matches_glob
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import Task
 from orchestrator.domain.verdict import Finding
 from orchestrator.judge.changed import ChangedFile
-from orchestrator.judge.rules import out_of_scope, some
+from orchestrator.judge.rules import list_paths_out_of_scope, join_first_items
 
 _WILD = frozenset("*?[")
 
 
-def beside(task: Task, tasks: Mapping[TaskId, Task], live: Sequence[Task]) -> tuple[Task, ...]:
+def list_parallel_tasks(task: Task, tasks: Mapping[TaskId, Task], live: Sequence[Task]) -> tuple[Task, ...]:
     """The live tasks that may work while this one does: not its own branches, and none that has an order with it."""
     own = _line(task, tasks)
     return tuple(
@@ -49,20 +49,20 @@ def _waits_for(these: frozenset[TaskId], those: frozenset[TaskId], tasks: Mappin
     return False
 
 
-def scope_findings(task: Task, files: Sequence[ChangedFile], others: Sequence[Task]) -> Iterator[Finding]:
+def check_task_scope(task: Task, files: Sequence[ChangedFile], others: Sequence[Task]) -> Iterator[Finding]:
     """A blocking finding for each other task whose files are changed, though this one did not name them.
 
     A file that is new is another's only if that one names it: two tasks may both add to a directory.
     """
-    outside = frozenset(out_of_scope(task, [file.path for file in files]))
+    outside = frozenset(list_paths_out_of_scope(task, [file.path for file in files]))
     for other in others:
         taken = [file.path for file in files if file.path in outside and _is_its(file, other)]
         if taken:
             text = (
-                f"{some(taken, ', ')}: task {other.id} is to change that, and this task did not name it: leave it alone"
+                f"{join_first_items(taken, ', ')}: task {other.id} is to change that, and this task did not name it: leave it alone"
             )
             yield Finding(rule="scope", text=text, is_blocking=True)
 
 
 def _is_its(file: ChangedFile, other: Task) -> bool:
-    return any(matches(glob, file.path) for glob in other.paths if not (file.is_new and _WILD.intersection(glob)))
+    return any(matches_glob(glob, file.path) for glob in other.paths if not (file.is_new and _WILD.intersection(glob)))

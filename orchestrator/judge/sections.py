@@ -27,12 +27,12 @@ _INI = ("tool:", "coverage:", "aliases", "nosetests", "unittest", "tox", "testen
 _ENTRY_POINTS = "options.entry_points"
 
 
-def has_sections(path: str) -> bool:
+def has_protected_sections(path: str) -> bool:
     """Whether a file is looked at by sections."""
     return PurePosixPath(path).name in _READERS
 
 
-def altered_sections(path: str, before: bytes | None, after: bytes | None) -> tuple[str, ...] | None:
+def find_altered_sections(path: str, before: bytes | None, after: bytes | None) -> tuple[str, ...] | None:
     """The protected sections that differ, by name; None if the file is none that is looked at by sections.
 
     A file that cannot be read any more differs as a whole; None as content stands for no file.

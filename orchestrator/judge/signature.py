@@ -58,7 +58,7 @@ _DETAIL = re.compile(r"\s+(?:operator|expected|actual|message|error|got|wanted):
 _FILLER = re.compile(r"\s*(?:[-=_~^.]{3,}|Traceback \(most recent call last\):)?\s*\Z")
 
 
-def signature(text: str) -> str:
+def build_failure_signature(text: str) -> str:
     """What a failure message has in common with others of its kind, in at most 200 characters.
 
     Of several lines the last one that names an exception or an assertion counts, else the first detail that a TAP
@@ -75,7 +75,7 @@ def signature(text: str) -> str:
     return " ".join(line.split())[:SIGNATURE_CHARS]
 
 
-def failure_excerpt(output: str, test_ids: Sequence[str]) -> str:
+def extract_failure_excerpt(output: str, test_ids: Sequence[str]) -> str:
     """The lines of a test runner's output that say why these tests fail: a line with the id, then its reasons.
 
     At most 10 tests with 3 lines each, 4,000 characters in all. What cannot be found for any of the tests is replaced
@@ -94,7 +94,7 @@ def failure_excerpt(output: str, test_ids: Sequence[str]) -> str:
     return "\n".join(parts)[:EXCERPT_CHARS]
 
 
-def failure_passage(output: str, test: str) -> str:
+def extract_failure_passage(output: str, test: str) -> str:
     """All that a test runner's output says below the header of one failed test, tracebacks included; "" if nothing."""
     parts = re.split(r"::| > |\.(?=\w+(?:\[|\Z))", re.sub(r" #\d+\Z", "", test))
     blocks = [block for block in _blocks(_lines(output)) if _has_word(block.title, parts[-1])]

@@ -6,21 +6,21 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 
-class SilencerKind(NamedTuple):
+class SuppressionKind(NamedTuple):
     """One way to silence a tool. A group `only` in the pattern names what is silenced; without it, everything is."""
 
     name: str
     pattern: re.Pattern[str]
 
 
-def _kinds(**patterns: str) -> tuple[SilencerKind, ...]:
+def _kinds(**patterns: str) -> tuple[SuppressionKind, ...]:
     return tuple(
-        SilencerKind(name.replace("__", ": ").replace("_", " "), re.compile(text, re.IGNORECASE))
+        SuppressionKind(name.replace("__", ": ").replace("_", " "), re.compile(text, re.IGNORECASE))
         for name, text in patterns.items()
     )
 
 
-PYTHON = _kinds(
+PYTHON_SUPPRESSIONS = _kinds(
     noqa=r"#\s*noqa\b(?P<only>\s*:\s*[A-Z])?",
     noqa_for_a_whole_file=r"#\s*(?:flake8[:=]|ruff:)\s*noqa\b(?P<only>\s*:\s*[A-Z])?",
     type__ignore=r"#\s*type:\s*ignore\b(?P<only>\[)?",
@@ -81,10 +81,10 @@ _PHP = _kinds(
 )
 _SWIFT = _kinds(swiftlint__disable=r"//\s*swiftlint:disable(?::\w+)?\s+(?:all\b|(?P<only>\w))")
 
-_LANGUAGES: Mapping[str, tuple[SilencerKind, ...]] = {
+_LANGUAGES: Mapping[str, tuple[SuppressionKind, ...]] = {
     suffix: kinds
     for suffixes, kinds in (
-        ("py pyi", PYTHON),
+        ("py pyi", PYTHON_SUPPRESSIONS),
         ("js jsx ts tsx mjs cjs mts cts vue svelte css scss less", _SCRIPT),
         ("go", _GO),
         ("rs", _RUST),
@@ -100,6 +100,6 @@ _LANGUAGES: Mapping[str, tuple[SilencerKind, ...]] = {
 }
 
 
-def kinds_for(path: str) -> tuple[SilencerKind, ...]:
+def get_suppression_kinds(path: str) -> tuple[SuppressionKind, ...]:
     """The ways that the language of a file knows, by the file's name; none if the language is not known."""
     return _LANGUAGES.get(PurePosixPath(path).suffix[1:].lower(), ())

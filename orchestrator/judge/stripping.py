@@ -10,9 +10,9 @@ import tokenize
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from orchestrator.judge.addressed import without_hidden
-from orchestrator.judge.comments import comments, syntax_of
-from orchestrator.judge.syntax import parse, tokens
+from orchestrator.judge.addressed import remove_hidden_text
+from orchestrator.judge.comments import find_comments, find_comment_syntax
+from orchestrator.judge.syntax import parse_python, tokenize_python
 
 _MOST_CHARS = 400_000
 _PYTHON = (".py", ".pyi")
@@ -22,7 +22,7 @@ _METADATA = re.compile(r"^# /// \w", re.MULTILINE)
 """A comment that tools read: what a script needs to have installed."""
 
 
-def stripped(path: str, content: bytes) -> tuple[str, ...] | None:
+def strip_comments(path: str, content: bytes) -> tuple[str, ...] | None:
     """The lines of a file, each in its place, without what only speaks to readers; None if nobody can tell for sure.
 
     Blocks while Python is parsed.
@@ -35,7 +35,7 @@ def stripped(path: str, content: bytes) -> tuple[str, ...] | None:
         return None
     if text.startswith("#!"):
         spans = [span for span in spans if span[0] > 0]  # it says what runs the file
-    return tuple(without_hidden(line).rstrip() for line in _without(text, spans).split("\n"))
+    return tuple(remove_hidden_text(line).rstrip() for line in _without(text, spans).split("\n"))
 
 
 def _text(content: bytes) -> str | None:
@@ -51,13 +51,13 @@ def _text(content: bytes) -> str | None:
 
 
 def _elsewhere(path: str, text: str) -> list[tuple[int, int]] | None:
-    syntax = syntax_of(path)
-    return None if syntax is None or _OTHER_ENDS.search(text) else comments(text, syntax)
+    syntax = find_comment_syntax(path)
+    return None if syntax is None or _OTHER_ENDS.search(text) else find_comments(text, syntax)
 
 
 def _in_python(text: str) -> list[tuple[int, int]] | None:
     source = text.encode()
-    tree, read = parse(source), tokens(source)
+    tree, read = parse_python(source), tokenize_python(source)
     if tree is None or read is None or _METADATA.search(text):
         return None
     lines = text.split("\n")

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from orchestrator.domain.verdict import Finding
 from orchestrator.judge.changed import ChangedFile
 from orchestrator.judge.kinds import is_sample
-from orchestrator.judge.places import is_test
-from orchestrator.judge.rules import some
-from orchestrator.judge.silencers import PYTHON, SilencerKind, kinds_for
-from orchestrator.judge.syntax import tokens
+from orchestrator.judge.places import is_test_path
+from orchestrator.judge.rules import join_first_items
+from orchestrator.judge.silencers import PYTHON_SUPPRESSIONS, SuppressionKind, get_suppression_kinds
+from orchestrator.judge.syntax import tokenize_python
 
 
 class _Place(NamedTuple):
@@ -30,7 +30,7 @@ _Found = tuple[str, _Place]
 _EVERYTHING = " of everything"
 
 
-def suppression_findings(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> Iterator[Finding]:
+def check_suppressions(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> Iterator[Finding]:
     """A blocking finding for each kind of suppression of which the change leaves more than there were. Blocks.
 
     What a granted file gained is free; what it lost makes up for others only as far as it gained none itself.
@@ -51,7 +51,7 @@ def _lost(new: Mapping[str, Sequence[_Place]], gone: Mapping[str, Sequence[_Plac
 
 
 def _told(kind: str, places: Sequence[_Place], more: int) -> str:
-    where = some([f"{place.path}:{place.line}" for place in places], ", ")
+    where = join_first_items([f"{place.path}:{place.line}" for place in places], ", ")
     count = "one more" if more == 1 else f"{more} more"
     told = f"{where} silences a tool ({count} `{kind}` than on the base), which the plan did not grant"
     return f"{told}: mend what it hides"
@@ -79,12 +79,12 @@ def _without(these: Sequence[_Found], those: Iterable[_Found]) -> _Places:
 
 def _found(path: str, content: bytes | None) -> Iterator[_Found]:
     """Each suppression under its kind; one of everything under that as well, so that it takes no other's place."""
-    kinds = kinds_for(path)
+    kinds = get_suppression_kinds(path)
     if not content or not kinds or is_sample(path):
         return
-    for number, comment, text in _comments(content, kinds, is_python=kinds is PYTHON):
+    for number, comment, text in _comments(content, kinds, is_python=kinds is PYTHON_SUPPRESSIONS):
         for kind in kinds:
-            if kind.name == "ts expect error" and is_test(path):
+            if kind.name == "ts expect error" and is_test_path(path):
                 continue  # there it is an assertion: it fails where there is no error
             for found in kind.pattern.finditer(comment):
                 place = _Place(path, number, "".join(text.split()))
@@ -93,13 +93,13 @@ def _found(path: str, content: bytes | None) -> Iterator[_Found]:
                     yield kind.name + _EVERYTHING, place
 
 
-def _comments(content: bytes, kinds: Sequence[SilencerKind], is_python: bool) -> Iterator[tuple[int, str, str]]:
+def _comments(content: bytes, kinds: Sequence[SuppressionKind], is_python: bool) -> Iterator[tuple[int, str, str]]:
     """Line number, comment and whole line where something could be silenced; of Python only real comments."""
     text = content.decode("utf-8", "replace")
     kinds = [kind for kind in kinds if kind.pattern.search(text)]
     lines = text.split("\n") if kinds else []
     suspects = {n for n, line in enumerate(lines, start=1) if any(kind.pattern.search(line) for kind in kinds)}
-    read = tokens(content) if suspects and is_python else None
+    read = tokenize_python(content) if suspects and is_python else None
     if read is None:
         yield from ((number, lines[number - 1], lines[number - 1]) for number in sorted(suspects))
         return

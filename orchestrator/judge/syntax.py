@@ -10,11 +10,11 @@ _ONE_AT_A_TIME = threading.Lock()
 """CPython 3.11 counts the recursion of `ast` for all threads together (python/cpython#106905)."""
 
 
-DEEPEST = 150
+MAX_TREE_DEPTH = 150
 """How deep a tree may go that is still looked into: Python's own tools for trees call themselves for every level."""
 
 
-def parse(source: bytes) -> ast.Module | None:
+def parse_python(source: bytes) -> ast.Module | None:
     """The tree; None if nobody can read it as Python, or it goes too deep. Blocks."""
     tree = _parse(source)
     return None if tree is None or _is_deep(tree) else tree
@@ -37,14 +37,14 @@ def _parse(source: bytes) -> ast.Module | None:
 
 def _is_deep(tree: ast.AST) -> bool:
     level: list[ast.AST] = [tree]
-    for _ in range(DEEPEST):
+    for _ in range(MAX_TREE_DEPTH):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
         if not level:
             return False
     return True
 
 
-def tokens(source: bytes) -> tuple[tokenize.TokenInfo, ...] | None:
+def tokenize_python(source: bytes) -> tuple[tokenize.TokenInfo, ...] | None:
     """Its tokens, comments among them; None if nobody can read it as Python. Blocks."""
     try:
         return tuple(tokenize.tokenize(io.BytesIO(source).readline))
@@ -52,8 +52,8 @@ def tokens(source: bytes) -> tuple[tokenize.TokenInfo, ...] | None:
         return None  # a lookup fails for a coding that is none of text: `# coding: zlib`
 
 
-def name_of(node: ast.AST) -> str:
+def get_last_name(node: ast.AST) -> str:
     """The last part of what is called or named: `raises` of `pytest.raises(…)`; empty for anything else."""
     if isinstance(node, ast.Call):
-        return name_of(node.func)
+        return get_last_name(node.func)
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -15,13 +15,13 @@ _BEST_FIRST = (
 )
 
 
-def may_be_named_otherwise(missing: Collection[str], before: Outcomes, now: Outcomes) -> bool:
+def may_have_unstable_ids(missing: Collection[str], before: Outcomes, now: Outcomes) -> bool:
     """Whether a missing test has as many cases as before, so that a second run of the base could tell more."""
     old, new = _cases(before), _cases(now)
     return any(test in old and len(old[test]) == len(new.get(test, ())) for test in map(_test, missing))
 
 
-def unsteady(one: Outcomes, other: Outcomes) -> frozenset[str]:
+def find_unstable_tests(one: Outcomes, other: Outcomes) -> frozenset[str]:
     """The tests that have as many cases in both runs of one tree, and not under the same names."""
     old, new = _cases(one), _cases(other)
     return frozenset(
@@ -29,7 +29,7 @@ def unsteady(one: Outcomes, other: Outcomes) -> frozenset[str]:
     )
 
 
-def numbered(outcomes: Outcomes, tests: Collection[str]) -> dict[str, TestOutcome]:
+def number_unstable_cases(outcomes: Outcomes, tests: Collection[str]) -> dict[str, TestOutcome]:
     """The outcomes with the cases of these tests numbered, those that ended best first: `test_x[*1]`, `test_x[*2]`."""
     cases = _cases(outcomes)
     kept = {name: outcome for name, outcome in outcomes.items() if _test(name) not in tests}

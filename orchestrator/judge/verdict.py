@@ -1,18 +1,18 @@
 """From evidence to verdict, as pure rules. Only green receipts can lead to merge; a lens can only take that away."""
 
 from orchestrator.domain.attempt import Exit
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.check import Difference
-from orchestrator.domain.ending import BY_EXIT
+from orchestrator.domain.ending import CAUSE_BY_EXIT
 from orchestrator.domain.task import EndCause
 from orchestrator.domain.verdict import Finding, LensVote, Verdict, VerdictKind
-from orchestrator.judge.flakes import UNSETTLED
+from orchestrator.judge.flakes import UNSETTLED_TESTS_TEXT
 
 MAX_REVISIONS = 2
 """Revisions in a row before the next try starts afresh: by then the context is part of the problem."""
 
 
-class Evidence(Frozen):
+class VerdictEvidence(FrozenModel):
     """All that a verdict may rest on. `difference` is None when the gate did not run; `revisions` counts those just
     before this attempt without a fresh start between.
     """
@@ -34,12 +34,12 @@ class Evidence(Frozen):
         has_passed = self.difference is not None and self.difference.is_green
         return self.exit == Exit.FINISHED and not is_blocked and has_passed and not self.failed_checks
 
-    def but(self, **changes: object) -> "Evidence":
+    def with_changes(self, **changes: object) -> "VerdictEvidence":
         """The same with more known."""
         return self.model_copy(update=changes)
 
 
-def decide(evidence: Evidence) -> Verdict:
+def decide_verdict(evidence: VerdictEvidence) -> Verdict:
     """The verdict, with reasons that a worker can act on and the name of why it is no merge."""
     kind, reasons = _decide(evidence)
     flags = tuple(finding.text for finding in evidence.findings if not finding.is_blocking)
@@ -54,7 +54,7 @@ def decide(evidence: Evidence) -> Verdict:
     )
 
 
-def _decide(evidence: Evidence) -> tuple[VerdictKind, tuple[str, ...]]:
+def _decide(evidence: VerdictEvidence) -> tuple[VerdictKind, tuple[str, ...]]:
     if evidence.exit != Exit.FINISHED:
         kind = VerdictKind.REJECT if evidence.exit == Exit.OUT_OF_BUDGET else VerdictKind.RESTART
         return kind, (f"the attempt ended {evidence.exit}: {evidence.detail}",)
@@ -65,20 +65,20 @@ def _decide(evidence: Evidence) -> tuple[VerdictKind, tuple[str, ...]]:
     if evidence.difference is None:
         return VerdictKind.ESCALATE, ("the gate did not run, so nothing can be said of this candidate",)
     if not evidence.difference.is_green or evidence.failed_checks:
-        return VerdictKind.ESCALATE if _is_unsettled(evidence) else _again(evidence), red_reasons(evidence)
+        return VerdictKind.ESCALATE if _is_unsettled(evidence) else _again(evidence), list_red_reasons(evidence)
     return _vetoed(evidence) or (VerdictKind.MERGE, ())
 
 
-def _is_unsettled(evidence: Evidence) -> bool:
+def _is_unsettled(evidence: VerdictEvidence) -> bool:
     """Whether nobody can say if the candidate is red: its tests say one thing in one run and another in the next."""
     return evidence.difference is not None and evidence.difference.is_unsettled and not evidence.failed_checks
 
 
-def _again(evidence: Evidence) -> VerdictKind:
+def _again(evidence: VerdictEvidence) -> VerdictKind:
     return VerdictKind.REVISE if evidence.revisions < MAX_REVISIONS else VerdictKind.RESTART
 
 
-def _vetoed(evidence: Evidence) -> tuple[VerdictKind, tuple[str, ...]] | None:
+def _vetoed(evidence: VerdictEvidence) -> tuple[VerdictKind, tuple[str, ...]] | None:
     """The strictest of the lenses' wishes; an unreadable vote is not an approval."""
     for decision, kind in _VETOES:
         votes = [vote for vote in evidence.votes if vote.decision == decision]
@@ -96,12 +96,12 @@ _VETOES = (
 )
 
 
-def _cause(evidence: Evidence, kind: VerdictKind) -> EndCause | None:
+def _cause(evidence: VerdictEvidence, kind: VerdictKind) -> EndCause | None:
     """The name of what a verdict rests on; None for a merge."""
     if kind in _CAUSES:
         return _CAUSES[kind]
     if evidence.exit != Exit.FINISHED:
-        return BY_EXIT[evidence.exit]
+        return CAUSE_BY_EXIT[evidence.exit]
     if any(finding.is_blocking for finding in evidence.findings):
         return EndCause.RULE_BROKEN
     if evidence.difference is None:
@@ -114,14 +114,14 @@ def _cause(evidence: Evidence, kind: VerdictKind) -> EndCause | None:
 _CAUSES = {VerdictKind.MERGE: None, VerdictKind.SPLIT: EndCause.TOO_LARGE}
 
 
-def red_reasons(evidence: Evidence) -> tuple[str, ...]:
+def list_red_reasons(evidence: VerdictEvidence) -> tuple[str, ...]:
     """What is red, most telling first, each line bounded."""
     difference = evidence.difference or Difference()
     lines = [
         *(_listed("tests that fail now and did not on the base", difference.new_failures)),
         *(_listed("tests of the base that are missing now", difference.missing_tests)),
         *(_listed("tests of the base that are skipped now", difference.newly_skipped)),
-        *(_listed(UNSETTLED, difference.unsettled)),
+        *(_listed(UNSETTLED_TESTS_TEXT, difference.unsettled)),
         *difference.problems,
         *(_listed("checks of the task that fail", evidence.failed_checks)),
     ]

@@ -3,37 +3,37 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from orchestrator.domain.review import Shown, Span
-from orchestrator.judge.addressed import made_visible, name_without_address, without_addresses, without_hidden
-from orchestrator.judge.stripping import stripped
+from orchestrator.domain.review import ReviewMaterial, LineRange
+from orchestrator.judge.addressed import escape_hidden_text, remove_addresses_from_name, remove_addresses, remove_hidden_text
+from orchestrator.judge.stripping import strip_comments
 from worktrees.diff import Diff, FileDiff
-from worktrees.hunks import Hunk, Line
-from worktrees.names import printable
+from worktrees.hunks import Hunk, HunkLine
+from worktrees.names import escape_path
 
-VIEW_CHARS = 200_000
+MAX_VIEW_CHARS = 200_000
 _LINE_CHARS = 2_000
 _NAMES = 400
 _NOTHING = "(without comments, docstrings and hidden characters, nothing of the change is left)"
 _AS_IT_IS = "its comments could not be told from its code for sure, so it is shown as it is"
 
-Sides = tuple[bytes | None, bytes | None]
+FileSides = tuple[bytes | None, bytes | None]
 """A file's content before and after; None where there is none, or too much of it to be read."""
 _Row = tuple[str, int, str]
 """A line of a view: `+`, `-` or a space, its number on its own side, its text."""
 
 
-def diff_view(text: str, changed: Diff, unseen: Collection[str] = ()) -> Shown:
+def build_diff_view(text: str, changed: Diff, unseen: Collection[str] = ()) -> ReviewMaterial:
     """The change as it is; `text` is git's patch, already bounded, and of the `unseen` files it does not hold all."""
     places = {
         path: tuple(span for hunk in file.hunks for span in _spans(hunk))
         for file in changed.files
         if file.path not in unseen
-        for path in map(printable, _paths(file))
+        for path in map(escape_path, _paths(file))
     }
-    return Shown(text=text, places=places)
+    return ReviewMaterial(text=text, places=places)
 
 
-def code_view(changed: Diff, contents: Mapping[str, Sides]) -> Shown:
+def build_code_view(changed: Diff, contents: Mapping[str, FileSides]) -> ReviewMaterial:
     """The change without what only speaks to readers: comments, docstrings, hidden characters, words to reviewers.
 
     Every line has its number. Blocks while Python is parsed.
@@ -43,17 +43,17 @@ def code_view(changed: Diff, contents: Mapping[str, Sides]) -> Shown:
         contents: both sides of each changed file, by its new path.
     """
     parts: list[str] = []
-    places: dict[str, tuple[Span, ...]] = {}
+    places: dict[str, tuple[LineRange, ...]] = {}
     for file in changed.files:
         about, rows = _code_of(file, contents.get(file.path, (None, None)))
         parts += [f"{_title(file)}{f' ({about})' if about else ''}", *map(_numbered, rows), ""]
         spans = _runs(number for _, number, _ in rows)
         places |= dict.fromkeys((_bare_name(path) for path in _paths(file)), spans)
     is_empty = not any(places.values()) and not any(map(_is_more_than_text, changed.files))
-    return Shown(text="\n".join((*parts, *([_NOTHING] if is_empty else []))), places=places)
+    return ReviewMaterial(text="\n".join((*parts, *([_NOTHING] if is_empty else []))), places=places)
 
 
-def codebase_view(files: Mapping[str, bytes | None], gone: Sequence[str], names: Sequence[str]) -> Shown:
+def build_codebase_view(files: Mapping[str, bytes | None], gone: Sequence[str], names: Sequence[str]) -> ReviewMaterial:
     """The changed files as they are now, not what was changed in them, and what lies around them.
 
     Args:
@@ -62,20 +62,20 @@ def codebase_view(files: Mapping[str, bytes | None], gone: Sequence[str], names:
         names: all paths of the tree.
     """
     parts: list[str] = []
-    places: dict[str, tuple[Span, ...]] = {}
-    left = VIEW_CHARS
+    places: dict[str, tuple[LineRange, ...]] = {}
+    left = MAX_VIEW_CHARS
     for path, content in files.items():
         lines, about = _lines(content, left)
-        numbered = [_numbered((" ", number, made_visible(line))) for number, line in enumerate(lines, start=1)]
+        numbered = [_numbered((" ", number, escape_hidden_text(line))) for number, line in enumerate(lines, start=1)]
         left -= sum(map(len, numbered))
-        parts += [f"{printable(path)}{f' ({about})' if about else ''}", *numbered, ""]
-        places[printable(path)] = ((1, len(lines)),) if lines else ()
-    parts += [f"{printable(path)} is not there" for path in gone]
+        parts += [f"{escape_path(path)}{f' ({about})' if about else ''}", *numbered, ""]
+        places[escape_path(path)] = ((1, len(lines)),) if lines else ()
+    parts += [f"{escape_path(path)} is not there" for path in gone]
     listed = _around(files, gone, names)
-    parts += ["", "In the same directories and at the top:", *map(printable, listed[:_NAMES])]
+    parts += ["", "In the same directories and at the top:", *map(escape_path, listed[:_NAMES])]
     if len(listed) > _NAMES:
         parts.append(f"and {len(listed) - _NAMES} more")
-    return Shown(text="\n".join(parts), places=places)
+    return ReviewMaterial(text="\n".join(parts), places=places)
 
 
 def _paths(file: FileDiff) -> Iterator[str]:
@@ -83,10 +83,10 @@ def _paths(file: FileDiff) -> Iterator[str]:
 
 
 def _bare_name(path: str) -> str:
-    return printable(name_without_address(without_hidden(path)))
+    return escape_path(remove_addresses_from_name(remove_hidden_text(path)))
 
 
-def _spans(hunk: Hunk) -> Iterator[Span]:
+def _spans(hunk: Hunk) -> Iterator[LineRange]:
     for start, length in ((hunk.new_start, hunk.new_length), (hunk.old_start, hunk.old_length)):
         if length:
             yield start, start + length - 1
@@ -103,13 +103,13 @@ def _is_more_than_text(file: FileDiff) -> bool:
     return file.is_binary or file.is_opaque or file.old_path is not None or file.old_mode != file.new_mode
 
 
-def _code_of(file: FileDiff, sides: Sides) -> tuple[str, list[_Row]]:
+def _code_of(file: FileDiff, sides: FileSides) -> tuple[str, list[_Row]]:
     """What is to be said of a file, and its rows."""
     if file.is_binary:
         return "binary, not shown", []
     if file.is_opaque:
         return "too large, not shown", []
-    old, new = (side if side is None else stripped(path, side) for path, side in _sides(file, sides))
+    old, new = (side if side is None else strip_comments(path, side) for path, side in _sides(file, sides))
     is_whole = (old is not None or file.old_mode is None) and (new is not None or file.new_mode is None)
     if not is_whole:
         rows = [_row(line, line.text) for hunk in file.hunks for line in hunk.lines]
@@ -118,12 +118,12 @@ def _code_of(file: FileDiff, sides: Sides) -> tuple[str, list[_Row]]:
     return ("" if rows or not file.hunks else "nothing but comments or docstrings differ"), rows
 
 
-def _sides(file: FileDiff, sides: Sides) -> Iterator[tuple[str, bytes | None]]:
+def _sides(file: FileDiff, sides: FileSides) -> Iterator[tuple[str, bytes | None]]:
     yield file.old_path or file.path, sides[0]
     yield file.path, sides[1]
 
 
-def _row(line: Line, text: str) -> _Row:
+def _row(line: HunkLine, text: str) -> _Row:
     return line.kind, (line.old_number if line.kind == "-" else line.new_number) or 0, text
 
 
@@ -137,7 +137,7 @@ def _code_rows(hunk: Hunk, old: Sequence[str], new: Sequence[str]) -> list[_Row]
     return rows if any(sign != " " for sign, _, _ in rows) else []
 
 
-def _at(lines: Sequence[str], line: Line) -> str:
+def _at(lines: Sequence[str], line: HunkLine) -> str:
     _, number, _ = _row(line, "")
     return lines[number - 1] if 0 < number <= len(lines) else ""
 
@@ -153,8 +153,8 @@ def _still_changed(rows: Sequence[_Row]) -> list[_Row]:
 
 def _bare(text: str) -> str:
     """A line without what only speaks to reviewers; what is cut off when it is shown stays, to be compared."""
-    text = without_hidden(text)
-    return without_addresses(text[:_LINE_CHARS]) + text[_LINE_CHARS:]
+    text = remove_hidden_text(text)
+    return remove_addresses(text[:_LINE_CHARS]) + text[_LINE_CHARS:]
 
 
 def _numbered(row: _Row) -> str:
@@ -163,9 +163,9 @@ def _numbered(row: _Row) -> str:
     return f"{sign}{number:>6}  {text[:_LINE_CHARS]}" + (f" [{left} more characters of this line]" if left > 0 else "")
 
 
-def _runs(numbers: Iterable[int]) -> tuple[Span, ...]:
+def _runs(numbers: Iterable[int]) -> tuple[LineRange, ...]:
     """Numbers as runs without a gap."""
-    spans: list[Span] = []
+    spans: list[LineRange] = []
     for number in sorted(set(numbers)):
         if spans and spans[-1][1] == number - 1:
             spans[-1] = (spans[-1][0], number)

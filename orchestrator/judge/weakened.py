@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from orchestrator.domain.verdict import Finding
-from orchestrator.judge.assertions import Assertion, Strength, assertions, assertions_of
+from orchestrator.judge.assertions import Assertion, AssertionStrength, list_assertions, list_function_assertions
 from orchestrator.judge.changed import ChangedFile
-from orchestrator.judge.functions import TestFunction, functions
-from orchestrator.judge.places import is_test
-from orchestrator.judge.rules import some
-from orchestrator.judge.syntax import name_of, parse
+from orchestrator.judge.functions import TestFunction, list_test_functions
+from orchestrator.judge.places import is_test_path
+from orchestrator.judge.rules import join_first_items
+from orchestrator.judge.syntax import get_last_name, parse_python
 
 _SWALLOWED = frozenset({"Exception", "BaseException", "AssertionError"})
 _ASSERTING_FIXTURES = re.compile(r"snapshot|regression|benchmark|golden", re.IGNORECASE)
@@ -25,21 +25,21 @@ _KEYS: tuple[Callable[[TestFunction], Hashable], ...] = (
     lambda one: (one.path, one.name),
     lambda one: one.name,
     lambda one: one.last_name,
-    lambda one: one.says,
+    lambda one: one.body_dump,
 )
 """By what a function is found again, the surest first."""
 
 
-def weakened_tests(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> Iterator[Finding]:
+def check_weakened_assertions(files: Sequence[ChangedFile], is_granted: Callable[[str], bool]) -> Iterator[Finding]:
     """A finding for each granted test that asks for less, and for each new test that asks for nothing. Blocks."""
-    tests = [file for file in files if file.is_python and is_test(file.path)]
+    tests = [file for file in files if file.is_python and is_test_path(file.path)]
     before = {file.path: _functions(file.path, file.before) for file in tests}
     after = [one for file in tests for one in _functions(file.path, file.after)]
     pairs = _pairs([one for path, found in before.items() if is_granted(path) for one in found], after)
     for old, new in pairs:
         for line, told in () if new is None else _losses(old, new):
             yield _finding(f"{old.path if new is None else new.path}:{line} {told}")
-    yield from _gone([old for old, new in pairs if new is None and old.is_found])
+    yield from _gone([old for old, new in pairs if new is None and old.is_collected])
     known = {(path, one.name) for path, found in before.items() for one in found}
     taken = {id(new) for _, new in pairs}
     yield from _of_new([one for one in after if id(one) not in taken and (one.path, one.name) not in known], after)
@@ -50,8 +50,8 @@ def _finding(text: str) -> Finding:
 
 
 def _functions(path: str, content: bytes | None) -> list[TestFunction]:
-    tree = parse(content) if content else None
-    return [] if tree is None else functions(path, tree)
+    tree = parse_python(content) if content else None
+    return [] if tree is None else list_test_functions(path, tree)
 
 
 def _pairs(before: Sequence[TestFunction], after: Sequence[TestFunction]) -> list[_Pair]:
@@ -70,13 +70,13 @@ def _pairs(before: Sequence[TestFunction], after: Sequence[TestFunction]) -> lis
 
 def _losses(old: TestFunction, new: TestFunction) -> Iterator[_Told]:
     line, name = new.node.lineno, old.last_name
-    if old.is_found and not new.is_found:
+    if old.is_collected and not new.is_collected:
         yield line, f"no runner takes {new.last_name} for a test, as it did {name}"
     for mark in sorted((Counter(new.marks) - Counter(old.marks)).keys()):
         yield line, f"{name} has a new mark: {mark}"
     if old.cases is not None and new.cases is not None and new.cases < old.cases:
         yield line, f"{name} runs for {new.cases} cases, and ran for {old.cases}"
-    if old.says != new.says:
+    if old.body_dump != new.body_dump:
         yield from _of_bodies(old, new)
 
 
@@ -87,7 +87,7 @@ def _of_bodies(old: TestFunction, new: TestFunction) -> Iterator[_Told]:
         return
     for line in _swallowing(new.node)[len(_swallowing(old.node)) :]:
         yield line, f"{name} goes on when an assertion fails"
-    was, now = assertions_of(old.node), assertions_of(new.node)
+    was, now = list_function_assertions(old.node), list_function_assertions(new.node)
     weaker = list(_weaker(_without(was, now), _without(now, was)))
     yield from ((line, f"{name} asks for less: {told}") for line, told in weaker)
     fewer = _weight(now, new.cases) < _weight(was, old.cases) and None not in {old.cases, new.cases}
@@ -96,14 +96,14 @@ def _of_bodies(old: TestFunction, new: TestFunction) -> Iterator[_Told]:
 
 
 def _weight(found: Sequence[Assertion], cases: int | None) -> int:
-    return sum(one.strength > Strength.NOTHING for one in found) * (cases or 0)
+    return sum(one.strength > AssertionStrength.NOTHING for one in found) * (cases or 0)
 
 
 def _without(these: Sequence[Assertion], those: Sequence[Assertion]) -> list[Assertion]:
-    known = Counter((one.words, one.about, one.tolerance) for one in those)
+    known = Counter((one.words, one.subjects, one.tolerance) for one in those)
     left = []
     for one in these:
-        key = (one.words, one.about, one.tolerance)
+        key = (one.words, one.subjects, one.tolerance)
         known[key] -= 1
         if known[key] < 0:
             left.append(one)
@@ -113,15 +113,15 @@ def _without(these: Sequence[Assertion], those: Sequence[Assertion]) -> list[Ass
 def _weaker(gone: Sequence[Assertion], new: Sequence[Assertion]) -> Iterator[_Told]:
     left, changed = list(new), list[Assertion]()
     for old in sorted(gone, key=lambda one: -one.strength):  # who asks for most has the first choice
-        as_strict = [one for one in left if one.about == old.about and _is_kept(old, one)]
+        as_strict = [one for one in left if one.subjects == old.subjects and _is_kept(old, one)]
         if as_strict:
             left.remove(min(as_strict, key=lambda one: one.strength))
         else:
             changed.append(old)
     for old in changed:
-        related = [one for one in left if one.is_about(old)]
+        related = [one for one in left if one.is_related_to(old)]
         if not related:
-            taken = [one for one in new if one.is_about(old)]
+            taken = [one for one in new if one.is_related_to(old)]
             if taken and not any(one.is_delegated for one in taken):
                 yield taken[0].line, f"`{old.words}` is gone"
             continue
@@ -131,7 +131,7 @@ def _weaker(gone: Sequence[Assertion], new: Sequence[Assertion]) -> Iterator[_To
             yield now.line, f"`{old.words}` became `{now.words}`"
         elif now.tolerance > old.tolerance * 1.001:
             yield now.line, f"`{now.words}` may be further off than `{old.words}`"
-    yield from ((one.line, f"`{one.words}` asserts nothing") for one in left if one.strength == Strength.NOTHING)
+    yield from ((one.line, f"`{one.words}` asserts nothing") for one in left if one.strength == AssertionStrength.NOTHING)
 
 
 def _is_kept(old: Assertion, new: Assertion) -> bool:
@@ -154,22 +154,22 @@ def _swallows(node: ast.AST) -> bool:
     match node:
         case ast.Try(body=body, handlers=handlers):
             silent = [one for one in handlers if _is_broad(one.type) and not _tells(one)]
-            return bool(silent and assertions(body))
+            return bool(silent and list_assertions(body))
         case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
             calls = [item.context_expr for item in items if isinstance(item.context_expr, ast.Call)]
-            silent_calls = [call for call in calls if name_of(call) == "suppress" and any(map(_is_broad, call.args))]
-            return bool(silent_calls and assertions(body))
+            silent_calls = [call for call in calls if get_last_name(call) == "suppress" and any(map(_is_broad, call.args))]
+            return bool(silent_calls and list_assertions(body))
     return False
 
 
 def _is_broad(caught: ast.expr | None) -> bool:
     names = caught.elts if isinstance(caught, ast.Tuple) else [caught]
-    return any(name is None or name_of(name) in _SWALLOWED for name in names)
+    return any(name is None or get_last_name(name) in _SWALLOWED for name in names)
 
 
 def _tells(handler: ast.ExceptHandler) -> bool:
     """Whether what is caught is raised again, or asserted upon."""
-    return any(isinstance(node, ast.Raise) for node in ast.walk(handler)) or bool(assertions(handler.body))
+    return any(isinstance(node, ast.Raise) for node in ast.walk(handler)) or bool(list_assertions(handler.body))
 
 
 def _gone(tests: Sequence[TestFunction]) -> Iterator[Finding]:
@@ -177,24 +177,24 @@ def _gone(tests: Sequence[TestFunction]) -> Iterator[Finding]:
     for test in tests:
         by_path.setdefault(test.path, []).append(test.last_name)
     for path, names in by_path.items():
-        yield _finding(f"{path}: gone without a successor: {some(names, ', ', shown=5)}")
+        yield _finding(f"{path}: gone without a successor: {join_first_items(names, ', ', shown=5)}")
 
 
 def _of_new(new: Sequence[TestFunction], known: Sequence[TestFunction]) -> Iterator[Finding]:
     asserting = {one.last_name for one in known if _asserts(one.node, frozenset())}
     for test in new:
-        if test.is_lost and test.last_name.startswith("test"):
-            yield _finding(f"{test.where} {test.last_name} never runs: something else takes its name further down")
-        elif test.is_found and not _asserts(test.node, asserting):
-            yield _finding(f"{test.where} {test.last_name} is new and asserts nothing")
+        if test.is_shadowed and test.last_name.startswith("test"):
+            yield _finding(f"{test.location} {test.last_name} never runs: something else takes its name further down")
+        elif test.is_collected and not _asserts(test.node, asserting):
+            yield _finding(f"{test.location} {test.last_name} is new and asserts nothing")
 
 
 def _asserts(function: ast.FunctionDef | ast.AsyncFunctionDef, asserting: set[str] | frozenset[str]) -> bool:
     """Whether it can fail by what it says itself, or by what it calls of the functions beside it."""
-    if any(one.strength > Strength.NOTHING for one in assertions(function.body)):
+    if any(one.strength > AssertionStrength.NOTHING for one in list_assertions(function.body)):
         return True
     if any(_ASSERTING_FIXTURES.search(argument.arg) for argument in function.args.args):
         return True
     nodes = list(ast.walk(function))
-    called = {name_of(node) for node in nodes if isinstance(node, ast.Call)}
+    called = {get_last_name(node) for node in nodes if isinstance(node, ast.Call)}
     return bool(called & asserting) or any(isinstance(node, ast.Raise) for node in nodes)

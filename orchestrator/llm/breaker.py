@@ -8,7 +8,7 @@ import math
 MAX_DOUBLINGS = 4
 
 
-class Breaker:
+class CircuitBreaker:
     """Closed at first. It opens after `failures` in a row, and after `pause_s` one call may probe the provider.
 
     A probe that fails opens it again for twice as long, up to 16 times `pause_s`; any answer closes it.
@@ -28,11 +28,11 @@ class Breaker:
         return self._opened_at is not None
 
     @property
-    def in_a_row(self) -> int:
+    def failure_count(self) -> int:
         """How many calls failed since the last answer."""
         return self._in_a_row
 
-    def wait_s(self, now: float) -> float:
+    def get_wait_s(self, now: float) -> float:
         """Seconds until a call may start: 0 for at once, infinity while a probe is under way."""
         if self._opened_at is None:
             return 0.0
@@ -41,18 +41,18 @@ class Breaker:
         doublings = min(self._times_opened - 1, MAX_DOUBLINGS)
         return max(0.0, self._opened_at + self._pause_s * 2.0**doublings - now)
 
-    def start(self) -> bool:
+    def start_call(self) -> bool:
         """Note that a call begins that `wait_s` let through; whether it is the probe."""
         self._is_probing = self.is_open
         return self._is_probing
 
-    def answered(self) -> None:
+    def record_answer(self) -> None:
         """The provider answered, with a reply or with a refusal: it is there."""
         self._in_a_row = self._times_opened = 0
         self._opened_at = None
         self._is_probing = False
 
-    def failed(self, now: float, *, is_probe: bool) -> None:
+    def record_failure(self, now: float, *, is_probe: bool) -> None:
         """The provider did not answer. Calls that began before it opened do not prolong the pause."""
         self._in_a_row += 1
         if (is_probe and self._is_probing) or (not self.is_open and self._in_a_row >= self._limit):
@@ -60,7 +60,7 @@ class Breaker:
             self._times_opened += 1
             self._is_probing = False
 
-    def abandoned(self, *, is_probe: bool) -> None:
+    def record_abandonment(self, *, is_probe: bool) -> None:
         """A call was broken off by its caller and told nothing: somebody else may probe."""
         if is_probe:
             self._is_probing = False

@@ -10,19 +10,19 @@ import anyio
 
 from orchestrator.config.model import BudgetSettings
 from orchestrator.domain.accounts import Accounts
-from orchestrator.domain.budget import Fit, Refusal, admit
+from orchestrator.domain.budget import BudgetFit, BudgetRefusal, find_budget_refusal
 from orchestrator.domain.chat import Request
 from orchestrator.domain.price import Price
 from orchestrator.domain.state import RunState
 from orchestrator.domain.usage import Usage
 from orchestrator.errors import LimitReached, OutOfBudget
-from orchestrator.llm.estimate import estimate
+from orchestrator.llm.estimate import estimate_usage
 
 _GO_ON = "resume with a larger one (--budget-usd, or [budget])"
 _UNPRICED = "give a limit in tokens or calls beside it (--set budget.tokens=N), or its price under [prices]"
 
 
-class Budget:
+class RunBudget:
     """The limits of one run. All it keeps of its own is how many calls of this process are under way."""
 
     def __init__(self, settings: BudgetSettings, now: Callable[[], BudgetSettings] | None = None) -> None:
@@ -31,7 +31,7 @@ class Budget:
         self._live = 0
         self._settled: anyio.Event | None = None
 
-    async def reserve(self, state: RunState, request: Request, price: Price | None) -> Usage:
+    async def reserve_call(self, state: RunState, request: Request, price: Price | None) -> Usage:
         """What to reserve for a call. The caller records it before it awaits anything else, and calls `settled` at the
         end.
 
@@ -44,19 +44,19 @@ class Budget:
             LimitReached: a limit of the run, the role or the model does not allow the call; says how to go on.
             OutOfBudget: a limit of the task or of one above it does not.
         """
-        wanted = estimate(request, price, state.spent_by_model.get(request.model))
+        wanted = estimate_usage(request, price, state.spent_by_model.get(request.model))
         while True:
-            covering = Accounts(state, self._limits()).covering(request.role, request.model, request.task)
-            refusal = admit(covering, wanted)
+            covering = Accounts(state, self._limits()).iterate_call_accounts(request.role, request.model, request.task)
+            refusal = find_budget_refusal(covering, wanted)
             if refusal is None:
                 self._live += 1
                 return wanted
-            if refusal.fit is Fit.NO or not self._live:
+            if refusal.fit is BudgetFit.NO or not self._live:
                 raise _stop(refusal)
             self._settled = self._settled or anyio.Event()
             await self._settled.wait()
 
-    def settled(self) -> None:
+    def settle_call(self) -> None:
         """A call that had been let through is over and recorded, or was cut off."""
         self._live -= 1
         if self._settled is not None:
@@ -64,9 +64,9 @@ class Budget:
             self._settled = None
 
 
-def _stop(refusal: Refusal) -> LimitReached | OutOfBudget:
+def _stop(refusal: BudgetRefusal) -> LimitReached | OutOfBudget:
     if refusal.is_unpriced:
         return LimitReached(f"{refusal.reason}: {_UNPRICED}")
     if refusal.account.is_task:
         return OutOfBudget(refusal.reason)
-    return LimitReached(f"{refusal.reason}: {_GO_ON}", refusal.account.place)
+    return LimitReached(f"{refusal.reason}: {_GO_ON}", refusal.account.config_path)

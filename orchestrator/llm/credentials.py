@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from orchestrator.llm.errors import CredentialsMissing
 
-NO_KEY = "none"
+PLACEHOLDER_KEY = "none"
 """Sent to OpenAI-compatible servers that no key is configured for, so that the user's OpenAI key does not go there."""
 
 LOCAL_PROVIDERS = frozenset({"ollama", "ollama_chat", "lemonade", "llamafile", "lm_studio"})
@@ -19,10 +19,10 @@ UNBOUNDED_PROVIDERS = frozenset({"aiohttp_openai"})
 """Asked past the transports in which replies are bounded."""
 
 AWS_PROVIDERS = frozenset({"bedrock", "bedrock_converse", "sagemaker", "sagemaker_chat"})
-EITHER_KEY = frozenset({"gemini"})
+EITHER_KEY_PROVIDERS = frozenset({"gemini"})
 
 
-def api_key(model: str, api_base: str | None, api_key_env: str | None) -> str | None:
+def read_api_key(model: str, api_base: str | None, api_key_env: str | None) -> str | None:
     """The key to pass; None leaves it to the provider's usual variables.
 
     Raises:
@@ -33,10 +33,10 @@ def api_key(model: str, api_base: str | None, api_key_env: str | None) -> str | 
         if not key:
             raise CredentialsMissing(f"{model}: the environment variable {api_key_env} is not set; set it to the key")
         return key
-    return NO_KEY if api_base and is_foreign(model, api_base) else None
+    return PLACEHOLDER_KEY if api_base and is_third_party_endpoint(model, api_base) else None
 
 
-def find_unbounded(model: str) -> str | None:
+def find_unbounded_problem(model: str) -> str | None:
     """Return what is wrong with a model whose replies nothing bounds; None if it is none of those."""
     provider, _, name = model.partition("/")
     if provider not in UNBOUNDED_PROVIDERS:
@@ -44,21 +44,21 @@ def find_unbounded(model: str) -> str | None:
     return f"{model}: the size of this provider's replies cannot be bounded; write it as 'openai/{name}'"
 
 
-def is_foreign(model: str, api_base: str) -> bool:
+def is_third_party_endpoint(model: str, api_base: str) -> bool:
     """Whether a model that would get OpenAI's key, by prefix or for want of one, is served by somebody else."""
     host = urlsplit(api_base if "://" in api_base else f"//{api_base}").hostname or ""
     is_openai = model.startswith("openai/") or "/" not in model
     return is_openai and host != "openai.com" and not host.endswith(".openai.com")
 
 
-def find_fault(litellm: Any, model: str, api_base: str | None, api_key_env: str | None) -> str | None:  # noqa: ANN401
+def find_credential_problem(litellm: Any, model: str, api_base: str | None, api_key_env: str | None) -> str | None:  # noqa: ANN401
     """What is wrong, in a sentence that names the variable to set; None when nothing is seen."""
     if model.split("/", 1)[0] in SIGN_IN_PROVIDERS:
         return None
-    if unbounded := find_unbounded(model):
+    if unbounded := find_unbounded_problem(model):
         return unbounded
     try:
-        key = api_key(model, api_base, api_key_env)
+        key = read_api_key(model, api_base, api_key_env)
         provider = litellm.get_llm_provider(model=model, api_base=api_base)[1]
     except CredentialsMissing as problem:
         return str(problem)
@@ -70,19 +70,19 @@ def find_fault(litellm: Any, model: str, api_base: str | None, api_key_env: str 
     missing = () if found["keys_in_environment"] else tuple(found["missing_keys"])
     if not missing:
         return None
-    names = (" or " if provider in EITHER_KEY else " and ").join(missing)
+    names = (" or " if provider in EITHER_KEY_PROVIDERS else " and ").join(missing)
     return f"{model}: no credentials; set the environment variable{'s' if len(missing) > 1 else ''} {names}"
 
 
-def usual_key(model: str, api_key_env: str | None) -> str:
+def describe_key_variable(model: str, api_key_env: str | None) -> str:
     """What to set when the key is the trouble."""
     if api_key_env:
         return api_key_env
-    usual = key_variable(model) or "the provider's variables"
+    usual = get_key_variable(model) or "the provider's variables"
     return f"{usual}, or name another variable in the model's `api_key_env`"
 
 
-def key_variable(model: str) -> str:
+def get_key_variable(model: str) -> str:
     """The variable that usually holds the key of a model's provider; empty where there is none, or more than one."""
     prefix, slash, _ = model.partition("/")
     is_usual = slash and prefix.isidentifier() and not prefix.startswith("vertex_ai")

@@ -7,36 +7,36 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.llm.errors import ScriptExhausted
 from orchestrator.llm.script import ANY_TASK, ScriptedReply
 
-Key = tuple[Role, TaskId]
+ScriptKey = tuple[Role, TaskId]
 
 
-class Cursor:
+class ScriptCursor:
     """One queue of replies per (role, task), in file order, and how many of each were used."""
 
     def __init__(
         self,
         items: Iterable[ScriptedReply],
-        consumed: Mapping[Key, int] | None = None,
+        consumed: Mapping[ScriptKey, int] | None = None,
         name: str = "the script",
     ) -> None:
         """`consumed` counts what an earlier process used; `name` stands in messages."""
         self._name = name
-        self._queues: dict[Key, list[ScriptedReply]] = {}
+        self._queues: dict[ScriptKey, list[ScriptedReply]] = {}
         for item in items:
             self._queues.setdefault((item.role, TaskId(item.task)), []).append(item)
-        self._used: dict[Key, int] = {key: count for key, count in (consumed or {}).items() if count}
+        self._used: dict[ScriptKey, int] = {key: count for key, count in (consumed or {}).items() if count}
 
-    def queue(self, role: Role, task: TaskId) -> list[ScriptedReply]:
+    def get_queue(self, role: Role, task: TaskId) -> list[ScriptedReply]:
         """All replies for a task, used or not: its own, or else those for any task of the role."""
         return self._queues.get((role, task)) or self._queues.get((role, TaskId(ANY_TASK)), [])
 
-    def take(self, role: Role, task: TaskId) -> tuple[int, ScriptedReply]:
+    def take_reply(self, role: Role, task: TaskId) -> tuple[int, ScriptedReply]:
         """The next reply and its place in the queue, counted from 0.
 
         Raises:
             ScriptExhausted: none is left.
         """
-        queue, used = self.queue(role, task), self._used.get((role, task), 0)
+        queue, used = self.get_queue(role, task), self._used.get((role, task), 0)
         if used >= len(queue):
             raise ScriptExhausted(
                 f"{self._name} has no more replies for role {role!r}, task {task!r}: all {len(queue)} were used. "
@@ -46,16 +46,16 @@ class Cursor:
         return used, queue[used]
 
     @property
-    def used(self) -> dict[Key, int]:
+    def used_counts(self) -> dict[ScriptKey, int]:
         """How many replies each (role, task) has used."""
         return dict(self._used)
 
-    def remaining(self) -> dict[Key, int]:
+    def count_remaining(self) -> dict[ScriptKey, int]:
         """How many replies are left for each (role, task); empty when every one was used.
 
         A sequence for any task counts for each task that began it, and under the task `*` if none did.
         """
-        left = {key: len(self.queue(*key)) - used for key, used in self._used.items()}
+        left = {key: len(self.get_queue(*key)) - used for key, used in self._used.items()}
         for key, queue in self._queues.items():
             if key[1] != ANY_TASK:
                 left.setdefault(key, len(queue))

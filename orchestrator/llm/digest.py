@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from orchestrator.domain.chat import Message, Request, ToolSpec
-from orchestrator.llm.steady import steady
+from orchestrator.llm.steady import normalize_text
 
 _KEPT = 2048
 
 
-def request_sha(request: Request) -> str:
+def hash_request(request: Request) -> str:
     """The sha256 of messages and tools, without what changes by itself; model and settings do not count."""
-    digest = hashlib.sha256(messages_sha(request.messages).encode())
-    digest.update(tools_sha(request.tools).encode())
+    digest = hashlib.sha256(hash_messages(request.messages).encode())
+    digest.update(hash_tools(request.tools).encode())
     return digest.hexdigest()
 
 
-def messages_sha(messages: Sequence[Message]) -> str:
+def hash_messages(messages: Sequence[Message]) -> str:
     """The sha256 of a conversation without what changes by itself."""
     digest = hashlib.sha256()
     for message in messages:
@@ -29,7 +29,7 @@ def messages_sha(messages: Sequence[Message]) -> str:
     return digest.hexdigest()
 
 
-def tools_sha(tools: Sequence[ToolSpec]) -> str:
+def hash_tools(tools: Sequence[ToolSpec]) -> str:
     """The sha256 of the tools on offer."""
     offered = [[tool.name, tool.description, tool.parameters] for tool in tools]
     return hashlib.sha256(json.dumps(offered, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
@@ -38,7 +38,7 @@ def tools_sha(tools: Sequence[ToolSpec]) -> str:
 @lru_cache(maxsize=_KEPT)
 def _told_sha(text: str) -> bytes:
     """Kept, because every request of a session says again what was said before."""
-    return _sha(steady(text))
+    return _sha(normalize_text(text))
 
 
 def _sha(text: str) -> bytes:

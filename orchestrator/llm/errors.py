@@ -110,7 +110,7 @@ class ScriptExhausted(ModelError):
     exit_code = 2
 
 
-ERRORS: dict[str, type[ModelError]] = {
+ERROR_CLASSES: dict[str, type[ModelError]] = {
     error.code: error
     for error in (
         RateLimited,

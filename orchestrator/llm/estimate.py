@@ -8,13 +8,13 @@ from orchestrator.domain.usage import Usage
 
 CHARS_PER_TOKEN = 3
 """Fewer than the usual four: code has more tokens than prose, and a reservation should rather be too high."""
-TYPICAL_OUTPUT = 1_000
+TYPICAL_OUTPUT_TOKENS = 1_000
 """Output tokens of a call on a model that has not answered yet and whose output nobody bounds."""
-MARGIN = 2
+OUTPUT_MARGIN = 2
 """How many times the mean of a model's earlier calls is reserved."""
 
 
-def estimate(request: Request, price: Price | None, earlier: Usage | None) -> Usage:
+def estimate_usage(request: Request, price: Price | None, earlier: Usage | None) -> Usage:
     """What a call may cost: input by the request's size, output by `max_output_tokens` or the model's earlier calls.
 
     Args:
@@ -24,7 +24,7 @@ def estimate(request: Request, price: Price | None, earlier: Usage | None) -> Us
     """
     usage = Usage(calls=1, input_tokens=_input(request), output_tokens=_output(request, earlier))
     if price is not None:
-        return usage.model_copy(update={"cost_usd": price.of(usage)})
+        return usage.model_copy(update={"cost_usd": price.compute_cost(usage)})
     priced = earlier.calls - earlier.unpriced_calls if earlier else 0
     if earlier is None or not priced:
         return usage.model_copy(update={"unpriced_calls": 1})
@@ -42,5 +42,5 @@ def _output(request: Request, earlier: Usage | None) -> int:
     if request.max_output_tokens:
         return request.max_output_tokens
     if earlier is None or not earlier.calls:
-        return TYPICAL_OUTPUT
-    return -(-MARGIN * earlier.output_tokens // earlier.calls)
+        return TYPICAL_OUTPUT_TOKENS
+    return -(-OUTPUT_MARGIN * earlier.output_tokens // earlier.calls)

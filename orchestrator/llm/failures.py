@@ -18,44 +18,44 @@ from orchestrator.llm.errors import (
     UnknownModel,
 )
 
-SAID_CHARS = 400
-SCANNED_CHARS = 16_000
+MAX_MESSAGE_CHARS = 400
+MAX_SCANNED_CHARS = 16_000
 """As much of what a provider says of a failure is looked at."""
-LONGEST_WAIT_S = 3_652 * 86_400.0
+MAX_WAIT_S = 3_652 * 86_400.0
 """A longer pause that a provider asks for is taken for this one: it is over any bound, and still a date."""
 UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
-PREFIX = re.compile(r"\A(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)\b(?: Error)?\s*[:-]\s*)+")
+LITELLM_PREFIX = re.compile(r"\A(?:(?:litellm\.)?\w*(?:Error|Exception|Timeout)\b(?: Error)?\s*[:-]\s*)+")
 NOISE = re.compile(r" ssl:<[^>]{0,400}>|\nTraceback \(most recent call last\).*", re.DOTALL)
-OVERFLOW = re.compile(
+CONTEXT_OVERFLOW_TEXT = re.compile(
     r"context[ _](?:length|window|size|limit)|maximum context|prompt is too long|too many (?:input )?tokens"
     r"|request_too_large|input is too long|exceeds? the (?:model's )?(?:maximum|limit).{0,40}tokens",
     re.IGNORECASE,
 )
-NO_CREDIT = re.compile(
+NO_CREDIT_TEXT = re.compile(
     r"insufficient[ _](?:quota|credits?|funds|balance)|credit balance is too low|billing_hard_limit|out of credits"
     r"|payment required|spend(?:ing)? limit",
     re.IGNORECASE,
 )
-OVER_QUOTA = re.compile(r"exceeded your current quota|quota.{0,40}per ?day", re.IGNORECASE)
-NO_KEY = re.compile(
+OVER_QUOTA_TEXT = re.compile(r"exceeded your current quota|quota.{0,40}per ?day", re.IGNORECASE)
+NO_KEY_TEXT = re.compile(
     r"missing .{0,40}(?:api[ _]key|credentials)|api[ _]key.{0,60}(?:must be set|not (?:set|found|provided)|required)"
     r"|no api[ _]key|unable to locate credentials|could not (?:load|find) .{0,20}credentials",
     re.IGNORECASE,
 )
-NO_MODEL = re.compile(
+NO_MODEL_TEXT = re.compile(
     r"llm provider not provided|unmapped llm provider|model_not_found|(?:not a valid|unknown|invalid) model"
     r"|model\b.{0,80}(?:does not exist|not found)",
     re.IGNORECASE,
 )
-WAIT = re.compile(
+WAIT_TEXT = re.compile(
     r"(?:try again in|retry in|retry after|retrydelay\W{1,4})\s*(?P<span>(?:\d+(?:\.\d+)?\s*(?:ms|s|m|h|d)[a-z]*\s*)+)",
     re.IGNORECASE,
 )
-SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", re.IGNORECASE)
+TIME_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", re.IGNORECASE)
 
 
-def translate(error: Exception, model: str, key_name: str, now_s: float) -> ModelError:
+def map_error(error: Exception, model: str, key_name: str, now_s: float) -> ModelError:
     """Our error for what litellm raised.
 
     Args:
@@ -68,13 +68,13 @@ def translate(error: Exception, model: str, key_name: str, now_s: float) -> Mode
         return RequestRefused(f"{model}: the Python package {missing!r} is missing here; install it, then resume")
     status = getattr(error, "status_code", None)
     names = {kind.__name__ for kind in type(error).__mro__}
-    raw = str(getattr(error, "message", "") or error)[:SCANNED_CHARS]
-    said, code = told(raw)
-    wait_s = retry_after_s(_headers(error), now_s)
+    raw = str(getattr(error, "message", "") or error)[:MAX_SCANNED_CHARS]
+    said, code = parse_provider_message(raw)
+    wait_s = parse_retry_after_s(_headers(error), now_s)
     if wait_s is None:
-        wait_s = wait_in_words(raw)
+        wait_s = parse_wait_text(raw)
     if wait_s is not None:
-        wait_s = min(wait_s, LONGEST_WAIT_S)
+        wait_s = min(wait_s, MAX_WAIT_S)
     kind, what = _kind(status if isinstance(status, int) else None, names, f"{code} {said}", wait_s, key_name)
     return kind(f"{model}: {what}: {said}" if said else f"{model}: {what}", wait_s)
 
@@ -82,15 +82,15 @@ def translate(error: Exception, model: str, key_name: str, now_s: float) -> Mode
 def _kind(
     status: int | None, names: set[str], said: str, wait_s: float | None, key_name: str
 ) -> tuple[type[ModelError], str]:
-    if "ContextWindowExceededError" in names or (status in {400, 413, 422} and OVERFLOW.search(said)):
+    if "ContextWindowExceededError" in names or (status in {400, 413, 422} and CONTEXT_OVERFLOW_TEXT.search(said)):
         return ContextOverflow, "the conversation is longer than the model's window"
     if status == 402 or (status in {400, 403, 429} and _is_quota(said, wait_s)):
         return QuotaExhausted, "the account's quota or credit is used up"
     if status == 429 or "RateLimitError" in names:
         return RateLimited, "the provider asks to slow down"
-    if status in {401, 403} or NO_KEY.search(said):
+    if status in {401, 403} or NO_KEY_TEXT.search(said):
         return CredentialsMissing, f"the key is missing or refused (set {key_name})"
-    if status == 404 or (status in {400, 422} and NO_MODEL.search(said)):
+    if status == 404 or (status in {400, 422} and NO_MODEL_TEXT.search(said)):
         return UnknownModel, "no such provider or model, or a wrong api_base"
     if status in {408, 504} or "Timeout" in names:
         return CallTimedOut, "no reply in time"
@@ -100,15 +100,15 @@ def _kind(
 
 
 def _is_quota(said: str, wait_s: float | None) -> bool:
-    return bool(NO_CREDIT.search(said)) or (wait_s is None and bool(OVER_QUOTA.search(said)))
+    return bool(NO_CREDIT_TEXT.search(said)) or (wait_s is None and bool(OVER_QUOTA_TEXT.search(said)))
 
 
-def told(raw: str) -> tuple[str, str]:
+def parse_provider_message(raw: str) -> tuple[str, str]:
     """What the provider said and its error code, without litellm's prefixes and the JSON around it.
 
     The words are one line of at most 400 characters; the code is empty when there is none.
     """
-    text = PREFIX.sub("", raw)
+    text = LITELLM_PREFIX.sub("", raw)
     start = text.find("{")
     try:
         body = decode_json(text[start:]) if start >= 0 else None
@@ -119,10 +119,10 @@ def told(raw: str) -> tuple[str, str]:
     message = fields.get("message") if fields else inner
     line = " ".join(NOISE.sub("", message if isinstance(message, str) and message else text).split())
     code = " ".join(str(fields[name]) for name in ("code", "type", "status") if fields.get(name))
-    return line if len(line) <= SAID_CHARS else line[: SAID_CHARS - 1] + "…", code
+    return line if len(line) <= MAX_MESSAGE_CHARS else line[: MAX_MESSAGE_CHARS - 1] + "…", code
 
 
-def retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
+def parse_retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
     """The seconds that `Retry-After` (a number or an HTTP date) or `Retry-After-Ms` asks for; None without either."""
     lower = {name.lower(): value.strip() for name, value in headers.items()}
     for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
@@ -138,12 +138,12 @@ def retry_after_s(headers: Mapping[str, str], now_s: float) -> float | None:
         return None
 
 
-def wait_in_words(text: str) -> float | None:
+def parse_wait_text(text: str) -> float | None:
     """The seconds that a message like `Please try again in 1m2.5s` asks for; None when it names no time."""
-    found = WAIT.search(text)
+    found = WAIT_TEXT.search(text)
     if found is None:
         return None
-    return sum(float(number) * UNIT_S[unit.lower()] for number, unit in SPAN.findall(found["span"]))
+    return sum(float(number) * UNIT_S[unit.lower()] for number, unit in TIME_SPAN.findall(found["span"]))
 
 
 def _headers(error: Exception) -> Mapping[str, str]:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.errors import OrchestrateError, ProviderDown
 from orchestrator.llm.errors import CircuitOpen, CredentialsMissing, QuotaExhausted
-from orchestrator.llm.limits import LimitedClient, Providers
-from orchestrator.llm.retry import OnFailure, RetryPolicy, Surroundings, complete_with_retries
+from orchestrator.llm.limits import RateLimitedClient, ProviderRegistry
+from orchestrator.llm.retry import OnFailure, RetryPolicy, RetryEnvironment, complete_with_retries
 from orchestrator.ports.models import ModelClient
 
-Problem = ProviderDown | CircuitOpen | QuotaExhausted | CredentialsMissing
-PROBLEMS = (ProviderDown, CircuitOpen, QuotaExhausted, CredentialsMissing)
+FallbackProblem = ProviderDown | CircuitOpen | QuotaExhausted | CredentialsMissing
+FALLBACK_PROBLEMS = (ProviderDown, CircuitOpen, QuotaExhausted, CredentialsMissing)
 """What keeps a provider from being asked, in the order in which it passes."""
 
 OnAnswer = Callable[[Request, Request, OrchestrateError | None], Awaitable[None]]
@@ -19,17 +19,17 @@ OnAnswer = Callable[[Request, Request, OrchestrateError | None], Awaitable[None]
 
 
 @dataclass(frozen=True)
-class Asking:
+class ModelCallPolicy:
     """How models are asked: through whose limits, how often, and who is told of failures and of who answered."""
 
-    providers: Providers
+    providers: ProviderRegistry
     policy: RetryPolicy
     on_failure: OnFailure
     on_answer: OnAnswer
-    world: Surroundings = field(default_factory=Surroundings)
+    environment: RetryEnvironment = field(default_factory=RetryEnvironment)
 
 
-async def complete_with_fallbacks(client: ModelClient, requests: Sequence[Request], asking: Asking) -> Reply:
+async def complete_with_fallbacks(client: ModelClient, requests: Sequence[Request], asking: ModelCallPolicy) -> Reply:
     """A reply to the first of `requests` whose provider can be asked, each with its retries.
 
     A provider that is closed, whatever for, is passed over without a call. If there is nobody else, those that are
@@ -40,7 +40,7 @@ async def complete_with_fallbacks(client: ModelClient, requests: Sequence[Reques
         ProviderDown, QuotaExhausted, CredentialsMissing: nobody could be asked; waiting comes before paying, and paying
             before a new key.
     """
-    problems: dict[int, Problem] = {}
+    problems: dict[int, FallbackProblem] = {}
     many = len(requests) > 1
     for is_last_resort in (False, True) if many else (True,):
         for place, request in enumerate(requests):
@@ -48,7 +48,7 @@ async def complete_with_fallbacks(client: ModelClient, requests: Sequence[Reques
                 continue
             try:
                 reply = await _ask(client, request, asking, may_fail_over=not is_last_resort)
-            except PROBLEMS as problem:
+            except FALLBACK_PROBLEMS as problem:
                 problems[place] = problem
                 continue
             await asking.on_answer(requests[0], request, problems.get(place - 1))
@@ -56,14 +56,14 @@ async def complete_with_fallbacks(client: ModelClient, requests: Sequence[Reques
     raise _worst(list(problems.values()))
 
 
-async def _ask(client: ModelClient, request: Request, asking: Asking, *, may_fail_over: bool) -> Reply:
-    limited = LimitedClient(client, asking.providers, may_fail_over=may_fail_over)
-    return await complete_with_retries(limited, request, asking.policy, asking.on_failure, asking.world)
+async def _ask(client: ModelClient, request: Request, asking: ModelCallPolicy, *, may_fail_over: bool) -> Reply:
+    limited = RateLimitedClient(client, asking.providers, may_fail_over=may_fail_over)
+    return await complete_with_retries(limited, request, asking.policy, asking.on_failure, asking.environment)
 
 
-def _worst(problems: Sequence[Problem]) -> Problem:
+def _worst(problems: Sequence[FallbackProblem]) -> FallbackProblem:
     """The one that says what helps soonest, with the words of all."""
     if len(problems) == 1:
         return problems[0]
-    first = min(problems, key=lambda problem: PROBLEMS.index(type(problem)))
+    first = min(problems, key=lambda problem: FALLBACK_PROBLEMS.index(type(problem)))
     return type(first)("no configured model can be asked. " + "; ".join(map(str, problems)))

@@ -12,7 +12,7 @@ class InvariantBroken(AssertionError):
     """A request that some provider would refuse, or that throws the prompt cache away; a bug, so nobody catches it."""
 
 
-def check_shape(request: Request) -> None:
+def check_request(request: Request) -> None:
     """Roles in order, nothing empty, every tool call answered exactly once, right after it was made.
 
     Raises:
@@ -52,12 +52,12 @@ def _own_problems(message: Message) -> Iterator[str]:
         yield "uses one call id twice"
 
 
-def is_continued(before: Sequence[Message], now: Sequence[Message]) -> bool:
+def is_continuation(before: Sequence[Message], now: Sequence[Message]) -> bool:
     """Whether `now` extends `before` unchanged, or starts over: a conversation without a word of the assistant."""
     return list(now[: len(before)]) == list(before) or all(message.role != "assistant" for message in now)
 
 
-def is_elided(before: Sequence[Message], now: Sequence[Message]) -> bool:
+def is_elision(before: Sequence[Message], now: Sequence[Message]) -> bool:
     """Whether `now` extends `before` but for tool results that became shorter."""
     return len(now) >= len(before) and all(
         one == other or (one.role == "tool" and len(other.text) < len(one.text) and _same_but_text(one, other))

@@ -11,13 +11,13 @@ from typing import NoReturn
 
 from pydantic import JsonValue
 
-FENCED = re.compile(r"\A```[A-Za-z0-9_+-]*[ \t]*\r?\n(?P<body>.*?)\r?\n?```\Z", re.DOTALL)
+CODE_FENCE = re.compile(r"\A```[A-Za-z0-9_+-]*[ \t]*\r?\n(?P<body>.*?)\r?\n?```\Z", re.DOTALL)
 # A string without an end is one token to the end of the text: looking for its end from each quote would take hours.
-TOKEN = re.compile(
+JSON_TOKEN = re.compile(
     r'(?P<string>"(?:[^"\\]++|\\.)*+(?:"|\\?\Z))|(?P<word>\b(?:True|False|None)\b)|(?P<comma>,(?=\s*[}\]]))|[^",TFN]+|.',
     re.DOTALL,
 )
-WORDS = {"True": "true", "False": "false", "None": "null"}
+PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 NEAR_CHARS = 30
 
 
@@ -25,14 +25,14 @@ class NotJson(ValueError):
     """The text is no JSON, even with leniency; the message says where and why."""
 
 
-def loads(text: str) -> JsonValue:
+def parse_lenient_json(text: str) -> JsonValue:
     """The value that `text` holds.
 
     Raises:
         NotJson: it holds none, or more than one, or a key twice, or what is no character.
     """
     text = text.strip()
-    if fenced := FENCED.match(text):
+    if fenced := CODE_FENCE.match(text):
         text = fenced["body"].strip()
     try:
         value = _strictly(text)
@@ -41,7 +41,7 @@ def loads(text: str) -> JsonValue:
             value = _strictly("".join(_mended(text)))
         except NotJson:
             raise problem from None
-    return loads(value) if isinstance(value, str) and may_hold_json(value) else value
+    return parse_lenient_json(value) if isinstance(value, str) and may_hold_json(value) else value
 
 
 def may_hold_json(text: str) -> bool:
@@ -86,9 +86,9 @@ def _refuse_constant(name: str) -> NoReturn:
 def _mended(text: str) -> Iterator[str]:
     """The tokens of `text` with trailing commas left out and Python's words replaced; strings stay as they are."""
     before = ""
-    for match in TOKEN.finditer(text):
+    for match in JSON_TOKEN.finditer(text):
         token = match[0]
         if match["comma"] and before not in {"", ",", "[", "{", ":"}:
             continue
-        yield WORDS[token] if match["word"] else token
+        yield PYTHON_WORDS[token] if match["word"] else token
         before = token.rstrip()[-1:] or before

@@ -7,27 +7,27 @@ from datetime import datetime
 from pydantic import Field
 
 from orchestrator.config.model import ProviderSettings
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.domain.price import Price
-from orchestrator.llm.breaker import Breaker
+from orchestrator.llm.breaker import CircuitBreaker
 from orchestrator.llm.errors import CredentialsMissing, ModelError, QuotaExhausted
-from orchestrator.llm.gate import Call, Gate
-from orchestrator.llm.pace import Limits, Pace
-from orchestrator.llm.pool import Moment, Pool, present
-from orchestrator.llm.replies import estimated
+from orchestrator.llm.gate import AdmittedCall, ProviderQueue
+from orchestrator.llm.pace import ProviderLimits, RateLimiter
+from orchestrator.llm.pool import ClockReading, QuotaPool, read_clocks
+from orchestrator.llm.replies import estimate_reply_usage
 from orchestrator.ports.models import ModelClient
 
-SCRIPTED = "scripted:"
+SCRIPTED_PREFIX = "scripted:"
 
 
-def provider_key(model: str, api_base: str | None) -> str:
+def get_provider_key(model: str, api_base: str | None) -> str:
     """What shares one provider's limits: `anthropic`, `openai at http://host/v1`, or `scripted:FILE`."""
-    prefix = model if model.startswith(SCRIPTED) else model.split("/", 1)[0]
+    prefix = model if model.startswith(SCRIPTED_PREFIX) else model.split("/", 1)[0]
     return f"{prefix} at {api_base}" if api_base else prefix
 
 
-class ProviderRules(Frozen):
+class ProviderRules(FrozenModel):
     """What holds for the providers of a run. `judge_keys` are those that the judge may ask; None stands for all.
 
     `patience_s` is how long a call waits for a provider that asked not to be called.
@@ -40,20 +40,20 @@ class ProviderRules(Frozen):
     patience_s: float = 900.0
     judge_keys: frozenset[str] | None = None
 
-    def key(self, model: str, api_base: str | None) -> str:
+    def get_limits_key(self, model: str, api_base: str | None) -> str:
         """The key whose limits a model falls under: its own name if that is configured, else its provider's."""
         own = f"{model} at {api_base}" if api_base else model
-        return own if own in self.by_key else provider_key(model, api_base)
+        return own if own in self.by_key else get_provider_key(model, api_base)
 
-    def settings(self, key: str) -> ProviderSettings:
+    def get_settings(self, key: str) -> ProviderSettings:
         """The settings of a key, configured or not."""
         return self.by_key.get(key, ProviderSettings())
 
-    def limits(self, key: str) -> Limits:
+    def get_limits(self, key: str) -> ProviderLimits:
         """The limits of a key; nothing is kept for a judge that never asks there."""
-        found = self.settings(key)
+        found = self.get_settings(key)
         is_judged = self.judge_keys is None or key in self.judge_keys
-        return Limits(
+        return ProviderLimits(
             concurrency=found.concurrency or self.concurrency,
             rpm=found.rpm,
             tpm=found.tpm,
@@ -61,24 +61,24 @@ class ProviderRules(Frozen):
         )
 
 
-class Providers:
+class ProviderRegistry:
     """Every provider that was asked so far. All of it is in memory; `pauses` are those that an earlier process met."""
 
     def __init__(
         self,
         rules: ProviderRules | None = None,
         pauses: Mapping[str, datetime] | None = None,
-        now: Callable[[], Moment] = present,
+        now: Callable[[], ClockReading] = read_clocks,
     ) -> None:
         self.rules = rules or ProviderRules()
         self._now = now
         self._pauses = dict(pauses or {})
-        self._pools: dict[str, Pool] = {}
-        self._gates: dict[str, Gate] = {}
+        self._pools: dict[str, QuotaPool] = {}
+        self._gates: dict[str, ProviderQueue] = {}
         self._refused_keys: dict[tuple[str, str | None], str] = {}
 
     @asynccontextmanager
-    async def call(self, request: Request, *, may_fail_over: bool = False) -> AsyncIterator[Call]:
+    async def admit_call(self, request: Request, *, may_fail_over: bool = False) -> AsyncIterator[AdmittedCall]:
         """Hold a place for one call; waits for it. Report to the place how the call ended.
 
         Raises:
@@ -86,80 +86,80 @@ class Providers:
             RateLimited: it asked not to be called for longer than the rules wait.
             CircuitOpen: it does not answer, and the caller may ask somebody else meanwhile.
         """
-        key = self.rules.key(request.model, request.api_base)
+        key = self.rules.get_limits_key(request.model, request.api_base)
         if said := self._refused_keys.get((key, request.api_key_env)):
             raise CredentialsMissing(said)
         gate = self._gate(key)
-        tokens = estimated(request, Reply()).tokens if self.rules.settings(key).tpm else 0
-        place = await gate.enter(request.model, tokens, is_judge=request.role == "judge", may_fail_over=may_fail_over)
+        tokens = estimate_reply_usage(request, Reply()).tokens if self.rules.get_settings(key).tpm else 0
+        place = await gate.wait_for_admission(request.model, tokens, is_judge=request.role == "judge", may_fail_over=may_fail_over)
         try:
             yield place
         except ModelError as error:
             self._failed(key, request, gate, place, error)
             raise
         finally:
-            gate.leave(place)
+            gate.release_call(place)
 
-    def in_flight(self) -> dict[str, int]:
+    def count_in_flight(self) -> dict[str, int]:
         """Calls under way, by key."""
-        return {key: gate.pace.under_way for key, gate in self._gates.items() if gate.pace.under_way}
+        return {key: gate.rate_limiter.in_flight for key, gate in self._gates.items() if gate.rate_limiter.in_flight}
 
-    def _failed(self, key: str, request: Request, gate: Gate, place: Call, error: ModelError) -> None:
-        gate.failed(place, error)
+    def _failed(self, key: str, request: Request, gate: ProviderQueue, place: AdmittedCall, error: ModelError) -> None:
+        gate.record_failure(place, error)
         if isinstance(error, CredentialsMissing):
             self._refused_keys[key, request.api_key_env] = str(error)
         if isinstance(error, QuotaExhausted):
-            gate.pool.used_up = str(error)
-            error.pool = gate.pool.name
+            gate.quota.exhausted_message = str(error)
+            error.pool = gate.quota.name
         elif error.is_transient and error.retry_after_s:
-            gate.pool.pause(error.retry_after_s, self._now())
-            error.pool = gate.pool.name
-            error.opens_at = gate.pool.opens_at(self._now())
+            gate.quota.pause_for(error.retry_after_s, self._now())
+            error.pool = gate.quota.name
+            error.opens_at = gate.quota.get_opening_time(self._now())
         if error.pool:
             for other in self._gates.values():
-                if other.pool is gate.pool:
-                    other.advance()
+                if other.quota is gate.quota:
+                    other.admit_waiting()
 
-    def _gate(self, key: str) -> Gate:
+    def _gate(self, key: str) -> ProviderQueue:
         if key not in self._gates:
-            pool = self._pool(self.rules.settings(key).pool or key)
+            pool = self._pool(self.rules.get_settings(key).pool or key)
             rules = self.rules
-            breaker = Breaker(rules.breaker_failures, rules.breaker_pause_s)
-            self._gates[key] = Gate(Pace(rules.limits(key)), breaker, pool, rules.patience_s, self._now)
+            breaker = CircuitBreaker(rules.breaker_failures, rules.breaker_pause_s)
+            self._gates[key] = ProviderQueue(RateLimiter(rules.get_limits(key)), breaker, pool, rules.patience_s, self._now)
         return self._gates[key]
 
-    def _pool(self, name: str) -> Pool:
+    def _pool(self, name: str) -> QuotaPool:
         if name not in self._pools:
-            pool = self._pools[name] = Pool(name)
+            pool = self._pools[name] = QuotaPool(name)
             if (until := self._pauses.get(name)) is not None:
                 now = self._now()
-                pool.pause(until.timestamp() - now.wall_s, now)
+                pool.pause_for(until.timestamp() - now.wall_s, now)
         return self._pools[name]
 
 
-UNLIMITED = ProviderRules(concurrency=1_000_000)
+UNLIMITED_RULES = ProviderRules(concurrency=1_000_000)
 """For what answers without a provider."""
 
 
-class LimitedClient:
+class RateLimitedClient:
     """A ModelClient that asks a provider only when it may be asked, but holds no place while its caller backs off."""
 
-    def __init__(self, client: ModelClient, providers: Providers, *, may_fail_over: bool = False) -> None:
+    def __init__(self, client: ModelClient, providers: ProviderRegistry, *, may_fail_over: bool = False) -> None:
         self._client = client
         self._providers = providers
         self._may_fail_over = may_fail_over
 
-    async def complete(self, request: Request) -> Reply:
+    async def request_completion(self, request: Request) -> Reply:
         """One reply, after waiting for a place; the request's timeout does not run while it waits."""
-        async with self._providers.call(request, may_fail_over=self._may_fail_over) as place:
-            reply = await self._client.complete(request)
-            place.took = reply.usage.tokens
+        async with self._providers.admit_call(request, may_fail_over=self._may_fail_over) as place:
+            reply = await self._client.request_completion(request)
+            place.reply_tokens = reply.usage.tokens
             return reply
 
-    async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
+    async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         """As the client below says."""
-        return await self._client.check(model, api_base, api_key_env)
+        return await self._client.find_model_problem(model, api_base, api_key_env)
 
-    async def price(self, model: str) -> Price | None:
+    async def find_price(self, model: str) -> Price | None:
         """As the client below says."""
-        return await self._client.price(model)
+        return await self._client.find_price(model)

@@ -19,16 +19,16 @@ from anyio.to_thread import run_sync
 
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.domain.price import Price
-from orchestrator.llm.credentials import api_key, find_fault, find_unbounded, usual_key
+from orchestrator.llm.credentials import read_api_key, find_credential_problem, find_unbounded_problem, describe_key_variable
 from orchestrator.llm.errors import CallTimedOut, ModelError, RequestRefused, UnknownModel
-from orchestrator.llm.failures import translate
-from orchestrator.llm.pricing import listed_cost, listed_price, stated_cost
-from orchestrator.llm.replies import to_reply, tokens_of
+from orchestrator.llm.failures import map_error
+from orchestrator.llm.pricing import find_listed_cost, find_listed_price, find_stated_cost
+from orchestrator.llm.replies import build_reply, find_counted_usage
 from orchestrator.llm.reply_meter import BYTES_PER_MB, MAX_REPLY_MB, CallStage, ReplyMeter
-from orchestrator.llm.streams import stall_watch, whole_reply
-from orchestrator.llm.wire import wire_messages, wire_tools
+from orchestrator.llm.streams import limit_stall, read_stream
+from orchestrator.llm.wire import render_messages, render_tools
 
-SETTINGS = {
+LITELLM_ENVIRONMENT = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",
     "LITELLM_MODE": "PRODUCTION",
@@ -42,7 +42,7 @@ SETTINGS = {
 @cache
 def _load() -> Any:  # noqa: ANN401  a module without usable types
     """litellm, silenced."""
-    for name, value in SETTINGS.items():
+    for name, value in LITELLM_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     import litellm
 
@@ -69,11 +69,11 @@ def _meter_transports() -> None:
     import httpx
     from litellm.llms.custom_httpx.aiohttp_transport import LiteLLMAiohttpTransport
 
-    from orchestrator.llm.metered_transports import install_meter, install_thread_meter
+    from orchestrator.llm.metered_transports import install_meter, install_sync_meter
 
     install_meter(LiteLLMAiohttpTransport)
     install_meter(httpx.AsyncHTTPTransport)
-    install_thread_meter(httpx.HTTPTransport)
+    install_sync_meter(httpx.HTTPTransport)
 
 
 class LiteLLMClient:
@@ -93,15 +93,15 @@ class LiteLLMClient:
         self._now = now
         self._litellm: Any = None
 
-    async def complete(self, request: Request) -> Reply:
+    async def request_completion(self, request: Request) -> Reply:
         """One try. Cancelling it closes the connection.
 
         Raises:
             ModelError: the try failed; its class says what to do about it.
         """
-        if unbounded := find_unbounded(request.model):
+        if unbounded := find_unbounded_problem(request.model):
             raise UnknownModel(unbounded)
-        key = api_key(request.model, request.api_base, request.api_key_env)
+        key = read_api_key(request.model, request.api_base, request.api_key_env)
         litellm = await self._loaded()
         meter = ReplyMeter(request.model, self._max_reply_bytes, is_streamed=bool(request.stall_timeout_s))
         try:
@@ -127,20 +127,20 @@ class LiteLLMClient:
                     f"{request.model}: the reply came past the bounds on its size; use another provider"
                 )
             seconds = anyio.current_time() - begun
-            reply = to_reply(response, request, self._cost(litellm, request, response), seconds)
-            return reply if tokens_of(response) else self._with_estimated_cost(litellm, request, reply)
+            reply = build_reply(response, request, self._cost(litellm, request, response), seconds)
+            return reply if find_counted_usage(response) else self._with_estimated_cost(litellm, request, reply)
         raise CallTimedOut(f"{request.model}: no complete reply within {request.timeout_s:g} s")
 
-    async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
+    async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         """What is wrong with the name or the credentials, with the variable to set; makes no call."""
         litellm = await self._loaded()
-        return await run_sync(find_fault, litellm, model, api_base, api_key_env)
+        return await run_sync(find_credential_problem, litellm, model, api_base, api_key_env)
 
-    async def price(self, model: str) -> Price | None:
+    async def find_price(self, model: str) -> Price | None:
         """The user's own price for a model, else the list's; None when neither has one."""
         if own := self._prices.get(model):
             return own
-        return listed_price(await self._loaded(), model)
+        return find_listed_price(await self._loaded(), model)
 
     async def aclose(self) -> None:
         """Close the connections of this process's litellm."""
@@ -162,7 +162,7 @@ class LiteLLMClient:
         return self._litellm
 
     async def _call(self, litellm: Any, request: Request, key: str | None) -> Any:  # noqa: ANN401  theirs
-        with stall_watch(request):
+        with limit_stall(request):
             response = await litellm.acompletion(**_arguments(request, key))
         if response is None:
             raise RequestRefused(f"{request.model}: the provider refuses the request's parameters")
@@ -171,37 +171,37 @@ class LiteLLMClient:
     async def _read(self, stream: Any, request: Request, meter: ReplyMeter) -> Any:  # noqa: ANN401  theirs
         """The whole of a streamed reply; the connection is closed if it stalls, breaks off or is cancelled."""
         try:
-            return await whole_reply(stream, request, meter)
+            return await read_stream(stream, request, meter)
         finally:
             await stream.aclose()
 
     def _translated(self, error: Exception, request: Request) -> ModelError:
         if isinstance(error, ModelError):
             return error
-        return translate(error, request.model, usual_key(request.model, request.api_key_env), self._now())
+        return map_error(error, request.model, describe_key_variable(request.model, request.api_key_env), self._now())
 
     def _cost(self, litellm: Any, request: Request, response: Any) -> Decimal | None:  # noqa: ANN401
-        tokens = tokens_of(response)
+        tokens = find_counted_usage(response)
         if tokens is None:
             return None
         if price := self._prices.get(request.model):
-            return price.of(tokens)
-        return stated_cost(response) or listed_cost(litellm, request.model, response)
+            return price.compute_cost(tokens)
+        return find_stated_cost(response) or find_listed_cost(litellm, request.model, response)
 
     def _with_estimated_cost(self, litellm: Any, request: Request, reply: Reply) -> Reply:  # noqa: ANN401
         """Price a reply by its estimated tokens; unless the price is the user's own, it is unknown beside that."""
         own = self._prices.get(request.model)
-        price = own or listed_price(litellm, request.model)
+        price = own or find_listed_price(litellm, request.model)
         if price is None:
             return reply
-        known = {"cost_usd": price.of(reply.usage), "unpriced_calls": 0 if own else 1}
+        known = {"cost_usd": price.compute_cost(reply.usage), "unpriced_calls": 0 if own else 1}
         return reply.model_copy(update={"usage": reply.usage.model_copy(update=known)})
 
 
 def _arguments(request: Request, key: str | None) -> dict[str, Any]:
     """The call; what the request leaves open is left out, so that the provider's own default holds."""
     optional = {
-        "tools": wire_tools(request.tools) or None,
+        "tools": render_tools(request.tools) or None,
         "api_base": request.api_base,
         "api_key": key,
         "temperature": request.temperature,
@@ -211,7 +211,7 @@ def _arguments(request: Request, key: str | None) -> dict[str, Any]:
     }
     return {
         "model": request.model,
-        "messages": wire_messages(request.messages),
+        "messages": render_messages(request.messages),
         "timeout": request.timeout_s,
         "num_retries": 0,
         "max_retries": 0,

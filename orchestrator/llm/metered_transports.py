@@ -13,7 +13,7 @@ import anyio
 import httpx
 
 from orchestrator.llm.errors import ModelError
-from orchestrator.llm.reply_meter import Body, CallStage, ReplyMeter, current_meter, open_body
+from orchestrator.llm.reply_meter import ReplyBody, CallStage, ReplyMeter, find_current_meter, build_body
 
 _BROKEN_OFF = frozenset({"ClientOSError"})
 """What aiohttp calls a connection that breaks off; litellm makes one error of that and of a refused one."""
@@ -27,7 +27,7 @@ def install_meter(transport: type[httpx.AsyncBaseTransport]) -> None:
 
     @wraps(plain)
     async def handle_async_request(self: httpx.AsyncBaseTransport, request: httpx.Request) -> httpx.Response:
-        meter = current_meter()
+        meter = find_current_meter()
         if meter is None:
             return await plain(self, request)
         _begin_request(meter, request)
@@ -46,7 +46,7 @@ def install_meter(transport: type[httpx.AsyncBaseTransport]) -> None:
     _replace_method(transport, "handle_async_request", handle_async_request)
 
 
-def install_thread_meter(transport: type[httpx.BaseTransport]) -> None:
+def install_sync_meter(transport: type[httpx.BaseTransport]) -> None:
     """Have every transport of this class count for the call under way; some providers are asked from a thread."""
     plain = transport.handle_request
     if hasattr(plain, "__wrapped__"):
@@ -54,7 +54,7 @@ def install_thread_meter(transport: type[httpx.BaseTransport]) -> None:
 
     @wraps(plain)
     def handle_request(self: httpx.BaseTransport, request: httpx.Request) -> httpx.Response:
-        meter = current_meter()
+        meter = find_current_meter()
         if meter is None:
             return plain(self, request)
         _begin_request(meter, request)
@@ -93,7 +93,7 @@ def _is_unsent(error: BaseException) -> bool:
 def _bound_response(meter: ReplyMeter, response: httpx.Response) -> None:
     encoding = str(response.headers.pop("Content-Encoding", ""))
     response.headers.pop("Content-Length", None)
-    body = open_body(meter, encoding, is_success=response.is_success)
+    body = build_body(meter, encoding, is_success=response.is_success)
     if isinstance(response.stream, httpx.AsyncByteStream):
         response.stream = _AsyncBoundedStream(response.stream, body)
     elif isinstance(response.stream, httpx.SyncByteStream):
@@ -101,14 +101,14 @@ def _bound_response(meter: ReplyMeter, response: httpx.Response) -> None:
 
 
 class _AsyncBoundedStream(httpx.AsyncByteStream):
-    def __init__(self, inner: httpx.AsyncByteStream, body: Body) -> None:
+    def __init__(self, inner: httpx.AsyncByteStream, body: ReplyBody) -> None:
         self._inner = inner
         self._body = body
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for data in self._inner:
             await anyio.lowlevel.checkpoint()  # what has arrived already is handed out without a pause
-            yield self._body.take(data)
+            yield self._body.decode_chunk(data)
             if self._body.is_full:
                 return
 
@@ -117,13 +117,13 @@ class _AsyncBoundedStream(httpx.AsyncByteStream):
 
 
 class _BoundedStream(httpx.SyncByteStream):
-    def __init__(self, inner: httpx.SyncByteStream, body: Body) -> None:
+    def __init__(self, inner: httpx.SyncByteStream, body: ReplyBody) -> None:
         self._inner = inner
         self._body = body
 
     def __iter__(self) -> Iterator[bytes]:
         for data in self._inner:
-            yield self._body.take(data)
+            yield self._body.decode_chunk(data)
             if self._body.is_full:
                 return
 

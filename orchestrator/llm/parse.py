@@ -6,19 +6,19 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
 from orchestrator.errors import MalformedReply
-from orchestrator.llm.lenient import NotJson, loads, may_hold_json
+from orchestrator.llm.lenient import NotJson, parse_lenient_json, may_hold_json
 
 T = TypeVar("T", bound=BaseModel)
 
 MAX_PROBLEMS = 6
 MAX_CHARS = 2_000
 SHOWN_CHARS = 80
-CONTAINERS = frozenset(
+CONTAINER_ERRORS = frozenset(
     {"list_type", "tuple_type", "set_type", "frozen_set_type", "dict_type", "mapping_type", "model_type"}
 )
 
 
-def parse_object(text: str) -> dict[str, JsonValue]:
+def parse_json_object(text: str) -> dict[str, JsonValue]:
     """The JSON object that `text` holds; an empty text holds the empty object.
 
     Raises:
@@ -27,7 +27,7 @@ def parse_object(text: str) -> dict[str, JsonValue]:
     if not text.strip():
         return {}
     try:
-        value = loads(text)
+        value = parse_lenient_json(text)
     except NotJson as problem:
         raise MalformedReply(_bounded(str(problem))) from problem
     if not isinstance(value, dict):
@@ -41,7 +41,7 @@ def parse_arguments(text: str, model_type: type[T]) -> T:
     Raises:
         MalformedReply: what is wrong, where, and what was expected; at most 2,000 characters, fit for the model.
     """
-    return _validated(parse_object(text), model_type)
+    return _validated(parse_json_object(text), model_type)
 
 
 def _validated(value: dict[str, JsonValue], model_type: type[T]) -> T:
@@ -55,7 +55,7 @@ def _validated(value: dict[str, JsonValue], model_type: type[T]) -> T:
 
 def _unpack_strings(value: dict[str, JsonValue], errors: list[ErrorDetails]) -> bool:
     """Replace a string that holds the list or object expected in its place; whether there was one."""
-    return any(error["type"] in CONTAINERS and _unpack_string(value, error["loc"]) for error in errors)
+    return any(error["type"] in CONTAINER_ERRORS and _unpack_string(value, error["loc"]) for error in errors)
 
 
 def _unpack_string(value: JsonValue, location: tuple[int | str, ...]) -> bool:
@@ -65,7 +65,7 @@ def _unpack_string(value: JsonValue, location: tuple[int | str, ...]) -> bool:
     if not isinstance(inner, str) or not may_hold_json(inner):
         return False
     try:
-        unpacked = loads(inner)
+        unpacked = parse_lenient_json(inner)
     except NotJson:
         return False
     match value, location[-1]:

@@ -6,40 +6,40 @@ from typing import NamedTuple
 
 import anyio
 
-LONGEST_S = 3_652 * 86_400.0
+MAX_PAUSE_S = 3_652 * 86_400.0
 
 
-class Moment(NamedTuple):
+class ClockReading(NamedTuple):
     """The same moment on two clocks: Unix time, and seconds that never run backwards but may stand in a suspend."""
 
     wall_s: float
     steady_s: float
 
-    def later(self, seconds: float) -> "Moment":
+    def add_seconds(self, seconds: float) -> "ClockReading":
         """The moment after so many seconds."""
-        return Moment(self.wall_s + seconds, self.steady_s + seconds)
+        return ClockReading(self.wall_s + seconds, self.steady_s + seconds)
 
 
-def present() -> Moment:
+def read_clocks() -> ClockReading:
     """Now."""
-    return Moment(time.time(), anyio.current_time())
+    return ClockReading(time.time(), anyio.current_time())
 
 
-class Pool:
+class QuotaPool:
     """Open at first; paused until a moment when a provider asked for it, closed for good when its quota is used up."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.used_up = ""
+        self.exhausted_message = ""
         """What the provider said when the quota was used up; empty while it is not."""
-        self._until: Moment | None = None
+        self._until: ClockReading | None = None
 
-    def pause(self, seconds: float, now: Moment) -> None:
+    def pause_for(self, seconds: float, now: ClockReading) -> None:
         """Pause for at least so many seconds from now, ten years at most."""
-        if seconds > self.paused_s(now):
-            self._until = now.later(min(seconds, LONGEST_S))
+        if seconds > self.get_pause_s(now):
+            self._until = now.add_seconds(min(seconds, MAX_PAUSE_S))
 
-    def paused_s(self, now: Moment) -> float:
+    def get_pause_s(self, now: ClockReading) -> float:
         """Seconds that the pause still lasts; 0 without one.
 
         Either clock ends it: a machine that slept wakes to an open pool, and a clock set back does not prolong it.
@@ -48,7 +48,7 @@ class Pool:
             return 0.0
         return max(0.0, min(self._until.wall_s - now.wall_s, self._until.steady_s - now.steady_s))
 
-    def opens_at(self, now: Moment) -> datetime | None:
+    def get_opening_time(self, now: ClockReading) -> datetime | None:
         """When the pause ends, aware UTC; None without one."""
-        seconds = self.paused_s(now)
+        seconds = self.get_pause_s(now)
         return datetime.fromtimestamp(now.wall_s + seconds, UTC) if seconds else None

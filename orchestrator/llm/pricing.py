@@ -7,17 +7,17 @@ from typing import Any
 from orchestrator.domain.price import MILLION, Price
 from orchestrator.llm.credentials import SIGN_IN_PROVIDERS
 
-STATED_COST = "llm_provider-x-litellm-response-cost"
+STATED_COST_HEADER = "llm_provider-x-litellm-response-cost"
 
 
-def stated_cost(response: object) -> Decimal | None:
+def find_stated_cost(response: object) -> Decimal | None:
     """The cost that a gateway reports with its reply, in dollars; None when it reports none."""
     hidden = getattr(response, "_hidden_params", None) or {}
-    in_header = (hidden.get("additional_headers") or {}).get(STATED_COST)
+    in_header = (hidden.get("additional_headers") or {}).get(STATED_COST_HEADER)
     return _positive(getattr(getattr(response, "usage", None), "cost", None)) or _positive(in_header)
 
 
-def listed_cost(litellm: Any, model: str, response: Any) -> Decimal | None:  # noqa: ANN401  a module, and theirs
+def find_listed_cost(litellm: Any, model: str, response: Any) -> Decimal | None:  # noqa: ANN401  a module, and theirs
     """The cost by litellm's price list, in dollars; None unless the list has exactly this model with a price.
 
     litellm by itself answers 0 for models without a price, prices a model by the name that its reply claims, and
@@ -39,7 +39,7 @@ def listed_cost(litellm: Any, model: str, response: Any) -> Decimal | None:  # n
     return _positive(sum(halves))
 
 
-def listed_price(litellm: Any, model: str) -> Price | None:  # noqa: ANN401  a module
+def find_listed_price(litellm: Any, model: str) -> Price | None:  # noqa: ANN401  a module
     """The price by litellm's list before anything was asked; None unless the list has exactly this model with one.
 
     Where a provider charges more for long requests, it is the price of short ones.

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.domain.ids import SessionId
-from orchestrator.domain.price import FREE, Price
-from orchestrator.llm.errors import ERRORS, ModelError
+from orchestrator.domain.price import FREE_PRICE, Price
+from orchestrator.llm.errors import ERROR_CLASSES, ModelError
 
-Place = tuple[SessionId, int]
+CallPosition = tuple[SessionId, int]
 """A session and a turn of it: where in a run a model was asked."""
 
 
 @dataclass(frozen=True)
-class Answer:
+class RecordedAnswer:
     """How a recorded call ended: with a reply, or with the error `code` that ended its session."""
 
     reply: Reply | None
@@ -30,15 +30,15 @@ class RecordedModel:
 
     def __init__(
         self,
-        answers: Mapping[Place, Answer],
-        turn: Callable[[Place], Awaitable[None]],
+        answers: Mapping[CallPosition, RecordedAnswer],
+        turn: Callable[[CallPosition], Awaitable[None]],
         heard: Callable[[Request], Awaitable[None]],
     ) -> None:
         self._answers = answers
         self._turn = turn
         self._heard = heard
 
-    async def complete(self, request: Request) -> Reply:
+    async def request_completion(self, request: Request) -> Reply:
         """The recorded reply.
 
         Raises:
@@ -49,13 +49,13 @@ class RecordedModel:
         await self._turn(place)
         answer = self._answers[place]
         if answer.reply is None:
-            raise ERRORS.get(answer.code, ModelError)(answer.detail)
+            raise ERROR_CLASSES.get(answer.code, ModelError)(answer.detail)
         return answer.reply
 
-    async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
+    async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         """None: whatever the model was, it has answered."""
         return None
 
-    async def price(self, model: str) -> Price | None:
+    async def find_price(self, model: str) -> Price | None:
         """Nothing: what it cost was paid when it was recorded."""
-        return FREE
+        return FREE_PRICE

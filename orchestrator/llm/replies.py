@@ -16,7 +16,7 @@ MAX_TOKENS = 1_000_000_000
 """More than any call has; a count beyond is senseless, and arithmetic with it may be too."""
 
 
-def to_reply(response: Any, request: Request, cost_usd: Decimal | None, seconds: float) -> Reply:  # noqa: ANN401  theirs
+def build_reply(response: Any, request: Request, cost_usd: Decimal | None, seconds: float) -> Reply:  # noqa: ANN401  theirs
     """The reply; `cost_usd` None books the call as unpriced.
 
     Raises:
@@ -37,14 +37,14 @@ def to_reply(response: Any, request: Request, cost_usd: Decimal | None, seconds:
         finish_reason=choices[0].finish_reason or "",
         seconds=seconds,
     )
-    spent = tokens_of(response) or estimated(request, reply)
+    spent = find_counted_usage(response) or estimate_reply_usage(request, reply)
     priced = spent.model_copy(
         update={"cost_usd": cost_usd or Decimal(0), "unpriced_calls": 1 if cost_usd is None else 0}
     )
     return reply.model_copy(update={"usage": priced})
 
 
-def tokens_of(response: Any) -> Usage | None:  # noqa: ANN401  theirs
+def find_counted_usage(response: Any) -> Usage | None:  # noqa: ANN401  theirs
     """The tokens that the provider counted; None when it counted none, or numbers that cannot be."""
     usage = getattr(response, "usage", None)
     counts = [
@@ -59,7 +59,7 @@ def tokens_of(response: Any) -> Usage | None:  # noqa: ANN401  theirs
     return counted if counted.tokens else None
 
 
-def estimated(request: Request, reply: Reply) -> Usage:
+def estimate_reply_usage(request: Request, reply: Reply) -> Usage:
     """Four characters a token, for servers that do not count: a token budget must not see such calls as free."""
     sent = sum(len(message.text) + _length(message.tool_calls) for message in request.messages)
     received = len(reply.text) + _length(reply.tool_calls)

@@ -59,16 +59,16 @@ class ReplyMeter:
         finally:
             _METER.reset(token)
 
-    def require_room(self, size: int) -> None:
+    def check_size(self, size: int) -> None:
         """Give up a reply that has come to `size` bytes or characters if that is too much.
 
         Raises:
             ReplyTooLarge: it is.
         """
         if size > self.max_bytes:
-            raise self.give_up(self.too_large(f"more than {self.max_bytes / BYTES_PER_MB:g} MB"))
+            raise self.give_up(self.build_size_error(f"more than {self.max_bytes / BYTES_PER_MB:g} MB"))
 
-    def too_large(self, what: str) -> ReplyTooLarge:
+    def build_size_error(self, what: str) -> ReplyTooLarge:
         """Return the error for a reply of which there is too much."""
         return ReplyTooLarge(
             f"{self.model}: the provider's reply has {what}, so it was given up; if that is a reply that you want, "
@@ -84,19 +84,19 @@ class ReplyMeter:
 _METER: ContextVar[ReplyMeter | None] = ContextVar("reply_meter", default=None)
 
 
-def current_meter() -> ReplyMeter | None:
+def find_current_meter() -> ReplyMeter | None:
     """Return the meter of the call under way; None outside of calls."""
     return _METER.get()
 
 
-class Body(Protocol):
+class ReplyBody(Protocol):
     """The body of one answer."""
 
     @property
     def is_full(self) -> bool:
         """Return True if no more of the body is wanted."""
 
-    def take(self, data: bytes) -> bytes:
+    def decode_chunk(self, data: bytes) -> bytes:
         """Return what a piece of the body stands for.
 
         Raises:
@@ -104,7 +104,7 @@ class Body(Protocol):
         """
 
 
-def open_body(meter: ReplyMeter, encoding: str, *, is_success: bool) -> Body:
+def build_body(meter: ReplyMeter, encoding: str, *, is_success: bool) -> ReplyBody:
     """Return what takes in the body of an answer with this `Content-Encoding`.
 
     Raises:
@@ -129,7 +129,7 @@ class _Reply:
         self._line = 0
         self.is_full = False
 
-    def take(self, data: bytes) -> bytes:
+    def decode_chunk(self, data: bytes) -> bytes:
         """Return what a piece of the body stands for.
 
         Raises:
@@ -141,8 +141,8 @@ class _Reply:
         self._line = self._line + len(data) if last < 0 else len(data) - last - 1
         if self._size > self._meter.max_wire_bytes:
             megabytes = self._meter.max_wire_bytes / BYTES_PER_MB
-            raise self._meter.give_up(self._meter.too_large(f"more than {megabytes:g} MB"))
-        self._meter.require_room(self._line)
+            raise self._meter.give_up(self._meter.build_size_error(f"more than {megabytes:g} MB"))
+        self._meter.check_size(self._line)
         return data
 
     def _inflated(self, data: bytes, room: int) -> bytes:
@@ -167,7 +167,7 @@ class _Refusal:
         """Return True if no more of the body is wanted."""
         return not self._room
 
-    def take(self, data: bytes) -> bytes:
+    def decode_chunk(self, data: bytes) -> bytes:
         """Return what is wanted of a piece of the body."""
         if self.is_full:
             return b""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import anyio
 from pydantic import Field
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.errors import ProviderDown
 from orchestrator.llm.errors import CallTimedOut, ModelError
@@ -17,7 +17,7 @@ OnFailure = Callable[[ModelError, int, float | None], Awaitable[None]]
 """Told of each failed try: the error, the try's number from 1, and the seconds until the next (None: there is none)."""
 
 
-class RetryPolicy(Frozen):
+class RetryPolicy(FrozenModel):
     """How often and how long one call is tried.
 
     A wait is drawn evenly from 0 to `base_s`, doubled with every try up to `cap_s`. A provider's own Retry-After
@@ -32,13 +32,13 @@ class RetryPolicy(Frozen):
     retry_after_cap_s: float = Field(900.0, ge=0)
     deadline_s: float = Field(1_800.0, gt=0)
 
-    def backoff_s(self, try_no: int, draw: float) -> float:
+    def get_backoff_s(self, try_no: int, draw: float) -> float:
         """The wait after the failed try `try_no` (from 1), for a draw from [0, 1)."""
         return draw * min(self.cap_s, self.base_s * 2.0 ** min(try_no - 1, 64))
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class RetryEnvironment:
     """What retrying needs from the world: a random draw from [0, 1), waiting, and a clock in seconds."""
 
     draw: Callable[[], float] = random.random
@@ -51,7 +51,7 @@ async def complete_with_retries(
     request: Request,
     policy: RetryPolicy,
     on_failure: OnFailure,
-    world: Surroundings = Surroundings(),
+    world: RetryEnvironment = RetryEnvironment(),
 ) -> Reply:
     """A reply, after as many tries as `policy` allows; `on_failure` is awaited after every failed one.
 
@@ -65,7 +65,7 @@ async def complete_with_retries(
     while True:
         try_no += 1
         try:
-            return await client.complete(request)
+            return await client.request_completion(request)
         except ModelError as error:
             costly_tries += error.is_costly
             if not error.is_transient:
@@ -80,10 +80,10 @@ async def complete_with_retries(
         await world.sleep(wait_s)
 
 
-def _wait_s(error: ModelError, try_no: int, policy: RetryPolicy, world: Surroundings) -> float:
+def _wait_s(error: ModelError, try_no: int, policy: RetryPolicy, world: RetryEnvironment) -> float:
     if error.retry_after_s is not None:
         return error.retry_after_s + world.draw() * policy.base_s
-    return policy.backoff_s(try_no, world.draw())
+    return policy.get_backoff_s(try_no, world.draw())
 
 
 def _given_up(
@@ -93,21 +93,21 @@ def _given_up(
     if error.retry_after_s is not None and error.retry_after_s > policy.retry_after_cap_s:
         opens = "that time" if error.opens_at is None else f"{error.opens_at.astimezone():%Y-%m-%d %H:%M:%S %z}"
         return (
-            f"the provider asks to wait {duration(error.retry_after_s)}, longer than the "
-            f"{duration(policy.retry_after_cap_s)} that a call may wait; resume after {opens}, or with another model"
+            f"the provider asks to wait {format_duration(error.retry_after_s)}, longer than the "
+            f"{format_duration(policy.retry_after_cap_s)} that a call may wait; resume after {opens}, or with another model"
         )
     if try_no >= policy.tries:
-        return f"no reply after {try_no} tries in {duration(elapsed_s)}; resume later"
+        return f"no reply after {try_no} tries in {format_duration(elapsed_s)}; resume later"
     if error.is_costly and costly_tries >= policy.timeout_tries:
         if isinstance(error, CallTimedOut):
             return f"no reply in time after {costly_tries} tries; resume later, or raise the timeout"
         return f"no reply that can be used after {costly_tries} tries; resume later, or with another model"
     if elapsed_s + wait_s > policy.deadline_s:
-        return f"no reply after {try_no} tries in {duration(elapsed_s)}, and the time for one call is up; resume later"
+        return f"no reply after {try_no} tries in {format_duration(elapsed_s)}, and the time for one call is up; resume later"
     return None
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """`1.5 s`, `2 min 5 s`, `3 h 20 min`: the two largest units."""
     if seconds < 60:
         return f"{seconds:.3g} s"

@@ -8,9 +8,9 @@ from typing import Self
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.domain.price import Price
 from orchestrator.errors import UsageProblem
-from orchestrator.llm.cursor import Key
+from orchestrator.llm.cursor import ScriptKey
 from orchestrator.llm.litellm_client import LiteLLMClient
-from orchestrator.llm.scripted import PREFIX, ScriptedModel
+from orchestrator.llm.scripted import SCRIPTED_PREFIX, ScriptedModel
 from orchestrator.ports.models import ModelClient
 
 
@@ -23,7 +23,7 @@ class ModelRouter:
     def __init__(
         self,
         base_dir: Path,
-        consumed: Mapping[str, Mapping[Key, int]] | None = None,
+        consumed: Mapping[str, Mapping[ScriptKey, int]] | None = None,
         connect: Callable[[], LiteLLMClient] = LiteLLMClient,
     ) -> None:
         """Set up; nothing is read or imported before a model is used.
@@ -39,38 +39,38 @@ class ModelRouter:
         self._scripted: dict[str, ScriptedModel] = {}
         self._others: LiteLLMClient | None = None
 
-    async def complete(self, request: Request) -> Reply:
+    async def request_completion(self, request: Request) -> Reply:
         """One reply of the model that `request.model` names.
 
         Raises:
             ModelError: the try failed.
             UsageProblem: the script cannot be read or played.
         """
-        return await self._client(request.model).complete(request)
+        return await self._client(request.model).request_completion(request)
 
-    async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
+    async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         """What is wrong with the model's name, script or credentials; None when nothing is seen."""
         try:
-            return await self._client(model).check(model, api_base, api_key_env)
+            return await self._client(model).find_model_problem(model, api_base, api_key_env)
         except UsageProblem as problem:
             return str(problem)
 
-    async def price(self, model: str) -> Price | None:
+    async def find_price(self, model: str) -> Price | None:
         """What a model charges, as far as that is known before a call.
 
         Raises:
             UsageProblem: the script cannot be read or played.
         """
-        return await self._client(model).price(model)
+        return await self._client(model).find_price(model)
 
-    def scripted(self, model: str) -> ScriptedModel:
+    def get_scripted_model(self, model: str) -> ScriptedModel:
         """The player of `scripted:FILE`.
 
         Raises:
             UsageProblem: the script cannot be read or played.
         """
         if model not in self._scripted:
-            path = self._base_dir / model.removeprefix(PREFIX)
+            path = self._base_dir / model.removeprefix(SCRIPTED_PREFIX)
             self._scripted[model] = ScriptedModel.from_file(path, self._consumed.get(model))
         return self._scripted[model]
 
@@ -88,8 +88,8 @@ class ModelRouter:
         await self.aclose()
 
     def _client(self, model: str) -> ModelClient:
-        if model.startswith(PREFIX):
-            return self.scripted(model)
+        if model.startswith(SCRIPTED_PREFIX):
+            return self.get_scripted_model(model)
         if self._others is None:
             self._others = self._connect()
         return self._others

@@ -15,25 +15,25 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.chat import Role
 from orchestrator.domain.encoding import decode_json
 from orchestrator.domain.usage import Usage
 from orchestrator.errors import UsageProblem
-from orchestrator.llm.errors import ERRORS, ModelError
+from orchestrator.llm.errors import ERROR_CLASSES, ModelError
 
 ANY_TASK = "*"
 
-Wire = Literal["disconnect", "truncated", "unfinished", "malformed", "empty", "stalled"]
+WireFailure = Literal["disconnect", "truncated", "unfinished", "malformed", "empty", "stalled"]
 """How a loopback server lets a call fail as `unavailable` (without it, a plain 500) or, if `stalled`, as `timed-out`
 (without it, silence). A scripted model ignores it."""
 
 
-Price = Annotated[Decimal, Field(ge=0)]
-TABLE = re.compile(r"^[ \t]*\[\[\s*reply\s*\]\]", re.MULTILINE)
+ScriptedPrice = Annotated[Decimal, Field(ge=0)]
+REPLY_TABLE = re.compile(r"^[ \t]*\[\[\s*reply\s*\]\]", re.MULTILINE)
 
 
-class ScriptedCall(Frozen):
+class ScriptedCall(FrozenModel):
     """A tool call to make: `arguments` as a table, or `raw` as the text itself, for arguments that are no JSON."""
 
     tool: str
@@ -52,7 +52,7 @@ class ScriptedCall(Frozen):
         return self.raw if self.raw is not None else json.dumps(self.arguments, ensure_ascii=False, default=str)
 
 
-class ScriptedUsage(Frozen):
+class ScriptedUsage(FrozenModel):
     """Tokens that the reply claims; `cached` are part of `input`."""
 
     input: int = Field(0, ge=0)
@@ -60,7 +60,7 @@ class ScriptedUsage(Frozen):
     cached: int = Field(0, ge=0)
 
 
-class ScriptedReply(Frozen):
+class ScriptedReply(FrozenModel):
     """One item of a script: a reply, or an `error` instead of one.
 
     `task` may be `*`: a sequence that every task of the role without replies of its own plays for itself.
@@ -77,14 +77,14 @@ class ScriptedReply(Frozen):
     delay_s: float = Field(0.0, ge=0, allow_inf_nan=False)
     error: str | None = None
     retry_after_s: float | None = Field(None, ge=0, allow_inf_nan=False)
-    wire: Wire | None = None
+    wire: WireFailure | None = None
     usage: ScriptedUsage = ScriptedUsage()
-    cost_usd: Price | Literal["unknown"] = Decimal(0)
+    cost_usd: ScriptedPrice | Literal["unknown"] = Decimal(0)
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        if self.error is not None and self.error not in ERRORS:
-            raise ValueError(f"unknown error {self.error!r}; known: {', '.join(sorted(ERRORS))}")
+        if self.error is not None and self.error not in ERROR_CLASSES:
+            raise ValueError(f"unknown error {self.error!r}; known: {', '.join(sorted(ERROR_CLASSES))}")
         if self.error is not None and (self.text or self.call):
             raise ValueError("an item with `error` has neither `text` nor `call`")
         if self.error is None and not self.text and not self.call and not self.finish_reason:
@@ -99,12 +99,12 @@ class ScriptedReply(Frozen):
         return self
 
     @property
-    def ends_with(self) -> str:
+    def effective_finish_reason(self) -> str:
         """The finish reason in the words of OpenAI's interface."""
         return self.finish_reason or ("tool_calls" if self.call else "stop")
 
     @property
-    def spent(self) -> Usage:
+    def booked_usage(self) -> Usage:
         """What the call is booked as."""
         is_priced = self.cost_usd != "unknown"
         return Usage(
@@ -116,14 +116,14 @@ class ScriptedReply(Frozen):
             unpriced_calls=0 if is_priced else 1,
         )
 
-    def failure(self, where: str) -> ModelError | None:
+    def build_error(self, where: str) -> ModelError | None:
         """The error to raise instead of a reply, or None."""
         if self.error is None:
             return None
-        return ERRORS[self.error](f"{where}: scripted {self.error}", self.retry_after_s)
+        return ERROR_CLASSES[self.error](f"{where}: scripted {self.error}", self.retry_after_s)
 
 
-class Script(Frozen):
+class Script(FrozenModel):
     """A whole script."""
 
     version: Literal[1] = Field(alias="schema")
@@ -162,7 +162,7 @@ def _place(location: tuple[int | str, ...], text: str, document: object) -> str:
         place += f"[{part}]" if isinstance(part, int) else f".{part}" if place else part
     if len(location) > 1 and location[0] == "reply" and isinstance(location[1], int):
         item = _item(document, location[1])
-        starts = [text.count("\n", 0, found.start(0)) + 1 for found in TABLE.finditer(text)]
+        starts = [text.count("\n", 0, found.start(0)) + 1 for found in REPLY_TABLE.finditer(text)]
         line = f", near line {starts[location[1]]}" if len(starts) > location[1] else ""
         place += f" (role {item.get('role', '?')}, task {item.get('task', '?')}{line})"
     return place or "the document"

@@ -8,13 +8,13 @@ import anyio
 
 from orchestrator.domain.chat import Message, Reply, Request, ToolCall
 from orchestrator.domain.ids import SessionId
-from orchestrator.domain.price import FREE, Price
-from orchestrator.llm.cursor import Cursor, Key
+from orchestrator.domain.price import FREE_PRICE, Price
+from orchestrator.llm.cursor import ScriptCursor, ScriptKey
 from orchestrator.llm.errors import CallTimedOut
-from orchestrator.llm.invariants import InvariantBroken, check_shape, is_continued, is_elided
+from orchestrator.llm.invariants import InvariantBroken, check_request, is_continuation, is_elision
 from orchestrator.llm.script import ScriptedReply, read_script
 
-PREFIX = "scripted:"
+SCRIPTED_PREFIX = "scripted:"
 
 
 class ScriptedModel:
@@ -23,14 +23,14 @@ class ScriptedModel:
     def __init__(
         self,
         items: Iterable[ScriptedReply],
-        consumed: Mapping[Key, int] | None = None,
+        consumed: Mapping[ScriptKey, int] | None = None,
         name: str = "the script",
         sleep: Callable[[float], Awaitable[object]] = anyio.sleep,
     ) -> None:
         """`consumed` counts the replies that an earlier process used; they are skipped."""
         items = tuple(items)
         self._is_free = all(item.cost_usd == 0 for item in items)
-        self._cursor = Cursor(items, consumed, name)
+        self._cursor = ScriptCursor(items, consumed, name)
         self._name = name
         self._sleep = sleep
         self._requests: list[Request] = []
@@ -38,12 +38,12 @@ class ScriptedModel:
         self._elisions = 0
 
     @classmethod
-    def from_items(cls, *items: ScriptedReply, consumed: Mapping[Key, int] | None = None) -> Self:
+    def from_items(cls, *items: ScriptedReply, consumed: Mapping[ScriptKey, int] | None = None) -> Self:
         """A model that plays `items`; for tests."""
         return cls(items, consumed)
 
     @classmethod
-    def from_file(cls, path: Path, consumed: Mapping[Key, int] | None = None) -> Self:
+    def from_file(cls, path: Path, consumed: Mapping[ScriptKey, int] | None = None) -> Self:
         """A model that plays a script file.
 
         Raises:
@@ -51,7 +51,7 @@ class ScriptedModel:
         """
         return cls(read_script(path), consumed, str(path))
 
-    async def complete(self, request: Request) -> Reply:
+    async def request_completion(self, request: Request) -> Reply:
         """The next reply of the request's role and task.
 
         Raises:
@@ -60,19 +60,19 @@ class ScriptedModel:
         """
         self._check(request)
         self._requests.append(request)
-        place, item = self._cursor.take(request.role, request.task)
+        place, item = self._cursor.take_reply(request.role, request.task)
         await self._wait(item, request)
-        if failure := item.failure(self._name):
+        if failure := item.build_error(self._name):
             raise failure
         return _reply(item, place, request)
 
-    async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
+    async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         """None: a script that could be read can be played."""
         return None
 
-    async def price(self, model: str) -> Price | None:
+    async def find_price(self, model: str) -> Price | None:
         """Nothing, unless a reply of the script claims a cost of its own: those are known only when they come."""
-        return FREE if self._is_free else None
+        return FREE_PRICE if self._is_free else None
 
     @property
     def requests(self) -> tuple[Request, ...]:
@@ -80,24 +80,24 @@ class ScriptedModel:
         return tuple(self._requests)
 
     @property
-    def used(self) -> dict[Key, int]:
+    def used_counts(self) -> dict[ScriptKey, int]:
         """How many replies each (role, task) has used, those of earlier processes included."""
-        return self._cursor.used
+        return self._cursor.used_counts
 
     @property
-    def elisions(self) -> int:
+    def elision_count(self) -> int:
         """How many requests shortened old tool results, and so lost the prompt cache."""
         return self._elisions
 
-    def remaining(self) -> dict[Key, int]:
+    def count_remaining(self) -> dict[ScriptKey, int]:
         """How many replies are left for each (role, task); empty when the script was played to its end."""
-        return self._cursor.remaining()
+        return self._cursor.count_remaining()
 
     def _check(self, request: Request) -> None:
-        check_shape(request)
+        check_request(request)
         before = self._latest.get(request.session, ())
-        if not is_continued(before, request.messages):
-            if not is_elided(before, request.messages):
+        if not is_continuation(before, request.messages):
+            if not is_elision(before, request.messages):
                 raise InvariantBroken(
                     f"request {request.session!r} turn {request.turn} ({request.role}) rewrites its conversation: "
                     f"{_first_difference(before, request.messages)}"
@@ -118,8 +118,8 @@ def _reply(item: ScriptedReply, place: int, request: Request) -> Reply:
         text=item.text,
         tool_calls=tuple(calls),
         model=item.model or request.model,
-        finish_reason=item.ends_with,
-        usage=item.spent,
+        finish_reason=item.effective_finish_reason,
+        usage=item.booked_usage,
         seconds=item.delay_s,
     )
 

@@ -34,7 +34,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 
-def steady(text: str) -> str:
+def normalize_text(text: str) -> str:
     """The text with durations, times, addresses, process ids and temporary names replaced by words for them."""
     while True:
         before = text
@@ -44,8 +44,8 @@ def steady(text: str) -> str:
             return text
 
 
-def steady_message(message: Message) -> Message:
+def normalize_message(message: Message) -> Message:
     """A message as it is compared: what people, tools and the harness said is made steady, the rest is as it is."""
     if message.role not in {"user", "tool"}:
         return message
-    return message.model_copy(update={"text": steady(message.text)})
+    return message.model_copy(update={"text": normalize_text(message.text)})

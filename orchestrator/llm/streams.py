@@ -15,12 +15,12 @@ from orchestrator.domain.chat import Request
 from orchestrator.llm.errors import CallTimedOut, Unavailable
 from orchestrator.llm.reply_meter import ReplyMeter
 
-MAX_PIECES = 150_000
+MAX_CHUNKS = 150_000
 """More than the tokens of any reply; litellm keeps every piece until the end."""
 
 
 @contextmanager
-def stall_watch(request: Request) -> Iterator[None]:
+def limit_stall(request: Request) -> Iterator[None]:
     """Give up what is inside when it takes longer than the request's `stall_timeout_s`, if that is set.
 
     Raises:
@@ -35,7 +35,7 @@ def stall_watch(request: Request) -> Iterator[None]:
     raise CallTimedOut(f"{request.model}: nothing arrived for {request.stall_timeout_s:g} s")
 
 
-async def whole_reply(stream: Any, request: Request, meter: ReplyMeter) -> Any:  # noqa: ANN401  theirs
+async def read_stream(stream: Any, request: Request, meter: ReplyMeter) -> Any:  # noqa: ANN401  theirs
     """Read a stream to its end; the reply has the shape of one that came at once.
 
     Raises:
@@ -45,15 +45,15 @@ async def whole_reply(stream: Any, request: Request, meter: ReplyMeter) -> Any: 
     """
     pieces = size = 0
     while True:
-        with stall_watch(request):
+        with limit_stall(request):
             chunk = await anext(stream, None)
         if chunk is None:
             break
         pieces += 1
         size += _size_of(chunk)
-        meter.require_room(size)
-        if pieces > MAX_PIECES:
-            raise meter.give_up(meter.too_large(f"more than {MAX_PIECES:,} pieces"))
+        meter.check_size(size)
+        if pieces > MAX_CHUNKS:
+            raise meter.give_up(meter.build_size_error(f"more than {MAX_CHUNKS:,} pieces"))
         await anyio.lowlevel.checkpoint()  # pieces that are here already come without a pause
     finish_reason = stream.received_finish_reason or stream.intermittent_finish_reason
     if not finish_reason:

@@ -6,17 +6,17 @@ from typing import Any
 
 from orchestrator.domain.chat import Message, ToolSpec
 
-KEPT_CHARS = 4_000
-EMPTY = "(empty)"
+MAX_MALFORMED_CHARS = 4_000
+EMPTY_TEXT = "(empty)"
 """Stands for a message without words: a model may reply with none, and providers refuse to get it back."""
 
 
-def wire_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+def render_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """The conversation; equal messages give equal bytes, so that prompt caches hold."""
     return [_message(message) for message in messages]
 
 
-def wire_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
+def render_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
     """The tools on offer."""
     return [
         {
@@ -27,7 +27,7 @@ def wire_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
     ]
 
 
-def sendable_arguments(text: str) -> str:
+def render_arguments(text: str) -> str:
     """Arguments as they may be sent back: unchanged if a JSON object, else wrapped as `{"malformed": …}`.
 
     Several providers refuse a whole conversation in which an earlier call's arguments do not parse, and no library
@@ -41,19 +41,19 @@ def sendable_arguments(text: str) -> str:
         is_object = False
     if is_object:
         return text
-    return json.dumps({"malformed": text[:KEPT_CHARS]}) if text.strip() else "{}"
+    return json.dumps({"malformed": text[:MAX_MALFORMED_CHARS]}) if text.strip() else "{}"
 
 
 def _message(message: Message) -> dict[str, Any]:
     if message.role == "tool":
-        return {"role": "tool", "tool_call_id": message.call_id, "content": message.text or EMPTY}
+        return {"role": "tool", "tool_call_id": message.call_id, "content": message.text or EMPTY_TEXT}
     if not message.tool_calls:
-        return {"role": message.role, "content": message.text or EMPTY}
+        return {"role": message.role, "content": message.text or EMPTY_TEXT}
     calls = [
         {
             "id": call.id,
             "type": "function",
-            "function": {"name": call.name, "arguments": sendable_arguments(call.arguments)},
+            "function": {"name": call.name, "arguments": render_arguments(call.arguments)},
         }
         for call in message.tool_calls
     ]

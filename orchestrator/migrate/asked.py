@@ -13,14 +13,14 @@ from orchestrator.domain.migration import FileRecord, FileStatus, Shard
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import Recipe
 
-OWNER, SHARD = "owner:", "shard:"
-NOBODY = "nobody"
+OWNER_PREFIX, SHARD_PREFIX = "owner:", "shard:"
+UNOWNED = "nobody"
 """The owner of what has none."""
 _NEAR = 0.5
 
 
 @dataclass(frozen=True)
-class Asked:
+class WorkFilter:
     """`only` holds globs as in .gitignore, `owner:NAME` and `shard:NAME`; empty for everything.
 
     `sample` is how many files go first, instead of what the recipe says; 0 for no sample.
@@ -32,9 +32,9 @@ class Asked:
     @property
     def names_shards(self) -> bool:
         """Whether it takes a division into shards to tell what is meant."""
-        return any(wish.startswith(SHARD) for wish in self.only)
+        return any(wish.startswith(SHARD_PREFIX) for wish in self.only)
 
-    def of(self, recipe: Recipe) -> Recipe:
+    def apply_sample(self, recipe: Recipe) -> Recipe:
         """The recipe with the sample that is asked for."""
         if self.sample is None:
             return recipe
@@ -43,7 +43,7 @@ class Asked:
             update={"sample": recipe.sample.model_copy(update={"files": self.sample, "pick": pick, "paths": ()})}
         )
 
-    def left_out(self, files: Sequence[FileRecord], shards: Sequence[Shard] = ()) -> list[FileMoved]:
+    def build_skips(self, files: Sequence[FileRecord], shards: Sequence[Shard] = ()) -> list[FileMoved]:
         """The moves that leave out what is not asked for.
 
         Args:
@@ -61,16 +61,16 @@ class Asked:
         return [FileMoved(path=file.path, status=FileStatus.SKIPPED, rung=file.rung, reason=reason) for file in rest]
 
 
-EVERYTHING = Asked()
+EVERYTHING = WorkFilter()
 
 
 def _meant(wish: str, files: Sequence[FileRecord], shards: Sequence[Shard]) -> Sequence[str]:
     paths = [file.path for file in files]
-    if wish.startswith(OWNER):
+    if wish.startswith(OWNER_PREFIX):
         owned = _owned(files)
-        return _named(wish, wish.removeprefix(OWNER), owned, len(files))
-    if wish.startswith(SHARD):
-        return _named(wish, wish.removeprefix(SHARD), {shard.name: shard.files for shard in shards}, len(files))
+        return _named(wish, wish.removeprefix(OWNER_PREFIX), owned, len(files))
+    if wish.startswith(SHARD_PREFIX):
+        return _named(wish, wish.removeprefix(SHARD_PREFIX), {shard.name: shard.files for shard in shards}, len(files))
     found = list(filter(_matcher(wish), paths))
     if not found:
         parents = {str(parent) for path in paths for parent in PurePosixPath(path).parents} - {"."}
@@ -81,7 +81,7 @@ def _meant(wish: str, files: Sequence[FileRecord], shards: Sequence[Shard]) -> S
 def _owned(files: Iterable[FileRecord]) -> Mapping[str, Sequence[str]]:
     owned: dict[str, list[str]] = {}
     for file in files:
-        for owner in file.owner.split() or [NOBODY]:
+        for owner in file.owner.split() or [UNOWNED]:
             owned.setdefault(owner, []).append(file.path)
     return owned
 

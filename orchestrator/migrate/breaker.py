@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState
 from orchestrator.migrate.recipe import Sample, StopRules
@@ -12,7 +12,7 @@ _SHOWN = 5
 _TRIED = frozenset({FileStatus.MERGED, FileStatus.REJECTED, FileStatus.NEEDS_HUMAN, FileStatus.UNCHANGED})
 
 
-class Cluster(Frozen):
+class FailureGroup(FrozenModel):
     """Files that failed alike."""
 
     signature: str
@@ -20,32 +20,32 @@ class Cluster(Frozen):
     reason: str
 
     @property
-    def in_words(self) -> str:
+    def summary(self) -> str:
         """One line for a person."""
         more = f" and {len(self.paths) - _SHOWN} more" if len(self.paths) > _SHOWN else ""
         return f"{len(self.paths)} files: {self.signature} ({', '.join(self.paths[:_SHOWN])}{more})"
 
 
-def clusters(files: Iterable[FileRecord]) -> list[Cluster]:
+def group_failures(files: Iterable[FileRecord]) -> list[FailureGroup]:
     """The files whose ladder ended without landing, by the signature of their failure, most first."""
     found: defaultdict[str, list[FileRecord]] = defaultdict(list)
     for file in files:
         if file.status.is_left_over and file.signature:
             found[file.signature].append(file)
     made = [
-        Cluster(signature=sign, paths=tuple(sorted(file.path for file in alike)), reason=alike[0].reason)
+        FailureGroup(signature=sign, paths=tuple(sorted(file.path for file in alike)), reason=alike[0].reason)
         for sign, alike in found.items()
     ]
     return sorted(made, key=lambda one: (-len(one.paths), one.signature))
 
 
-def alike(state: RunState, rules: StopRules) -> Cluster | None:
+def find_repeated_failure(state: RunState, rules: StopRules) -> FailureGroup | None:
     """The largest group of files that failed alike and is large enough to look at the recipe."""
-    first = next(iter(clusters(state.files.values())), None)
+    first = next(iter(group_failures(state.files.values())), None)
     return first if first and rules.same_signature and len(first.paths) >= rules.same_signature else None
 
 
-def too_much_fails(state: RunState, rules: StopRules) -> str:
+def explain_failure_limit(state: RunState, rules: StopRules) -> str:
     """Why the run should not go on, in words; empty when it may."""
     done = [shard for shard in state.shards.values() if _is_over(state, shard.files)]
     tried = [file for file in state.files.values() if file.status in _TRIED]
@@ -62,7 +62,7 @@ def _is_over(state: RunState, paths: Sequence[str]) -> bool:
     return bool(paths) and all(state.files[path].status.is_terminal for path in paths)
 
 
-def sample_failed(files: Sequence[FileRecord], sample: Sample) -> str:
+def explain_sample_failure(files: Sequence[FileRecord], sample: Sample) -> str:
     """Why the rest should not begin after the sample, in words; empty when it may."""
     tried = [file for file in files if file.status in _TRIED]
     passed = sum(file.status == FileStatus.MERGED for file in tried)

@@ -6,18 +6,18 @@ from typing import Any
 from orchestrator.domain.check import Difference
 from orchestrator.domain.migration import FileRecord, FileStatus, Shard, SitePlace
 from orchestrator.domain.state import RunState
-from orchestrator.migrate.dry_run import StepTally, Tried, alike
-from orchestrator.migrate.ladder import is_changed, passes
+from orchestrator.migrate.dry_run import StepTally, DryRunResult, count_failure_signatures
+from orchestrator.migrate.ladder import is_changed, list_passes
 from orchestrator.migrate.recipe import Recipe
-from worktrees.diff import diff, diff_text
+from worktrees.diff import diff_trees, read_diff_text
 from worktrees.git import Git
 
 SCHEMA = "orchestrate.dry-run/1"
-Lines = Mapping[str, tuple[int, int]]
+LineCounts = Mapping[str, tuple[int, int]]
 """Path → added and removed lines."""
 
 
-async def dry_report(git: Git, state: RunState, tried: Tried, *, wants_diff: bool) -> dict[str, Any]:
+async def build_dry_run_report(git: Git, state: RunState, tried: DryRunResult, *, wants_diff: bool) -> dict[str, Any]:
     """What a dry run came to.
 
     Args:
@@ -30,15 +30,15 @@ async def dry_report(git: Git, state: RunState, tried: Tried, *, wants_diff: boo
         GitError: the union cannot be read.
     """
     recipe, base = Recipe.model_validate(state.recipe), state.run.base
-    changed = await diff(git, base, tried.union)
+    changed = await diff_trees(git, base, tried.union)
     lines = {file.path: (file.added, file.removed) for file in changed.files}
     return _Report(recipe, state, tried, lines).as_object() | {
-        "diff": await diff_text(git, base, tried.union) if wants_diff and changed.files else None
+        "diff": await read_diff_text(git, base, tried.union) if wants_diff and changed.files else None
     }
 
 
 class _Report:
-    def __init__(self, recipe: Recipe, state: RunState, tried: Tried, lines: Lines) -> None:
+    def __init__(self, recipe: Recipe, state: RunState, tried: DryRunResult, lines: LineCounts) -> None:
         self._recipe = recipe
         self._state = state
         self._tried = tried
@@ -63,11 +63,11 @@ class _Report:
             "changed": len(self._lines),
             "added": sum(added for added, _ in self._lines.values()),
             "removed": sum(removed for _, removed in self._lines.values()),
-            "remaining": sum(map(len, self._tried.left.values())) if self._recipe.work_scope.site else None,
+            "remaining": sum(map(len, self._tried.remaining_sites.values())) if self._recipe.work_scope.site else None,
             "steps": [self._step(rung) for rung in range(len(self._recipe.step))],
             "shards": [self._shard(shard) for shard in state.shards.values()],
             "files": [self._file(file) for file in files],
-            "alike": [{"signature": name, "files": count} for name, count in alike(files)],
+            "alike": [{"signature": name, "files": count} for name, count in count_failure_signatures(files)],
             "gate": None if verdict is None else {"green": verdict.difference.is_green, **_lost(verdict.difference)},
             "notices": [notice.text for notice in state.notices],
         }
@@ -96,7 +96,7 @@ class _Report:
             return ""
         if step.kind in {"llm", "human"}:
             return "it asks a model" if step.kind == "llm" else "it asks a person"
-        if rung in passes(self._recipe)[0].rungs:
+        if rung in list_passes(self._recipe)[0].rungs:
             return "it comes after a step that asks a model"
         return "it comes after the first queue"
 
@@ -131,7 +131,7 @@ class _Report:
         }
 
     def _left(self, file: FileRecord) -> Iterator[dict[str, Any]]:
-        places: tuple[SitePlace, ...] = self._tried.left.get(file.path, ())
+        places: tuple[SitePlace, ...] = self._tried.remaining_sites.get(file.path, ())
         return (place.model_dump() for place in places)
 
     def _status(self, file: FileRecord) -> str:

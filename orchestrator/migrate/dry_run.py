@@ -5,21 +5,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.migration import FileMoved, StepFinished, StepStarted, WaveStarted
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.migration import FileRecord, FileStatus, SitePlace, Wave
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.stopping import require_going, stoppable
-from orchestrator.migrate.climbing import Climb
-from orchestrator.migrate.judging.gate import gate_of
-from orchestrator.migrate.ladder import Pass, passes, to_queue
+from orchestrator.engine.stopping import require_not_stopping, open_stoppable_group
+from orchestrator.migrate.climbing import PassRunner
+from orchestrator.migrate.judging.gate import build_gate
+from orchestrator.migrate.ladder import Pass, list_passes, list_files_to_queue
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.scope.shards import SAMPLE
+from orchestrator.migrate.scope.shards import SAMPLE_SHARD
 from orchestrator.migrate.scope.sites import find_sites, needs_workspace
 from orchestrator.ports.gate import GateResult
 from worktrees.merge import commit_tree
-from worktrees.overlay import overlay
+from worktrees.overlay import overlay_tree
 from worktrees.trees import list_tree, read_blobs
 
 _ASK_NOBODY = frozenset({"command", "rewrite"})
@@ -43,7 +43,7 @@ class StepTally:
 
 
 @dataclass(frozen=True)
-class Tried:
+class DryRunResult:
     """What the steps made of the files. Steps that are not in `steps` were not tried.
 
     `union` is the base with all changes that would go to the queue, the base itself if there are none. `left` are the
@@ -53,11 +53,11 @@ class Tried:
     union: CommitId
     paths: tuple[str, ...]
     steps: Mapping[int, StepTally] = field(default_factory=dict)
-    left: Mapping[str, tuple[SitePlace, ...]] = field(default_factory=dict)
+    remaining_sites: Mapping[str, tuple[SitePlace, ...]] = field(default_factory=dict)
     verdict: GateResult | None = None
 
 
-class DryRun:
+class DryRunner:
     """Lets the files of a run, or of its sample, climb to the first queue.
 
     Args:
@@ -76,7 +76,7 @@ class DryRun:
         self._steps: dict[int, StepTally] = {}
         self._under_way: int | None = None
 
-    async def execute(self) -> Tried:
+    async def run_to_queue(self) -> DryRunResult:
         """Do it, and tell what came of it.
 
         Raises:
@@ -84,33 +84,33 @@ class DryRun:
         """
         context, run = self._context, self._context.state.run
         context.journal.listeners.append(self._heard)
-        async with stoppable(context, lambda: None):
-            require_going(context)
+        async with open_stoppable_group(context, lambda: None):
+            require_not_stopping(context)
             paths = frozenset(entry.path for entry in await list_tree(context.repository.git, run.base))
-            gate = gate_of(context, self._recipe, paths)
+            gate = build_gate(context, self._recipe, paths)
             if self._verify:
                 await gate.record_baseline()
             wave = await self._wave()
-            await Climb(context, self._recipe, gate, self._slots).climb(wave, Pass(self._rungs()))
-            require_going(context)
+            await PassRunner(context, self._recipe, gate, self._slots).run_pass(wave, Pass(self._rungs()))
+            require_not_stopping(context)
             files = self._files(wave)
             commit, tree = await self._union(files)
-            verdict = await gate.judge(commit, tree, "a dry run") if self._verify and commit != run.base else None
+            verdict = await gate.judge_tree(commit, tree, "a dry run") if self._verify and commit != run.base else None
             steps = {rung: self._steps.setdefault(rung, StepTally()) for rung in self._rungs()}
             left = await self._left(commit, files)
-            return Tried(commit, tuple(file.path for file in files), steps, left, verdict)
+            return DryRunResult(commit, tuple(file.path for file in files), steps, left, verdict)
         raise AssertionError("the block above returns or raises")
 
     def _rungs(self) -> tuple[int, ...]:
         """The steps before the first queue, up to the first one that would have to ask somebody."""
         steps = self._recipe.step
-        return tuple(takewhile(lambda rung: steps[rung].kind in _ASK_NOBODY, passes(self._recipe)[0].rungs))
+        return tuple(takewhile(lambda rung: steps[rung].kind in _ASK_NOBODY, list_passes(self._recipe)[0].rungs))
 
     async def _wave(self) -> Wave:
         """All shards, or the sample, in one wave."""
         shards = self._context.state.shards
-        is_sample = self._only_sample and SAMPLE in shards
-        names = (SAMPLE,) if is_sample else tuple(shards)
+        is_sample = self._only_sample and SAMPLE_SHARD in shards
+        names = (SAMPLE_SHARD,) if is_sample else tuple(shards)
         kind = "sample" if is_sample else "sweep"
         await self._context.journal.append(WaveStarted(number=1, wave=kind, shards=names))
         return self._context.state.waves[-1]
@@ -120,7 +120,7 @@ class DryRun:
         files = [state.files[path] for name in wave.shards for path in state.shards[name].files]
         return [file for file in files if file.status != FileStatus.SKIPPED]
 
-    def _heard(self, recorded: Recorded) -> None:
+    def _heard(self, recorded: RecordedEvent) -> None:
         match recorded.event:
             case StepStarted(rung=rung, files=files):
                 self._steps[rung] = StepTally(files=files)
@@ -137,11 +137,11 @@ class DryRun:
     async def _union(self, files: list[FileRecord]) -> tuple[CommitId, TreeId]:
         """The base with all changes that would go to the queue."""
         run, git = self._context.state.run, self._context.repository.git
-        changes = {file.path: (file.mode, file.blob) for file in to_queue(files) if file.blob}
+        changes = {file.path: (file.mode, file.blob) for file in list_files_to_queue(files) if file.blob}
         if not changes:
             return run.base, run.base_tree
-        tree = TreeId(await overlay(git, run.base_tree, changes))
-        return CommitId(await commit_tree(git, tree, [run.base], "A dry run\n", self._context.when)), tree
+        tree = TreeId(await overlay_tree(git, run.base_tree, changes))
+        return CommitId(await commit_tree(git, tree, [run.base], "A dry run\n", self._context.commit_date)), tree
 
     async def _left(self, commit: CommitId, files: list[FileRecord]) -> Mapping[str, tuple[SitePlace, ...]]:
         """The sites that would remain in the files that were tried."""
@@ -153,14 +153,14 @@ class DryRun:
         contents = {one.path: blobs[one.oid] for one in entries}
         if not needs_workspace(scope):
             return (await find_sites(scope, contents)).places
-        workspace = await self._context.hands.open(commit, "sites that would remain")
+        workspace = await self._context.hands.open_workspace(commit, "sites that would remain")
         try:
             return (await find_sites(scope, contents, workspace)).places
         finally:
             await workspace.close()
 
 
-def alike(files: list[FileRecord]) -> list[tuple[str, int]]:
+def count_failure_signatures(files: list[FileRecord]) -> list[tuple[str, int]]:
     """Signatures of files that were put back, and how many have each, most first."""
     counts = Counter(file.signature for file in files if file.status == FileStatus.RESTORED and file.signature)
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.domain.event.run import Outcome
+from orchestrator.domain.event.run import RunOutcome
 from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.migrate.ladder import NOTHING_CHANGED, is_changed, leftover
+from orchestrator.migrate.ladder import NOTHING_CHANGED, is_changed, find_final_status
 
 _LEFT = {
     FileStatus.REJECTED: "rejected",
@@ -22,21 +22,21 @@ _HELD = {FileStatus.DISCOVERED, FileStatus.TRANSFORMED, FileStatus.EJECTED, File
 """How files can still stand at the end of a run: those of shards that are held."""
 
 
-def last_moves(files: Sequence[FileRecord]) -> list[FileMoved]:
+def build_last_moves(files: Sequence[FileRecord]) -> list[FileMoved]:
     """The ends of files that still stand on a ladder which has ended."""
-    ends = [(file, end) for file in files if (end := leftover(file)) is not None]
+    ends = [(file, end) for file in files if (end := find_final_status(file)) is not None]
     return [_last_move(file, end) for file, end in ends]
 
 
-def all_or_nothing(files: Sequence[FileRecord]) -> list[FileMoved]:
+def build_atomic_moves(files: Sequence[FileRecord]) -> list[FileMoved]:
     """The ends of files that land together or not at all, and did not."""
     failed = [file for file in files if file.status.is_failed]
     if not failed:
-        return last_moves(files)
+        return build_last_moves(files)
     why = f"all files land together or none does, and {failed[0].path} could not: {failed[0].reason}"
     held = [file for file in files if is_changed(file)]
     return [
-        *last_moves([file for file in files if not is_changed(file)]),
+        *build_last_moves([file for file in files if not is_changed(file)]),
         *(
             FileMoved(path=file.path, status=FileStatus.REJECTED, rung=file.rung, tried=file.blob, reason=why)
             for file in held
@@ -49,7 +49,7 @@ def _last_move(file: FileRecord, end: FileStatus) -> FileMoved:
     return FileMoved(path=file.path, status=end, rung=file.rung, blob=file.blob, reason=reason, signature=reason)
 
 
-def outcome_of(files: Sequence[FileRecord]) -> tuple[Outcome, str]:
+def summarize_outcome(files: Sequence[FileRecord]) -> tuple[RunOutcome, str]:
     """The run's outcome and the words for it."""
     counts = {status: sum(file.status == status for file in files) for status in FileStatus}
     landed, left = counts[FileStatus.MERGED], [f"{counts[one]} {word}" for one, word in _LEFT.items() if counts[one]]

@@ -26,7 +26,7 @@ class Pass:
         return file.rung > max(self.rungs) or (file.rung in self.rungs and file.attempt > self.attempt)
 
 
-def passes(recipe: Recipe) -> list[Pass]:
+def list_passes(recipe: Recipe) -> list[Pass]:
     """The ladder as passes. A step for failed files, and a person, begins a pass of its own; a step that asks a model
     has another one for each further attempt, so that what failed in the queue comes back with the evidence.
     """
@@ -48,7 +48,7 @@ def _groups(recipe: Recipe) -> list[tuple[int, ...]]:
     return groups
 
 
-def takes(step: Step, index: int, file: FileRecord, sites_now: int, counts_sites: bool, attempt: int = 1) -> bool:
+def can_take_file(step: Step, index: int, file: FileRecord, sites_now: int, counts_sites: bool, attempt: int = 1) -> bool:
     """Whether a step takes a file.
 
     Args:
@@ -68,7 +68,7 @@ def takes(step: Step, index: int, file: FileRecord, sites_now: int, counts_sites
     if step.when == "failed" or file.status.is_failed:
         return file.status.is_failed and (step.when == "failed" or step.kind == "human")
     if step.kind == "human":
-        return leftover(file) == FileStatus.UNCHANGED
+        return find_final_status(file) == FileStatus.UNCHANGED
     if step.when == "always" or not counts_sites:
         return True
     return sites_now > 0 if step.when == "sites-left" else file.sites > 0
@@ -79,22 +79,22 @@ def _is_meant(step: Step, file: FileRecord) -> bool:
     return not step.on_signature or any(re.search(step.on_signature, told) for told in (file.signature, file.reason))
 
 
-def to_queue(files: Iterable[FileRecord]) -> list[FileRecord]:
+def list_files_to_queue(files: Iterable[FileRecord]) -> list[FileRecord]:
     """The files whose changes wait for the queue, in landing order."""
     return sorted((file for file in files if is_changed(file)), key=lambda file: file.path)
 
 
 def is_changed(file: FileRecord) -> bool:
     """Whether a file has a new content that has not landed."""
-    return file.status == FileStatus.TRANSFORMED and file.blob not in (None, file.stands)
+    return file.status == FileStatus.TRANSFORMED and file.blob not in (None, file.branch_blob)
 
 
-def stands_again(file: FileRecord) -> bool:
+def is_already_landed(file: FileRecord) -> bool:
     """Whether a file that had landed climbed again, and what was made of it is what stands already."""
     return file.status == FileStatus.TRANSFORMED and file.blob is not None and file.blob == file.landed
 
 
-def leftover(file: FileRecord) -> FileStatus | None:
+def find_final_status(file: FileRecord) -> FileStatus | None:
     """What becomes of a file that still stands on the ladder when it has ended; None if it has its end already."""
     match file.status:
         case FileStatus.EJECTED:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from orchestrator.domain.event.migration import RecipeRevised
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState
-from orchestrator.domain.told_migrations import fixed_parts_changed
+from orchestrator.domain.told_migrations import find_changed_fixed_parts
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.known_signatures import Known, free_id
+from orchestrator.migrate.known_signatures import KnownFailure, choose_free_id
 from orchestrator.migrate.recipe import Recipe, Step
 
 _FAILED = frozenset(
@@ -27,7 +27,7 @@ _LEFT_ALONE = frozenset({FileStatus.SKIPPED, FileStatus.REVERTED})
 
 
 @dataclass(frozen=True)
-class Proposal:
+class RecipeProposal:
     """A recipe that may mend what many files failed of alike: their signature, what it adds, and why that may help."""
 
     recipe: Recipe
@@ -36,7 +36,7 @@ class Proposal:
     why: str
 
 
-def revision_of(state: RunState, old: Recipe, new: Recipe, by: str = "") -> RecipeRevised:
+def build_revision(state: RunState, old: Recipe, new: Recipe, by: str = "") -> RecipeRevised:
     """The event with which a run goes on by `new`, naming the files that have to climb again.
 
     These are the files whose steps up to the rung they reached are others now, the ones that a new or changed later
@@ -45,7 +45,7 @@ def revision_of(state: RunState, old: Recipe, new: Recipe, by: str = "") -> Reci
     Raises:
         UsageProblem: it changes what a run cannot change under way.
     """
-    if changed := fixed_parts_changed(old.dump(), new.dump()):
+    if changed := find_changed_fixed_parts(old.dump_values(), new.dump_values()):
         parts = ", ".join(changed)
         raise UsageProblem(
             f"a revision cannot change {parts}: begin a new run; what stays the same comes from the cache"
@@ -58,7 +58,7 @@ def revision_of(state: RunState, old: Recipe, new: Recipe, by: str = "") -> Reci
         if file.status not in _LEFT_ALONE
         and (_is_affected(file, new, changed_steps) or (is_judged_anew and file.status in _FAILED))
     ]
-    return RecipeRevised(recipe=new.dump(), revision=new.revision, redo=tuple(redo), by=by)
+    return RecipeRevised(recipe=new.dump_values(), revision=new.revision, redo=tuple(redo), by=by)
 
 
 def _changed(old: Sequence[Step], new: Sequence[Step]) -> frozenset[int]:
@@ -68,7 +68,7 @@ def _changed(old: Sequence[Step], new: Sequence[Step]) -> frozenset[int]:
 
 
 def _kind(steps: Sequence[Step], rung: int) -> object:
-    return (steps[rung].counted(), steps[rung].when, steps[rung].on_signature) if rung < len(steps) else None
+    return (steps[rung].dump_result_settings(), steps[rung].when, steps[rung].on_signature) if rung < len(steps) else None
 
 
 def _is_affected(file: FileRecord, new: Recipe, changed: Iterable[int]) -> bool:
@@ -81,20 +81,20 @@ def _is_affected(file: FileRecord, new: Recipe, changed: Iterable[int]) -> bool:
 
 def _takes(step: Step, file: FileRecord, counts_sites: bool) -> bool:
     if step.when == "failed":
-        return file.status in _FAILED and is_for(step, file)
+        return file.status in _FAILED and is_remedy_for(step, file)
     if not file.status.is_terminal or file.status in _FAILED:
         return False  # it will come to the step by itself, or has failed before it
     if step.when == "always" or not counts_sites:
         return True
-    return file.sites > 0 if step.when == "sites" else file.remaining > 0
+    return file.sites > 0 if step.when == "sites" else file.remaining_sites > 0
 
 
-def is_for(step: Step, file: FileRecord) -> bool:
+def is_remedy_for(step: Step, file: FileRecord) -> bool:
     """Whether a step for failed files is for what this one failed of."""
     return not step.on_signature or any(re.search(step.on_signature, text) for text in (file.signature, file.reason))
 
 
-def proposal(state: RunState, recipe: Recipe, known: Sequence[Known], has_model: bool) -> Proposal | None:
+def build_proposal(state: RunState, recipe: Recipe, known: Sequence[KnownFailure], has_model: bool) -> RecipeProposal | None:
     """A recipe that may mend the largest group of files that failed alike and that no later step is for.
 
     It has one step more: a known remedy, else a model's rung if a model is there for it, else a person's.
@@ -108,49 +108,49 @@ def proposal(state: RunState, recipe: Recipe, known: Sequence[Known], has_model:
         alike = [file for file in files if file.signature == signature]
         if 0 < recipe.stop.same_signature <= count and (found := _remedy(recipe, alike, known, has_model)):
             step, why = found
-            return Proposal(_with(recipe, step), signature, tuple(file.path for file in alike), why)
+            return RecipeProposal(_with(recipe, step), signature, tuple(file.path for file in alike), why)
     return None
 
 
 def _is_stuck(file: FileRecord, recipe: Recipe) -> bool:
     later = [step for step in recipe.step[file.rung + 1 :] if step.when == "failed" and step.kind != "human"]
-    return file.status in _FAILED and bool(file.signature) and not any(is_for(step, file) for step in later)
+    return file.status in _FAILED and bool(file.signature) and not any(is_remedy_for(step, file) for step in later)
 
 
 def _remedy(
-    recipe: Recipe, alike: Sequence[FileRecord], known: Sequence[Known], has_model: bool
+    recipe: Recipe, alike: Sequence[FileRecord], known: Sequence[KnownFailure], has_model: bool
 ) -> tuple[Step, str] | None:
     taken, first = [step.id for step in recipe.step], alike[0]
     for one in known:
-        if one.fits(recipe, first.signature, first.reason) and not _has(recipe, one.remedy(taken)):
-            return one.remedy(taken), one.why
+        if one.has_remedy_for(recipe, first.signature, first.reason) and not _has(recipe, one.build_remedy(taken)):
+            return one.build_remedy(taken), one.why
     kinds = {step.kind for step in recipe.step if step.when == "failed"}
     if has_model and "llm" not in kinds:
-        step = Step(id=free_id("tail", taken), kind="llm", when="failed")
+        step = Step(id=choose_free_id("tail", taken), kind="llm", when="failed")
         return step, "no rule for this failure is known: a model may find what it is about"
     if "human" not in kinds:
-        step = Step(id=free_id("hand", taken), kind="human", when="failed")
+        step = Step(id=choose_free_id("hand", taken), kind="human", when="failed")
         return step, "no rule for this failure is known: the files wait for a person, each with its reason"
     return None
 
 
 def _has(recipe: Recipe, step: Step) -> bool:
-    return any(one.counted() == step.counted() for one in recipe.step)
+    return any(one.dump_result_settings() == step.dump_result_settings() for one in recipe.step)
 
 
 def _with(recipe: Recipe, step: Step) -> Recipe:
     """With one step more, after all others but a person's, so that what has landed need not be done again."""
     end = len(recipe.step) - (recipe.step[-1].kind == "human")
     steps = (*recipe.step[:end], step, *recipe.step[end:])
-    return Recipe.model_validate(recipe.dump() | {"step": [one.model_dump(exclude_defaults=True) for one in steps]})
+    return Recipe.model_validate(recipe.dump_values() | {"step": [one.model_dump(exclude_defaults=True) for one in steps]})
 
 
-def wished_revision(state: RunState, recipe: Recipe, by: str = "") -> RecipeRevised | None:
+def find_wished_revision(state: RunState, recipe: Recipe, by: str = "") -> RecipeRevised | None:
     """The revision that a person asked for, or accepted, and that the run has not taken yet; None if there is none.
 
     Raises:
         UsageProblem: it changes what a run cannot change under way.
     """
-    if state.revised is None:
+    if state.requested_recipe is None:
         return None
-    return revision_of(state, recipe, Recipe.model_validate(state.revised), by)
+    return build_revision(state, recipe, Recipe.model_validate(state.requested_recipe), by)

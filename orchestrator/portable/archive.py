@@ -19,7 +19,7 @@ from typing import BinaryIO, cast
 from pydantic import ValidationError
 
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.portable.manifest import BLOB, JOURNAL, MANIFEST, OBJECTS, Manifest, Member
+from orchestrator.portable.manifest import BLOB_PATTERN, JOURNAL_FILE, MANIFEST_FILE, OBJECTS_FILE, Manifest, ArchiveMember
 
 _BLOCK = 512
 _CHUNK = 1024 * 1024
@@ -68,7 +68,7 @@ def _compressed(file: object, name: str) -> Iterator[BinaryIO]:
 def _write_members(stream: BinaryIO, manifest: Manifest, files: Mapping[str, Path]) -> None:
     text = manifest.model_dump_json(indent=1).encode()
     with tarfile.open(fileobj=stream, mode="w|", format=tarfile.GNU_FORMAT) as tar:
-        tar.addfile(_entry(MANIFEST, len(text)), BytesIO(text))
+        tar.addfile(_entry(MANIFEST_FILE, len(text)), BytesIO(text))
         for name, member in manifest.members.items():
             with files[name].open("rb") as content:
                 if os.fstat(content.fileno()).st_size != member.size:
@@ -92,7 +92,7 @@ def read_manifest(archive: Path) -> Manifest:
         return _manifest(stream, archive)
 
 
-def unpack(archive: Path, into: Path) -> Manifest:
+def unpack_archive(archive: Path, into: Path) -> Manifest:
     """Unpack into an empty directory; every file has the size and hash that the manifest says, and none is missing.
 
     Raises:
@@ -116,13 +116,13 @@ def unpack(archive: Path, into: Path) -> Manifest:
 
 def _manifest(stream: BinaryIO, archive: Path) -> Manifest:
     header = _header(stream, archive)
-    if header is None or header.name != MANIFEST or header.size > _MANIFEST_BYTES:
-        raise _wrong(archive, f"it does not begin with {MANIFEST}")
+    if header is None or header.name != MANIFEST_FILE or header.size > _MANIFEST_BYTES:
+        raise _wrong(archive, f"it does not begin with {MANIFEST_FILE}")
     try:
         return Manifest.model_validate_json(b"".join(_content(stream, header.size, archive)))
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or MANIFEST
+        place = ".".join(map(str, first["loc"])) or MANIFEST_FILE
         raise UsageProblem(
             f"{archive} has a manifest that this version of orchestrate does not understand ({place}: {first['msg']}): "
             "import it with the version that wrote it, or a newer one"
@@ -131,10 +131,10 @@ def _manifest(stream: BinaryIO, archive: Path) -> Manifest:
 
 def _require_names(manifest: Manifest, archive: Path) -> None:
     names = manifest.members.keys()
-    strange = [name for name in names if name not in {JOURNAL, OBJECTS} and not BLOB.fullmatch(name)]
-    if strange or not {JOURNAL, OBJECTS} <= names:
+    strange = [name for name in names if name not in {JOURNAL_FILE, OBJECTS_FILE} and not BLOB_PATTERN.fullmatch(name)]
+    if strange or not {JOURNAL_FILE, OBJECTS_FILE} <= names:
         raise _wrong(archive, f"its manifest names {strange[0]!r}" if strange else "it holds no journal or no objects")
-    if any(blob and blob[2] != manifest.members[blob[0]].sha256 for blob in map(BLOB.fullmatch, names)):
+    if any(blob and blob[2] != manifest.members[blob[0]].sha256 for blob in map(BLOB_PATTERN.fullmatch, names)):
         raise _wrong(archive, "a blob's name is not its hash")
 
 
@@ -144,7 +144,7 @@ def _require_room(needed: int, place: Path) -> None:
         raise EnvironmentProblem(f"{place} has {free} bytes free, and the run takes {needed}: free some disk space")
 
 
-def _unpack_member(stream: BinaryIO, member: Member, target: Path, archive: Path) -> None:
+def _unpack_member(stream: BinaryIO, member: ArchiveMember, target: Path, archive: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()
     with target.open("xb") as file:

@@ -8,29 +8,29 @@ from anyio import to_thread
 from pydantic import ValidationError
 
 from orchestrator.errors import JournalProblem, UsageProblem
-from orchestrator.journal.copy import examine_journal
-from orchestrator.journal.store import read_all
-from orchestrator.portable.archive import unpack
-from orchestrator.portable.export import journal_ref
-from orchestrator.portable.manifest import BLOB, JOURNAL, OBJECTS, Manifest
-from orchestrator.portable.named import History
-from worktrees.bundle import read_head
+from orchestrator.journal.copy import check_journal_file
+from orchestrator.journal.store import read_all_events
+from orchestrator.portable.archive import unpack_archive
+from orchestrator.portable.export import get_journal_ref
+from orchestrator.portable.manifest import BLOB_PATTERN, JOURNAL_FILE, OBJECTS_FILE, Manifest
+from orchestrator.portable.named import JournalHistory
+from worktrees.bundle import read_bundle_header
 from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.merge import is_ancestor
-from worktrees.packs import Quarantine, existing, object_format
-from worktrees.repository import Repository
+from worktrees.packs import QuarantinedPack, find_existing_objects, read_object_format
+from worktrees.repository import GitRepository
 
 
 @dataclass(frozen=True)
-class Arrived:
+class CheckedArchive:
     """An archive whose every part is sound and fits this repository. Nothing of it is in place yet."""
 
     manifest: Manifest
     journal: Path
     blobs: dict[str, Path]
-    history: History
-    quarantine: Quarantine
+    history: JournalHistory
+    quarantine: QuarantinedPack
 
     @property
     def branch_ref(self) -> str:
@@ -38,7 +38,7 @@ class Arrived:
         return f"refs/heads/{self.manifest.branch}"
 
 
-async def examine(repository: Repository, archive: Path, place: Path) -> Arrived:
+async def check_archive(repository: GitRepository, archive: Path, place: Path) -> CheckedArchive:
     """Unpack an archive into an empty directory and examine all of it.
 
     Raises:
@@ -47,42 +47,42 @@ async def examine(repository: Repository, archive: Path, place: Path) -> Arrived
     """
     content = place / "content"
     content.mkdir()
-    manifest = await to_thread.run_sync(unpack, archive, content)
-    history = await to_thread.run_sync(_history, content / JOURNAL, place, archive)
+    manifest = await to_thread.run_sync(unpack_archive, archive, content)
+    history = await to_thread.run_sync(_history, content / JOURNAL_FILE, place, archive)
     _require_consistent(manifest, history, archive)
     await _require_ref_names(repository.git, manifest, archive)
     await _require_repository(repository, manifest)
     quarantine = await _quarantined(repository, manifest, history, place, archive)
-    blobs = {blob[2]: content / blob[0] for blob in map(BLOB.fullmatch, manifest.members) if blob}
-    return Arrived(manifest, content / JOURNAL, blobs, history, quarantine)
+    blobs = {blob[2]: content / blob[0] for blob in map(BLOB_PATTERN.fullmatch, manifest.members) if blob}
+    return CheckedArchive(manifest, content / JOURNAL_FILE, blobs, history, quarantine)
 
 
-def _history(journal: Path, scratch: Path, archive: Path) -> History:
+def _history(journal: Path, scratch: Path, archive: Path) -> JournalHistory:
     try:
-        examine_journal(journal, scratch)
-        return History.of(read_all(journal))
+        check_journal_file(journal, scratch)
+        return JournalHistory.from_events(read_all_events(journal))
     except JournalProblem as problem:
         raise UsageProblem(f"{archive} cannot be imported: {problem}") from problem
     except (ValueError, KeyError, ValidationError) as error:
         raise UsageProblem(f"{archive} cannot be imported: its journal is no history of a run ({error})") from error
 
 
-def _require_consistent(manifest: Manifest, history: History, archive: Path) -> None:
+def _require_consistent(manifest: Manifest, history: JournalHistory, archive: Path) -> None:
     """The manifest says what the journal says, and the journal is without gaps."""
     started, state = history.state.started, history.state
     is_gapless = history.events == state.seq == manifest.events
     told = (manifest.run, manifest.base, manifest.branch, manifest.is_ended)
     if started is None or not is_gapless or told != (started.run, started.base, started.branch, bool(state.ended)):
         raise UsageProblem(f"{archive} cannot be imported: its manifest and its journal are not of the same run")
-    if any(one.approval.settings.keys() - {"budget"} for one in state.waiting):
+    if any(one.approval.settings.keys() - {"budget"} for one in state.pending_approvals):
         raise UsageProblem(f"{archive} cannot be imported: a question in it would change more than the budget by a yes")
     if not _is_branch_of(manifest):
         raise UsageProblem(
             f"{archive} cannot be imported: {manifest.branch!r} is no name that orchestrate gives a PR branch, so it "
             "might be a branch of yours"
         )
-    if {name for name in history.named.texts if name not in manifest.missing} - {
-        blob[2] for blob in map(BLOB.fullmatch, manifest.members) if blob
+    if {name for name in history.references.required_blobs if name not in manifest.missing} - {
+        blob[2] for blob in map(BLOB_PATTERN.fullmatch, manifest.members) if blob
     }:
         raise UsageProblem(f"{archive} cannot be imported: blobs that its journal names are not in it")
 
@@ -95,21 +95,21 @@ def _is_branch_of(manifest: Manifest) -> bool:
 
 async def _require_ref_names(git: Git, manifest: Manifest, archive: Path) -> None:
     """The run's own refs are below its own prefix; of branches only the PR branch may come, and not among them."""
-    own, kept = f"refs/orchestrate/{manifest.run}/", journal_ref(manifest.run)
+    own, kept = f"refs/orchestrate/{manifest.run}/", get_journal_ref(manifest.run)
     names = {f"refs/heads/{manifest.branch}": True}
     for ref, is_ours in (names | {ref: ref.startswith(own) and ref != kept for ref in manifest.refs}).items():
         if not is_ours or (await git.run("check-ref-format", ref, ok=(0, 1))).exit_code:
             raise UsageProblem(f"{archive} cannot be imported: it names the ref {ref!r}, which is none of this run")
 
 
-async def _require_repository(repository: Repository, manifest: Manifest) -> None:
-    found = await object_format(repository.git)
+async def _require_repository(repository: GitRepository, manifest: Manifest) -> None:
+    found = await read_object_format(repository.git)
     if found != manifest.object_format:
         raise UsageProblem(
             f"{repository.root} is not the run's repository: its object format is {found}, "
             f"that of the run's is {manifest.object_format}"
         )
-    known = await existing(repository.git, manifest.prerequisites)
+    known = await find_existing_objects(repository.git, manifest.prerequisites)
     lacking = [oid for oid in manifest.prerequisites if oid not in known]
     if lacking:
         raise UsageProblem(
@@ -120,17 +120,17 @@ async def _require_repository(repository: Repository, manifest: Manifest) -> Non
 
 
 async def _quarantined(
-    repository: Repository, manifest: Manifest, history: History, place: Path, archive: Path
-) -> Quarantine:
+    repository: GitRepository, manifest: Manifest, history: JournalHistory, place: Path, archive: Path
+) -> QuarantinedPack:
     """The objects, which are whole together with what the repository has, and the heads that stand on the base."""
     pack, apart = place / "arrived.pack", place / "git"
     apart.mkdir()
     wanted = [*manifest.refs.values(), manifest.base, *([manifest.head] if manifest.head else [])]
     try:
-        await to_thread.run_sync(_split, place / "content" / OBJECTS, pack, manifest)
-        quarantine = await Quarantine.around(repository, pack, apart)
-        named = await existing(quarantine.git, history.named.others)
-        await quarantine.require_whole([*wanted, *named], manifest.prerequisites)
+        await to_thread.run_sync(_split, place / "content" / OBJECTS_FILE, pack, manifest)
+        quarantine = await QuarantinedPack.examine_pack(repository, pack, apart)
+        named = await find_existing_objects(quarantine.git, history.references.other_ids)
+        await quarantine.check_complete([*wanted, *named], manifest.prerequisites)
         is_based = not manifest.head or await is_ancestor(quarantine.git, manifest.base, manifest.head)
     except GitError as error:
         raise UsageProblem(f"{archive} cannot be imported: its git objects are not sound: {error}") from error
@@ -144,9 +144,9 @@ async def _quarantined(
     return quarantine
 
 
-async def _is_related(quarantine: Quarantine, manifest: Manifest) -> bool:
+async def _is_related(quarantine: QuarantinedPack, manifest: Manifest) -> bool:
     """Whether the repository has any history of the run's: an archive that presupposes nothing fits everywhere else."""
-    head = quarantine.repository.head()
+    head = quarantine.repository.read_head_commit()
     return (await quarantine.git.run("merge-base", manifest.base, head, ok=(0, 1))).exit_code == 0
 
 
@@ -154,7 +154,7 @@ def _split(bundle: Path, pack: Path, manifest: Manifest) -> None:
     """Take the pack out of the bundle, whose head must say what the manifest says."""
     heads = {f"refs/heads/{manifest.branch}": manifest.head} if manifest.head else {}
     with bundle.open("rb") as file, pack.open("xb") as content:
-        head = read_head(file)
+        head = read_bundle_header(file)
         if head.refs != {**manifest.refs, **heads} or head.prerequisites != manifest.prerequisites:
             raise GitError("the bundle does not carry the refs that the manifest names")
         while chunk := file.read(1024 * 1024):

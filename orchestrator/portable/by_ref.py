@@ -6,38 +6,38 @@ from anyio import to_thread
 from pydantic import ValidationError
 
 from orchestrator.errors import UsageProblem
-from orchestrator.portable.export import journal_ref
-from orchestrator.portable.manifest import MANIFEST, RUN_ID, Manifest
+from orchestrator.portable.export import get_journal_ref
+from orchestrator.portable.manifest import MANIFEST_FILE, RUN_ID_PATTERN, Manifest
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.merge import EPOCH, commit_tree
-from worktrees.overlay import overlay
-from worktrees.packs import existing
+from worktrees.merge import EPOCH_DATE, commit_tree
+from worktrees.overlay import overlay_tree
+from worktrees.packs import find_existing_objects
 from worktrees.refs import list_refs, set_ref
-from worktrees.trees import empty_tree, list_tree, read_blob, tree_of, write_blob
+from worktrees.trees import write_empty_tree, list_tree, read_blob, read_tree_id, write_blob
 
 _PART_BYTES = 32 * 1024 * 1024
 """Forges refuse files of more than 100 MB."""
 
 
-async def store(git: Git, manifest: Manifest, archive: Path) -> str:
+async def write_archive_ref(git: Git, manifest: Manifest, archive: Path) -> str:
     """Point the run's ref `journal` at a commit that holds the archive; gives the ref.
 
     The commit has no parents: what an earlier export left is replaced, not kept.
     """
     run = manifest.run
-    files = {MANIFEST: ("100644", await write_blob(git, manifest.model_dump_json(indent=1).encode()))}
+    files = {MANIFEST_FILE: ("100644", await write_blob(git, manifest.model_dump_json(indent=1).encode()))}
     with archive.open("rb") as file:
         while part := await to_thread.run_sync(file.read, _PART_BYTES):
             files[f"archive/{len(files):06}"] = ("100644", await write_blob(git, part))
-    tree = await overlay(git, await empty_tree(git), files)
+    tree = await overlay_tree(git, await write_empty_tree(git), files)
     message = f"Run {run}, {manifest.events} events\n\nTaken in by `orchestrate run import --ref {run}`.\n"
-    ref = journal_ref(run)
-    await set_ref(git, ref, await commit_tree(git, tree, [], message, EPOCH))
+    ref = get_journal_ref(run)
+    await set_ref(git, ref, await commit_tree(git, tree, [], message, EPOCH_DATE))
     return ref
 
 
-async def fetch(git: Git, wanted: str, target: Path) -> None:
+async def read_archive_ref(git: Git, wanted: str, target: Path) -> None:
     """Write the archive that a ref holds to a file.
 
     Args:
@@ -48,8 +48,8 @@ async def fetch(git: Git, wanted: str, target: Path) -> None:
     Raises:
         UsageProblem: no ref holds such a run, or more than one does, or what it holds is no archive.
     """
-    ref = journal_ref(await _run_of(git, wanted))
-    parts = [entry for entry in await list_tree(git, await tree_of(git, ref), ["archive"]) if entry.kind == "blob"]
+    ref = get_journal_ref(await _run_of(git, wanted))
+    parts = [entry for entry in await list_tree(git, await read_tree_id(git, ref), ["archive"]) if entry.kind == "blob"]
     if not parts or any((entry.size or 0) > _PART_BYTES for entry in parts):
         raise UsageProblem(f"{ref} holds no archive of a run: export the run again with `orchestrate run export --ref`")
     with target.open("xb") as file:
@@ -57,25 +57,25 @@ async def fetch(git: Git, wanted: str, target: Path) -> None:
             await to_thread.run_sync(file.write, await read_blob(git, entry.oid))
 
 
-async def lacking(git: Git, run: str) -> tuple[str, ...]:
+async def find_missing_commits(git: Git, run: str) -> tuple[str, ...]:
     """The commits that the archive in a run's ref rests on and the repository does not have.
 
     Raises:
         UsageProblem: the ref holds no archive.
     """
-    ref = journal_ref(run)
+    ref = get_journal_ref(run)
     try:
-        manifest = Manifest.model_validate_json(await read_blob(git, f"{ref}:{MANIFEST}"))
+        manifest = Manifest.model_validate_json(await read_blob(git, f"{ref}:{MANIFEST_FILE}"))
     except (GitError, ValidationError) as error:
         raise UsageProblem(f"{ref} holds no archive that this version of orchestrate understands") from error
-    known = await existing(git, manifest.prerequisites)
+    known = await find_existing_objects(git, manifest.prerequisites)
     return tuple(oid for oid in manifest.prerequisites if oid not in known)
 
 
 async def _run_of(git: Git, wanted: str) -> str:
     prefix, suffix = "refs/orchestrate/", "/journal"
     refs = [ref for ref in await list_refs(git, prefix) if ref.endswith(suffix)]
-    runs = [run for ref in refs if RUN_ID.fullmatch(run := ref[len(prefix) : -len(suffix)])]
+    runs = [run for ref in refs if RUN_ID_PATTERN.fullmatch(run := ref[len(prefix) : -len(suffix)])]
     found = [run for run in runs if run == wanted] or [r for r in runs if r.startswith(wanted) or r.endswith(wanted)]
     if len(found) != 1:
         known = ", ".join(found or runs[-8:]) or "none"

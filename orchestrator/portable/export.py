@@ -14,32 +14,32 @@ from orchestrator.domain.event.run import RunStarted
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.state import RunState
 from orchestrator.errors import EnvironmentProblem, JournalProblem, UsageProblem
-from orchestrator.journal.blobs import Blobs
+from orchestrator.journal.blobs import BlobStore
 from orchestrator.journal.copy import copy_journal
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from orchestrator.portable.archive import write_archive
-from orchestrator.portable.manifest import JOURNAL, OBJECTS, Manifest, Member, blob_member
-from orchestrator.portable.named import History, Named
-from worktrees.bundle import BundleHead
+from orchestrator.portable.manifest import JOURNAL_FILE, OBJECTS_FILE, Manifest, ArchiveMember, get_blob_name
+from orchestrator.portable.named import JournalHistory, JournalReferences
+from worktrees.bundle import BundleHeader
 from worktrees.errors import GitError
 from worktrees.git import Git
 from worktrees.merge import is_ancestor
-from worktrees.packs import existing, object_format, prerequisites, write_pack
+from worktrees.packs import find_existing_objects, read_object_format, find_prerequisites, write_pack
 from worktrees.refs import list_refs, read_ref
 
 _CHUNK = 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Exported:
+class ArchiveExport:
     """What went into an archive of `size` bytes."""
 
     manifest: Manifest
     size: int
 
 
-async def export_run(git: Git, run: RunDirectory, target: Path, scratch: Path, *, is_whole: bool = False) -> Exported:
+async def export_run(git: Git, run: RunDirectory, target: Path, scratch: Path, *, is_whole: bool = False) -> ArchiveExport:
     """Write the archive of a run, also while an engine works on it.
 
     Refs are read before the journal, and what the journal knows better is taken from it: so nothing that the archive's
@@ -58,19 +58,19 @@ async def export_run(git: Git, run: RunDirectory, target: Path, scratch: Path, *
     """
     before = await list_refs(git, f"refs/orchestrate/{run.run}")
     branch_before = await _branch_tip(git, run)
-    journal = await to_thread.run_sync(_read, run, scratch / JOURNAL)
+    journal = await to_thread.run_sync(_read, run, scratch / JOURNAL_FILE)
     refs = _refs(before, journal.state)
     head = await _head(git, journal.state, branch_before)
-    needed = () if is_whole else await prerequisites(git, journal.state.run.base)
-    await _write_bundle(git, journal, refs | _branch_ref(journal.state, head), needed, scratch / OBJECTS)
-    files, missing = await to_thread.run_sync(_files, run, journal.named, scratch)
+    needed = () if is_whole else await find_prerequisites(git, journal.state.run.base)
+    await _write_bundle(git, journal, refs | _branch_ref(journal.state, head), needed, scratch / OBJECTS_FILE)
+    files, missing = await to_thread.run_sync(_files, run, journal.references, scratch)
     members = await to_thread.run_sync(_members, files)
     manifest = Manifest(
         version=__version__,
         run=journal.state.run.run,
         events=journal.state.seq,
         is_ended=journal.state.ended is not None,
-        object_format="sha256" if await object_format(git) == "sha256" else "sha1",
+        object_format="sha256" if await read_object_format(git) == "sha256" else "sha1",
         base=journal.state.run.base,
         branch=journal.state.run.branch,
         head=head,
@@ -79,12 +79,12 @@ async def export_run(git: Git, run: RunDirectory, target: Path, scratch: Path, *
         members=members,
         missing=missing,
     )
-    return Exported(manifest, await to_thread.run_sync(write_archive, target, manifest, files))
+    return ArchiveExport(manifest, await to_thread.run_sync(write_archive, target, manifest, files))
 
 
-def _read(run: RunDirectory, copy: Path) -> History:
+def _read(run: RunDirectory, copy: Path) -> JournalHistory:
     copy_journal(run.journal, copy)
-    history = History.of(read_all(copy))
+    history = JournalHistory.from_events(read_all_events(copy))
     if history.state.started is None:
         raise UsageProblem(f"run {run.run} stopped before its first event: there is nothing to export")
     return history
@@ -97,17 +97,17 @@ async def _branch_tip(git: Git, run: RunDirectory) -> str | None:
 
 
 def _first(run: RunDirectory) -> Event | None:
-    return next((recorded.event for recorded in read_all(run.journal)), None)
+    return next((recorded.event for recorded in read_all_events(run.journal)), None)
 
 
 def _refs(before: Mapping[str, str], state: RunState) -> dict[str, CommitId]:
     """The run's own refs as of the journal's moment."""
     later = {taken.ref: taken.commit for task in state.tasks.values() for taken in task.candidates}
     refs = {name: CommitId(oid) for name, oid in before.items()} | later
-    return {name: oid for name, oid in sorted(refs.items()) if name != journal_ref(state.run.run)}
+    return {name: oid for name, oid in sorted(refs.items()) if name != get_journal_ref(state.run.run)}
 
 
-def journal_ref(run: str) -> str:
+def get_journal_ref(run: str) -> str:
     """The ref that holds an archive of the run."""
     return f"refs/orchestrate/{run}/journal"
 
@@ -124,10 +124,10 @@ def _branch_ref(state: RunState, head: CommitId | None) -> dict[str, CommitId]:
 
 
 async def _write_bundle(
-    git: Git, journal: History, refs: Mapping[str, str], needed: Sequence[str], target: Path
+    git: Git, journal: JournalHistory, refs: Mapping[str, str], needed: Sequence[str], target: Path
 ) -> None:
     """A git bundle of the refs; its pack also holds what only the journal names, such as the tree after each turn."""
-    known = await existing(git, {*refs.values(), *journal.named.others, journal.state.run.base})
+    known = await find_existing_objects(git, {*refs.values(), *journal.references.other_ids, journal.state.run.base})
     lost = sorted(name for name, oid in refs.items() if oid not in known)
     if lost:
         raise EnvironmentProblem(
@@ -141,8 +141,8 @@ async def _write_bundle(
             f"the run's objects cannot be packed: {error}; in a shallow or partial clone fetch them first "
             "(git fetch --unshallow)"
         ) from error
-    head = BundleHead(refs, tuple(needed), await object_format(git))
-    await to_thread.run_sync(_join, head.dump(), pack, target)
+    head = BundleHeader(refs, tuple(needed), await read_object_format(git))
+    await to_thread.run_sync(_join, head.to_bytes(), pack, target)
 
 
 def _join(head: bytes, pack: Path, target: Path) -> None:
@@ -154,24 +154,24 @@ def _join(head: bytes, pack: Path, target: Path) -> None:
     pack.with_suffix(".idx").unlink()
 
 
-def _files(run: RunDirectory, named: Named, scratch: Path) -> tuple[dict[str, Path], tuple[str, ...]]:
+def _files(run: RunDirectory, named: JournalReferences, scratch: Path) -> tuple[dict[str, Path], tuple[str, ...]]:
     """Where every file of the archive lies, and the blobs that are named and not there, or damaged."""
-    blobs, found, missing = Blobs(run.blobs), {}, []
+    blobs, found, missing = BlobStore(run.blobs), {}, []
     for sha in sorted(named.blobs):
-        if sha in named.texts or blobs.path_of(sha).is_file():
+        if sha in named.required_blobs or blobs.get_blob_path(sha).is_file():
             with suppress(JournalProblem):
-                blobs.get(sha)
-                found[blob_member(sha)] = blobs.path_of(sha)
+                blobs.read_blob(sha)
+                found[get_blob_name(sha)] = blobs.get_blob_path(sha)
                 continue
             missing.append(sha)
-    return {JOURNAL: scratch / JOURNAL, OBJECTS: scratch / OBJECTS, **found}, tuple(missing)
+    return {JOURNAL_FILE: scratch / JOURNAL_FILE, OBJECTS_FILE: scratch / OBJECTS_FILE, **found}, tuple(missing)
 
 
-def _members(files: Mapping[str, Path]) -> dict[str, Member]:
+def _members(files: Mapping[str, Path]) -> dict[str, ArchiveMember]:
     return {name: _member(path) for name, path in files.items()}
 
 
-def _member(path: Path) -> Member:
+def _member(path: Path) -> ArchiveMember:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Member(size=path.stat().st_size, sha256=digest)
+    return ArchiveMember(size=path.stat().st_size, sha256=digest)

@@ -16,31 +16,31 @@ from uuid import uuid4
 from anyio import to_thread
 from pydantic import ValidationError
 
-from orchestrator.config.effective import effective
-from orchestrator.domain.command import Configure, Sent
+from orchestrator.config.effective import build_effective_config
+from orchestrator.domain.command import Configure, InboxCommand
 from orchestrator.domain.state import RunState
 from orchestrator.errors import JournalProblem, PersonNeeded, UsageProblem
 from orchestrator.hands.session import open_session
-from orchestrator.journal.blobs import Blobs
+from orchestrator.journal.blobs import BlobStore
 from orchestrator.journal.copy import replace_journal
 from orchestrator.journal.runs import RunDirectory, StateDirectory
-from orchestrator.journal.store import read_all
-from orchestrator.portable.arrived import Arrived, examine
+from orchestrator.journal.store import read_all_events
+from orchestrator.portable.arrived import CheckedArchive, check_archive
 from orchestrator.portable.manifest import Manifest
 from worktrees.errors import GitError
 from worktrees.merge import is_ancestor
 from worktrees.refs import list_refs, move_refs, read_ref
-from worktrees.repository import Repository
+from worktrees.repository import GitRepository
 
-How = Literal["new", "continued", "unchanged"]
+ImportEffect = Literal["new", "continued", "unchanged"]
 
 
-class FurtherHere(UsageProblem):
+class LocalRunAhead(UsageProblem):
     """The run is here already, and what is here goes on from what the archive has."""
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedRun:
     """A run that is here now, and the settings that it came with.
 
     `moved` are the refs that were made or moved; `how` is what became of its journal.
@@ -48,22 +48,22 @@ class Imported:
 
     manifest: Manifest
     directory: RunDirectory
-    how: How
-    moved: tuple[str, ...]
+    effect: ImportEffect
+    moved_refs: tuple[str, ...]
     settings: Mapping[str, Any]
 
 
-Instead = Callable[[Mapping[str, Any]], dict[str, Any]]
+ReplaceSettings = Callable[[Mapping[str, Any]], dict[str, Any]]
 """The settings that are to hold instead of those that came with a run."""
 
 
 async def import_run(
-    repository: Repository,
+    repository: GitRepository,
     state: StateDirectory,
     archive: Path,
-    instead: Instead | None = None,
+    instead: ReplaceSettings | None = None,
     require: Callable[[RunState], None] | None = None,
-) -> Imported:
+) -> ImportedRun:
     """Take a run in from an archive.
 
     `require` raises where the run as it stands may not come here.
@@ -74,20 +74,20 @@ async def import_run(
         PersonNeeded: the PR branch would have to move while somebody has it checked out.
     """
     with _staging(state) as place:
-        arrived = await examine(repository, archive, place)
+        arrived = await check_archive(repository, archive, place)
         settings = _settings(arrived, archive)
         if require:
             require(arrived.history.state)
-        directory = state.run(arrived.manifest.run)
+        directory = state.get_run(arrived.manifest.run)
         await to_thread.run_sync(_how, directory, arrived.journal)  # refused before even a lock file is made
         await _moves(repository, arrived)
-        with directory.lock():
+        with directory.hold_lock():
             how = await to_thread.run_sync(_how, directory, arrived.journal)
             moves = await _moves(repository, arrived)
             if instead and how != "unchanged":
                 _change_settings(directory, instead(settings))
             moved = await _put_in_place(repository, arrived, directory, how, moves)
-    return Imported(arrived.manifest, directory, how, moved, settings)
+    return ImportedRun(arrived.manifest, directory, how, moved, settings)
 
 
 @contextmanager
@@ -99,7 +99,7 @@ def _staging(state: StateDirectory) -> Iterator[Path]:
         yield place
 
 
-def _how(directory: RunDirectory, journal: Path) -> How:
+def _how(directory: RunDirectory, journal: Path) -> ImportEffect:
     """Whether the archive's history goes on from the one that is here.
 
     Raises:
@@ -108,7 +108,7 @@ def _how(directory: RunDirectory, journal: Path) -> How:
     if not directory.journal.exists():
         return "new"
     missing, extra = 0, 0
-    for here, there in zip_longest(read_all(directory.journal), read_all(journal)):
+    for here, there in zip_longest(read_all_events(directory.journal), read_all_events(journal)):
         if here is not None and there is not None and here != there:
             raise UsageProblem(
                 f"run {directory.run} has another history here from event {here.seq} on, because it went on in both "
@@ -118,18 +118,18 @@ def _how(directory: RunDirectory, journal: Path) -> How:
         missing += here is None
         extra += there is None
     if extra:
-        raise FurtherHere(
+        raise LocalRunAhead(
             f"run {directory.run} is further here, by {extra} events, than in the archive; nothing was changed"
         )
     return "continued" if missing else "unchanged"
 
 
-Moves = dict[str, tuple[str, str | None]]
+RefMoves = dict[str, tuple[str, str | None]]
 
 
-async def _moves(repository: Repository, arrived: Arrived) -> Moves:
+async def _moves(repository: GitRepository, arrived: CheckedArchive) -> RefMoves:
     """Each ref that has to change, with its new and its present value. What it held is kept beside it if it is work."""
-    manifest, moves = arrived.manifest, Moves()
+    manifest, moves = arrived.manifest, RefMoves()
     present = await list_refs(repository.git, f"refs/orchestrate/{manifest.run}")
     for ref, new in manifest.refs.items():
         old = present.get(ref)
@@ -144,7 +144,7 @@ async def _moves(repository: Repository, arrived: Arrived) -> Moves:
     return {ref: move for ref, move in moves.items() if move[0] != move[1]}
 
 
-async def _move_branch(repository: Repository, arrived: Arrived, moves: Moves) -> None:
+async def _move_branch(repository: GitRepository, arrived: CheckedArchive, moves: RefMoves) -> None:
     """The PR branch is made, or moved forward; it stays where it is if it holds what is to be landed already."""
     head, branch, git = arrived.manifest.head, arrived.manifest.branch, arrived.quarantine.git
     tip = await read_ref(repository.git, arrived.branch_ref)
@@ -156,7 +156,7 @@ async def _move_branch(repository: Repository, arrived: Arrived, moves: Moves) -
             f"the branch {branch} stands at {tip[:12]} here and at {head[:12]} in the archive, and neither holds the "
             f"other; nothing was changed. Rename the one that is here (git branch -m {branch} NAME), then import again"
         )
-    place = (await to_thread.run_sync(repository.checked_out)).get(branch)
+    place = (await to_thread.run_sync(repository.list_checked_out_branches)).get(branch)
     if place is not None:
         raise PersonNeeded(
             f"the PR branch {branch} is checked out in {place} and would have to move: switch that checkout to "
@@ -166,11 +166,11 @@ async def _move_branch(repository: Repository, arrived: Arrived, moves: Moves) -
 
 
 async def _put_in_place(
-    repository: Repository, arrived: Arrived, directory: RunDirectory, how: How, moves: Moves
+    repository: GitRepository, arrived: CheckedArchive, directory: RunDirectory, how: ImportEffect, moves: RefMoves
 ) -> tuple[str, ...]:
     """The order is what makes a kill harmless: nothing points at what is not there yet."""
-    await arrived.quarantine.release()
-    await to_thread.run_sync(_put_blobs, arrived.blobs, Blobs(directory.blobs))
+    await arrived.quarantine.release_objects()
+    await to_thread.run_sync(_put_blobs, arrived.blobs, BlobStore(directory.blobs))
     try:
         await move_refs(repository.git, moves, f"orchestrate: import of {arrived.manifest.run}")
     except GitError as error:
@@ -180,10 +180,10 @@ async def _put_in_place(
     return tuple(sorted(moves))
 
 
-def _settings(arrived: Arrived, archive: Path) -> dict[str, Any]:
+def _settings(arrived: CheckedArchive, archive: Path) -> dict[str, Any]:
     """All settings of the run as they stood at last."""
     try:
-        return effective(arrived.history.state).model_dump(mode="json", by_alias=True)
+        return build_effective_config(arrived.history.state).model_dump(mode="json", by_alias=True)
     except ValidationError as error:
         first = error.errors()[0]
         problem = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
@@ -193,16 +193,16 @@ def _settings(arrived: Arrived, archive: Path) -> dict[str, Any]:
 def _change_settings(directory: RunDirectory, settings: dict[str, Any]) -> None:
     """Leave a command that the next engine takes before it does anything else; it is there before the journal is."""
     command = Configure(settings=settings, is_all=True)
-    directory.inbox.send(Sent(key=uuid4().hex, at=datetime.now(UTC), by="run import", command=command))
+    directory.inbox.send_command(InboxCommand(key=uuid4().hex, at=datetime.now(UTC), by="run import", command=command))
 
 
-def _put_blobs(arrived: Mapping[str, Path], blobs: Blobs) -> None:
+def _put_blobs(arrived: Mapping[str, Path], blobs: BlobStore) -> None:
     for sha, path in arrived.items():
         try:
-            blobs.get(sha)
+            blobs.read_blob(sha)
         except JournalProblem:
-            blobs.path_of(sha).unlink(missing_ok=True)
-            blobs.put(path.read_bytes())
+            blobs.get_blob_path(sha).unlink(missing_ok=True)
+            blobs.write_blob(path.read_bytes())
 
 
 def _put_journal(journal: Path, directory: RunDirectory) -> None:

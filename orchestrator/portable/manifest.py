@@ -5,26 +5,26 @@ from typing import Literal
 
 from pydantic import Field
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.ids import CommitId, RunId
 
-MANIFEST = "manifest.json"
-JOURNAL = "journal.db"
-OBJECTS = "objects.bundle"
-BLOB = re.compile(r"blobs/([0-9a-f]{2})/(\1[0-9a-f]{62})")
-RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,32}")
+MANIFEST_FILE = "manifest.json"
+JOURNAL_FILE = "journal.db"
+OBJECTS_FILE = "objects.bundle"
+BLOB_PATTERN = re.compile(r"blobs/([0-9a-f]{2})/(\1[0-9a-f]{62})")
+RUN_ID_PATTERN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,32}")
 
 _OID = r"^([0-9a-f]{40}|[0-9a-f]{64})$"
 
 
-class Member(Frozen):
+class ArchiveMember(FrozenModel):
     """A file of the archive: `size` in bytes."""
 
     size: int = Field(ge=0)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
-class Manifest(Frozen):
+class Manifest(FrozenModel):
     """The first file of an archive.
 
     `head` is what the PR branch is to point at, None while nothing has landed. `refs` are the run's own.
@@ -34,7 +34,7 @@ class Manifest(Frozen):
 
     format: Literal["orchestrate.run/1"] = "orchestrate.run/1"
     version: str
-    run: RunId = Field(pattern=f"^{RUN_ID.pattern}$")
+    run: RunId = Field(pattern=f"^{RUN_ID_PATTERN.pattern}$")
     events: int = Field(ge=1)
     is_ended: bool
     object_format: Literal["sha1", "sha256"]
@@ -43,10 +43,10 @@ class Manifest(Frozen):
     head: CommitId | None
     refs: dict[str, CommitId]
     prerequisites: tuple[CommitId, ...]
-    members: dict[str, Member]
+    members: dict[str, ArchiveMember]
     missing: tuple[str, ...] = ()
 
 
-def blob_member(sha: str) -> str:
+def get_blob_name(sha: str) -> str:
     """The name of a blob in an archive."""
     return f"blobs/{sha[:2]}/{sha}"

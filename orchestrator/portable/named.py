@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from orchestrator.domain.event import Recorded, to_body
-from orchestrator.domain.fold import advance
+from orchestrator.domain.event import RecordedEvent, format_event_body
+from orchestrator.domain.fold import apply_recorded_event
 from orchestrator.domain.state import RunState
-from worktrees.packs import OID
+from worktrees.packs import OBJECT_ID
 
 _SPOKEN = frozenset({"arguments", "tool_calls", "settings", "recipe"})
 """What models and people wrote: a name in there names nothing."""
@@ -17,34 +17,34 @@ _SHA256_CHARS = 64
 
 
 @dataclass
-class Named:
+class JournalReferences:
     """`texts` are blobs that must exist; `others` may be ids of git objects, names of blobs, or neither."""
 
-    texts: set[str] = field(default_factory=set)
-    others: set[str] = field(default_factory=set)
+    required_blobs: set[str] = field(default_factory=set)
+    other_ids: set[str] = field(default_factory=set)
 
-    def add(self, recorded: Recorded) -> None:
+    def add_event(self, recorded: RecordedEvent) -> None:
         """All names in an event."""
-        for key, name in _names("", json.loads(to_body(recorded.event))):
+        for key, name in _names("", json.loads(format_event_body(recorded.event))):
             is_text = key in {"sha", "tests"} and len(name) == _SHA256_CHARS
-            (self.texts if is_text else self.others).add(name)
+            (self.required_blobs if is_text else self.other_ids).add(name)
 
     @property
     def blobs(self) -> set[str]:
         """What can be a blob."""
-        return self.texts | {name for name in self.others if len(name) == _SHA256_CHARS}
+        return self.required_blobs | {name for name in self.other_ids if len(name) == _SHA256_CHARS}
 
 
 @dataclass
-class History:
+class JournalHistory:
     """What a journal says, read once and not kept: the state at its end, and all that is named in it."""
 
     state: RunState = field(default_factory=RunState)
-    named: Named = field(default_factory=Named)
+    references: JournalReferences = field(default_factory=JournalReferences)
     events: int = 0
 
     @classmethod
-    def of(cls, events: Iterable[Recorded]) -> "History":
+    def from_events(cls, events: Iterable[RecordedEvent]) -> "JournalHistory":
         """The history that these events make; `events` counts those that stand where they should.
 
         Raises:
@@ -52,15 +52,15 @@ class History:
         """
         history = cls()
         for recorded in events:
-            advance(history.state, recorded)
-            history.named.add(recorded)
+            apply_recorded_event(history.state, recorded)
+            history.references.add_event(recorded)
             history.events += recorded.seq == history.events + 1
         return history
 
 
 def _names(key: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401
     match value:
-        case str() if OID.fullmatch(value):
+        case str() if OBJECT_ID.fullmatch(value):
             yield key, value
         case dict() if value.keys() == _TEXT:
             yield from _names("sha", value["sha"])

@@ -15,25 +15,25 @@ from worktrees.errors import GitError
 
 
 @dataclass
-class Happening:
+class EffectInProgress:
     """An effect under way; the block that has it must set `done`. `along` is recorded together with it."""
 
     done: Done | None = None
-    along: tuple[Event, ...] = ()
+    extra_events: tuple[Event, ...] = ()
 
 
-def abandoned(intent: Intent, reason: str) -> Done:
+def build_abandoned_event(intent: Intent, reason: str) -> Done:
     """The end of an effect that did not happen, or of which nobody knows and it does not matter."""
     return EffectAbandoned(task=intent.task, key=intent.key, reason=reason)
 
 
 @asynccontextmanager
-async def effect(
+async def record_effect(
     ledger: Ledger,
     intent: Intent,
     unsettled: tuple[type[Exception], ...] = (),
-    lost: Callable[[Intent, str], Done] = abandoned,
-) -> AsyncIterator[Happening]:
+    lost: Callable[[Intent, str], Done] = build_abandoned_event,
+) -> AsyncIterator[EffectInProgress]:
     """Record the intent, let the block do the effect, and record what it set as `done`.
 
     An error of ours or of git in the block, or its being cancelled, is recorded as the event that `lost` makes, but for
@@ -43,7 +43,7 @@ async def effect(
         JournalProblem: the intent could not be recorded, and nothing was done; or the effect happened and could not be.
     """
     name = intent.effect
-    happening = Happening()
+    happening = EffectInProgress()
     crash_point(f"{name}.before-intent")
     await ledger.append(intent)
     crash_point(f"{name}.after-intent")
@@ -63,5 +63,5 @@ async def effect(
     if happening.done is None or happening.done.key != intent.key:
         raise ValueError(f"the effect {intent.key} was left without the event that tells of its end")
     crash_point(f"{name}.before-done")
-    await ledger.append(happening.done, *happening.along)
+    await ledger.append(happening.done, *happening.extra_events)
     crash_point(f"{name}.after-done")

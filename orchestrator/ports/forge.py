@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.forge_check import ForgeCheck as ForgeCheck
 from orchestrator.domain.ids import CommitId, RunId
 
 
-class PullRequest(Frozen):
+class PullRequest(FrozenModel):
     """What a reviewer gets. `head` is the branch, `commit` its tip, `target` the branch it is meant for.
 
     `draft` says that it is to be looked at and not yet merged; `group` tells several of one run apart.
@@ -26,7 +26,7 @@ class PullRequest(Frozen):
     group: str = ""
 
 
-class OpenedPullRequest(Frozen):
+class OpenedPullRequest(FrozenModel):
     """Where the pull request stands."""
 
     forge: str
@@ -42,15 +42,15 @@ class Forge(Protocol):
         """Its name in events and results."""
         ...
 
-    async def open(self, request: PullRequest) -> OpenedPullRequest:
+    async def open_pull_request(self, request: PullRequest) -> OpenedPullRequest:
         """Open the pull request, or update the one that has the same head branch. Idempotent."""
         ...
 
-    async def checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
+    async def list_checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
         """What the forge's checks say of this commit of the pull request `ref`; none where the forge runs none."""
         ...
 
-    async def merge(self, ref: str, commit: CommitId) -> CommitId:
+    async def merge_pull_request(self, ref: str, commit: CommitId) -> CommitId:
         """Merge the pull request if its head is still this commit, and say where its target is then. Idempotent.
 
         Raises:
@@ -58,6 +58,6 @@ class Forge(Protocol):
         """
         ...
 
-    async def close(self, ref: str, comment: str) -> None:
+    async def close_pull_request(self, ref: str, comment: str) -> None:
         """Close the pull request unmerged, with a word why. Idempotent."""
         ...

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.check import Difference
 from orchestrator.domain.ids import CommitId, TreeId
 
 
-class GateResult(Frozen):
+class GateResult(FrozenModel):
     """The gate's word on one tree; `cached` when every receipt existed already.
 
     `is_whole` tells that every check of the gate ran, so that what was not seen is not there.
@@ -24,7 +24,7 @@ class GateResult(Frozen):
 class Gate(Protocol):
     """Runs the run's checks on a commit's tree and compares with the baseline."""
 
-    async def judge(
+    async def judge_tree(
         self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False, reruns: int = 0
     ) -> GateResult:
         """The difference to the baseline; `fresh` runs the checks again even if receipts exist.
@@ -36,7 +36,7 @@ class Gate(Protocol):
         """
         ...
 
-    async def probe(
+    async def probe_tree(
         self, commit: CommitId, tree: TreeId, purpose: str, symptoms: Sequence[str], look: int = 0
     ) -> GateResult:
         """Whether a tree shows these symptoms of another one; see `orchestrator.domain.symptoms` for what they are.

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from pydantic import Field
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.network import NetworkDecision
 from orchestrator.domain.tier import Tier
@@ -19,7 +19,7 @@ from orchestrator.domain.tier import Tier
 MAX_WAIT_S = 10.0
 
 
-class Command(Frozen):
+class ShellCommand(FrozenModel):
     """A command line for the shell of the sandbox.
 
     `cwd` is relative to the workspace. `timeout_s` is wall time. With `writable` false the workspace is mounted
@@ -39,7 +39,7 @@ class Command(Frozen):
     tier: Tier = Tier.COMMANDS
 
 
-class Ending(StrEnum):
+class CommandEnding(StrEnum):
     """Why a command is no longer running."""
 
     EXITED = "exited"
@@ -50,7 +50,7 @@ class Ending(StrEnum):
     NOT_STARTED = "not-started"
 
 
-class CommandResult(Frozen):
+class CommandResult(FrozenModel):
     """What a command did.
 
     `exit_code` is None unless it exited. `log` is a file on this host that holds the whole output, standard output
@@ -60,7 +60,7 @@ class CommandResult(Frozen):
     decides that. `stray_packets` counts packets that had no way out, as something inside tried to send them.
     """
 
-    ending: Ending
+    ending: CommandEnding
     exit_code: int | None
     seconds: float
     log: Path
@@ -73,10 +73,10 @@ class CommandResult(Frozen):
     @property
     def is_success(self) -> bool:
         """Exited with 0."""
-        return self.ending == Ending.EXITED and self.exit_code == 0
+        return self.ending == CommandEnding.EXITED and self.exit_code == 0
 
 
-class Snapshot(Frozen):
+class Snapshot(FrozenModel):
     """A workspace's content as a commit; `dropped` names what may not be committed and was left out, with reasons.
 
     `flagged` names what was taken although a reviewer should look at it: new files that run unasked, and such.
@@ -101,11 +101,11 @@ class Workspace(Protocol):
         """Where it lies on its host."""
         ...
 
-    async def policy(self, tier: Tier) -> str:
+    async def get_policy_hash(self, tier: Tier) -> str:
         """The hash of the policy that commands of a tier run under here."""
         ...
 
-    async def start(self, call_id: str, command: Command) -> None:
+    async def start_command(self, call_id: str, command: ShellCommand) -> None:
         """Start a command; a no-op if `call_id` was started before.
 
         Raises:
@@ -114,19 +114,19 @@ class Workspace(Protocol):
         """
         ...
 
-    async def wait(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
+    async def wait_for_result(self, call_id: str, timeout_s: float = MAX_WAIT_S) -> CommandResult | None:
         """The result, or None if the command still runs after `timeout_s` (at most 10) seconds."""
         ...
 
-    async def kill(self, call_id: str) -> None:
+    async def kill_command(self, call_id: str) -> None:
         """End the command and everything it started."""
         ...
 
-    async def interrupt(self) -> None:
+    async def interrupt_commands(self) -> None:
         """End all commands that run in it; whoever waits for one gets a result with what it printed."""
         ...
 
-    async def read(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
+    async def read_file(self, path: str, limit_bytes: int = 1024 * 1024) -> bytes:
         """A regular file's content.
 
         Raises:
@@ -134,7 +134,7 @@ class Workspace(Protocol):
         """
         ...
 
-    async def write(self, path: str, content: bytes) -> None:
+    async def write_file(self, path: str, content: bytes) -> None:
         """Replace or create a regular file atomically, keeping an existing file's mode.
 
         Raises:
@@ -142,11 +142,11 @@ class Workspace(Protocol):
         """
         ...
 
-    async def paths(self, glob: str = "**") -> tuple[str, ...]:
+    async def list_paths(self, glob: str = "**") -> tuple[str, ...]:
         """All files that would be in a snapshot and fit the glob, sorted."""
         ...
 
-    async def search(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
+    async def search_text(self, pattern: str, glob: str, limit: int) -> tuple[str, ...]:
         """The first `limit` lines that match a POSIX extended regular expression, as `path:line:text`.
 
         Raises:
@@ -154,11 +154,11 @@ class Workspace(Protocol):
         """
         ...
 
-    async def snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
+    async def take_snapshot(self, message: str, ref: str, parent: CommitId | None = None) -> Snapshot:
         """Commit the content on top of `parent` (default: the commit it was opened at) and point `ref` at it."""
         ...
 
-    async def restore(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
+    async def restore_tree(self, tree: TreeId, *, keeps_ignored: bool = True) -> None:
         """Make the content equal to `tree`; files that git ignores stay, or go as well."""
         ...
 
@@ -171,21 +171,21 @@ class Hands(Protocol):
     """A host's workspaces."""
 
     @property
-    def refusal(self) -> str | None:
+    def refusal_reason(self) -> str | None:
         """Why commands are refused here and how to mend it; None when they run."""
         ...
 
     @property
-    def environment(self) -> str:
+    def environment_hash(self) -> str:
         """A hash of what decides a command's outcome besides the tree: policy, tool chains, variables."""
         ...
 
     @property
-    def described(self) -> Mapping[str, str]:
+    def policy_summary(self) -> Mapping[str, str]:
         """The policy in words, for `doctor` and reports."""
         ...
 
-    async def open(self, commit: CommitId, purpose: str) -> Workspace:
+    async def open_workspace(self, commit: CommitId, purpose: str) -> Workspace:
         """A clean workspace at a commit.
 
         Raises:

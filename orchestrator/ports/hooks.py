@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from orchestrator.domain.hooks import Scope
+from orchestrator.domain.hooks import HookScope
 from orchestrator.domain.ids import CommitId, TaskId
 from orchestrator.ports.hands import Workspace
 
 
 @dataclass(frozen=True)
-class Moment:
+class HookOccurrence:
     """Something that is about to happen in a run, or just did.
 
     `name` is unique in the run for its scope and the same again after a crash. `facts` are what hooks are told beside
@@ -18,7 +18,7 @@ class Moment:
     `view` is what a sandboxed hook sees: a workspace that stands, or a commit; None for what has landed.
     """
 
-    scope: Scope
+    scope: HookScope
     name: str
     facts: Mapping[str, Any] = field(default_factory=dict)
     tasks: tuple[TaskId, ...] = ()
@@ -31,11 +31,11 @@ class Moment:
 class Hooks(Protocol):
     """Whoever is to be asked before something happens, and told after it."""
 
-    def care_for(self, scope: Scope) -> bool:
+    def has_hooks_for(self, scope: HookScope) -> bool:
         """Whether anybody is to be asked or told of such moments, where making one costs something."""
         ...
 
-    async def before(self, moment: Moment) -> str | None:
+    async def find_veto(self, moment: HookOccurrence) -> str | None:
         """Why this may not happen; None if it may.
 
         Raises:
@@ -44,7 +44,7 @@ class Hooks(Protocol):
         """
         ...
 
-    async def after(self, moment: Moment) -> None:
+    async def notify_after(self, moment: HookOccurrence) -> None:
         """Tell what happened, at most once, whatever comes of it."""
         ...
 
@@ -52,15 +52,15 @@ class Hooks(Protocol):
 class NoHooks:
     """Nobody is asked and nobody is told."""
 
-    def care_for(self, scope: Scope) -> bool:
+    def has_hooks_for(self, scope: HookScope) -> bool:
         """Nobody does."""
         return False
 
-    async def before(self, moment: Moment) -> str | None:
+    async def find_veto(self, moment: HookOccurrence) -> str | None:
         """Anything may happen."""
         return None
 
-    async def after(self, moment: Moment) -> None:
+    async def notify_after(self, moment: HookOccurrence) -> None:
         """Nothing comes of it."""
 
 

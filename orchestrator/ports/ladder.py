@@ -7,18 +7,18 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.tier import Tier
 
 
-class Ladder(Protocol):
+class TierGrants(Protocol):
     """What the user grants, as it stands: a grant may come while a task is worked on."""
 
-    def tier(self, role: Role, task: TaskId) -> Tier:
+    def get_tier(self, role: Role, task: TaskId) -> Tier:
         """The tier of a role's commands in a task."""
         ...
 
-    def ceiling(self) -> Tier:
+    def get_ceiling(self) -> Tier:
         """The highest tier that a worker may ask for."""
         ...
 
-    async def request(self, task: TaskId, tier: Tier, reason: str) -> str:
+    async def request_tier(self, task: TaskId, tier: Tier, reason: str) -> str:
         """Put a wish for a higher tier into the user's inbox.
 
         Returns:
@@ -30,15 +30,15 @@ class Ladder(Protocol):
 class _AsShipped:
     """Planners read, workers run commands, and nobody may ask for more."""
 
-    def tier(self, role: Role, task: TaskId) -> Tier:
+    def get_tier(self, role: Role, task: TaskId) -> Tier:
         return Tier.COMMANDS if role == "worker" else Tier.FILES
 
-    def ceiling(self) -> Tier:
+    def get_ceiling(self) -> Tier:
         return Tier.FILES
 
-    async def request(self, task: TaskId, tier: Tier, reason: str) -> str:
+    async def request_tier(self, task: TaskId, tier: Tier, reason: str) -> str:
         return "Refused: there is nobody to ask."
 
 
-AS_SHIPPED = _AsShipped()
+DEFAULT_TIER_GRANTS = _AsShipped()
 """The ladder where nobody can be asked: tests of a role on its own, replays of one answer."""

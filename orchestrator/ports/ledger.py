@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Protocol
 
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.state import RunState
 from orchestrator.domain.text import Text
-from orchestrator.ports.search import Hit
+from orchestrator.ports.search import SearchHit
 
 
 class Clock(Protocol):
@@ -17,24 +17,24 @@ class Clock(Protocol):
         """Aware UTC."""
         ...
 
-    def monotonic(self) -> float:
+    def read_monotonic_s(self) -> float:
         """Seconds that never run backwards."""
         ...
 
 
-class Memory(Protocol):
+class SessionMemory(Protocol):
     """What was said and kept, to be read again."""
 
-    async def read(self, text: Text) -> str:
+    async def read_text(self, text: Text) -> str:
         """The whole of a kept text."""
         ...
 
-    async def session(self, session: SessionId) -> list[Recorded]:
+    async def list_session_events(self, session: SessionId) -> list[RecordedEvent]:
         """All events of one conversation, in order."""
         ...
 
 
-class Ledger(Memory, Protocol):
+class Ledger(SessionMemory, Protocol):
     """The run's journal and the state it folds to."""
 
     @property
@@ -50,31 +50,31 @@ class Ledger(Memory, Protocol):
         """
         ...
 
-    def next_key(self, name: str) -> str:
+    def build_next_key(self, name: str) -> str:
         """The idempotency key for the next try of the effect `name`."""
         ...
 
-    async def stopped(self, call: str) -> None:
+    async def wait_for_call_stop(self, call: str) -> None:
         """Wait until a person has the call of a tool stopped whose effect has this name."""
         ...
 
-    def redact(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """A text without secrets: as it is kept, and as it is to be shown and sent."""
         ...
 
-    def hide(self, text: str) -> str:
+    def hide_known_secrets(self, text: str) -> str:
         """The words of a model without the secrets that are known; what it made up stays, to the letter."""
         ...
 
-    async def keep(self, text: str, *, is_said: bool = False) -> Text:
+    async def store_text(self, text: str, *, is_said: bool = False) -> Text:
         """Store a text of any length, redacted, and return how it stands in an event; `is_said` by a model."""
         ...
 
-    async def search(self, query: str, limit: int) -> list[Hit]:
+    async def search_events(self, query: str, limit: int) -> list[SearchHit]:
         """The newest events of the run in which all words of the query occur, newest first."""
         ...
 
-    async def keep_bytes(self, content: bytes) -> str:
+    async def store_bytes(self, content: bytes) -> str:
         """Store a blob and return its sha256."""
         ...
 

@@ -9,7 +9,7 @@ from orchestrator.domain.price import Price
 class ModelClient(Protocol):
     """One way to reach models. Implementations make one try; retries are the caller's."""
 
-    async def complete(self, request: Request) -> Reply:
+    async def request_completion(self, request: Request) -> Reply:
         """One reply.
 
         Raises:
@@ -17,10 +17,10 @@ class ModelClient(Protocol):
         """
         ...
 
-    async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
+    async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         """What is wrong with this model's name or credentials, without a call; None when nothing is seen."""
         ...
 
-    async def price(self, model: str) -> Price | None:
+    async def find_price(self, model: str) -> Price | None:
         """What this model charges, as far as that is known before a call; None when it is not. Makes no call."""
         ...

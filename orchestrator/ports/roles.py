@@ -3,25 +3,25 @@
 from typing import Protocol
 
 from orchestrator.domain.attempt import Attempt, Exit
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.contract import Contract, IterationVerdict
 from orchestrator.domain.forge_check import ForgeCheck
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.plan import Plan, PlanLimits
-from orchestrator.domain.review import FIRST_LENS, Shown, View
+from orchestrator.domain.review import FIRST_LENS, ReviewMaterial, LensView
 from orchestrator.domain.task import EndCause, Task, TaskStatus
 from orchestrator.domain.verdict import LensVote
 from orchestrator.ports.hands import Workspace
 
 
-class SessionResult(Frozen):
+class SessionFailure(FrozenModel):
     """How a role's session ended when it did not give what was asked."""
 
     exit: Exit
     detail: str = ""
 
 
-class TaskReport(Frozen):
+class TaskReport(FrozenModel):
     """What became of a task, as its planner is told; a judge of the whole is told the verdicts on it as well.
 
     `kept` is the ref of work that did not land.
@@ -37,7 +37,7 @@ class TaskReport(Frozen):
     verdicts: tuple[str, ...] = ()
 
 
-class PlanningBrief(Frozen):
+class PlanningBrief(FrozenModel):
     """What a planner is told. `reports` and `taken` are empty in its first round.
 
     `met` are the ids of criteria that the base met already, as far as the harness can tell.
@@ -55,7 +55,7 @@ class PlanningBrief(Frozen):
     met: tuple[str, ...] = ()
 
 
-class Piece(Frozen):
+class ContextPiece(FrozenModel):
     """One thing that a model is shown: what it is in words, and its text, which is data. `label` marks it."""
 
     label: str
@@ -63,7 +63,7 @@ class Piece(Frozen):
     text: str
 
 
-class FileBrief(Frozen):
+class FileBrief(FrozenModel):
     """What the worker of one file of a migration is told.
 
     `recipe` and `description` say what is being changed everywhere, `instructions` are the step's own. `pieces` are
@@ -76,12 +76,12 @@ class FileBrief(Frozen):
     instructions: str = ""
     attempt: int = 1
     attempts: int = 1
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[ContextPiece, ...] = ()
     left_out: tuple[str, ...] = ()
     note: str = ""
 
 
-class WorkBrief(Frozen):
+class WorkBrief(FrozenModel):
     """What a worker is told; `file` where its task is one file of a migration."""
 
     task: Task
@@ -91,7 +91,7 @@ class WorkBrief(Frozen):
     file: FileBrief | None = None
 
 
-class CheckSummary(Frozen):
+class CheckSummary(FrozenModel):
     """One receipt in words, for a reviewer; `id` is how it can be cited."""
 
     id: str = ""
@@ -100,7 +100,7 @@ class CheckSummary(Frozen):
     receipt: str
 
 
-class ReviewBrief(Frozen):
+class ReviewBrief(FrozenModel):
     """What a reviewer is told: the task, what its lens shows of the change, and the receipts. Never the worker's own
     words. `notes` are what the harness noticed in the change.
     """
@@ -108,13 +108,13 @@ class ReviewBrief(Frozen):
     task: Task
     number: int
     lens: str = FIRST_LENS
-    view: View = View.DIFF
-    shown: Shown
+    view: LensView = LensView.DIFF
+    shown: ReviewMaterial
     checks: tuple[CheckSummary, ...]
     notes: tuple[str, ...] = ()
 
 
-class IterationBrief(Frozen):
+class IterationBrief(FrozenModel):
     """What the judge of an iteration is told. `again` counts how often it has to be judged anew.
 
     `citable` is what it can name as evidence: tasks, checks, receipts and files that changed. `flaky` are tests that
@@ -136,7 +136,7 @@ class IterationBrief(Frozen):
 class Planner(Protocol):
     """Owns decisions, writes no code."""
 
-    async def plan(self, brief: PlanningBrief, workspace: Workspace) -> Plan | Handoff | SessionResult:
+    async def plan_slice(self, brief: PlanningBrief, workspace: Workspace) -> Plan | Handoff | SessionFailure:
         """A checked plan, or a handoff when the slice is finished."""
         ...
 
@@ -144,11 +144,11 @@ class Planner(Protocol):
 class Worker(Protocol):
     """Carries out one task in one workspace."""
 
-    def model(self, variant: str | None) -> str:
+    def get_model_name(self, variant: str | None) -> str:
         """The model that a variant of this worker runs on."""
         ...
 
-    async def work(self, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionResult:
+    async def work_on_task(self, brief: WorkBrief, workspace: Workspace) -> Handoff | SessionFailure:
         """The worker's own report; the workspace holds the work."""
         ...
 
@@ -156,11 +156,11 @@ class Worker(Protocol):
 class Judge(Protocol):
     """The model lens of the judge. It may veto; it never turns red into green."""
 
-    async def review(self, brief: ReviewBrief) -> LensVote:
+    async def review_change(self, brief: ReviewBrief) -> LensVote:
         """A vote; `unreadable` when no answer could be understood."""
         ...
 
-    async def judge_iteration(self, brief: IterationBrief) -> IterationVerdict | SessionResult:
+    async def judge_iteration(self, brief: IterationBrief) -> IterationVerdict | SessionFailure:
         """Whether the contract is met."""
         ...
 

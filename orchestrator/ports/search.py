@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import NamedTuple
 
-MARKS = ("«", "»")
+MATCH_MARKS = ("«", "»")
 """What stands around a match in a snippet."""
 
 
-class Hit(NamedTuple):
+class SearchHit(NamedTuple):
     """An event whose words match; `snippet` shows where, with each match between `MARKS`.
 
     `turn` counts from 0 in the session, and is None for an event outside of any.

@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from anyio import to_thread
 
 from orchestrator.domain.ids import CommitId
-from orchestrator.errors import PersonNeeded, Replaced
+from orchestrator.errors import PersonNeeded, RunTakenOver
 from worktrees.errors import RefMoved
 from worktrees.merge import is_ancestor
 from worktrees.refs import move_ref, read_ref
-from worktrees.repository import Repository
+from worktrees.repository import GitRepository
 
 
 @dataclass(frozen=True)
-class Epoch:
+class LandingFence:
     """The run's fence in git: a ref that names the process which may land. It is verified with every landing."""
 
     ref: str
@@ -24,17 +24,17 @@ class Epoch:
 class PrBranch:
     """`name` without `refs/heads/`. Until something has landed the branch does not exist and its head is the base."""
 
-    repository: Repository
+    repository: GitRepository
     name: str
     base: CommitId
-    epoch: Epoch
+    landing_fence: LandingFence
 
     @property
     def ref(self) -> str:
         """The full ref."""
         return f"refs/heads/{self.name}"
 
-    async def tip(self, landed: CommitId | None) -> CommitId | None:
+    async def read_tip(self, landed: CommitId | None) -> CommitId | None:
         """The commit the branch points at, None while it does not exist.
 
         Args:
@@ -55,7 +55,7 @@ class PrBranch:
             )
         return CommitId(commit)
 
-    async def advance(self, old: CommitId | None, new: CommitId, reason: str) -> None:
+    async def move_to_commit(self, old: CommitId | None, new: CommitId, reason: str) -> None:
         """Move the branch from `old` (None: it must not exist) to `new`.
 
         Raises:
@@ -63,17 +63,17 @@ class PrBranch:
             Replaced: another process has taken the run over; nothing was moved.
             PersonNeeded: somebody has the branch checked out; moving it would make their checkout look changed.
         """
-        place = (await to_thread.run_sync(self.repository.checked_out)).get(self.name)
+        place = (await to_thread.run_sync(self.repository.list_checked_out_branches)).get(self.name)
         if place is not None:
             raise PersonNeeded(
                 f"the PR branch {self.name} is checked out in {place}, so nothing can land on it: "
                 f"switch that checkout to another branch, then resume the run"
             )
         try:
-            await move_ref(self.repository.git, self.ref, new, old, reason, {self.epoch.ref: self.epoch.object})
+            await move_ref(self.repository.git, self.ref, new, old, reason, {self.landing_fence.ref: self.landing_fence.object})
         except RefMoved:
-            if await read_ref(self.repository.git, self.epoch.ref) != self.epoch.object:
-                raise Replaced(
+            if await read_ref(self.repository.git, self.landing_fence.ref) != self.landing_fence.object:
+                raise RunTakenOver(
                     "another process has taken over the run; this one stops and lands nothing more"
                 ) from None
             raise

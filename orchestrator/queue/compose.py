@@ -3,27 +3,27 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.event.landing import LandedPart
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
 from worktrees.git import Git
-from worktrees.merge import Conflicted, commit_tree, merge_trees
+from worktrees.merge import MergeConflict, commit_tree, merge_commits
 from worktrees.objects import read_objects
-from worktrees.overlay import overlay
-from worktrees.trees import tree_of
+from worktrees.overlay import overlay_tree
+from worktrees.trees import read_tree_id
 
-Change = tuple[str, str] | None
+BlobChange = tuple[str, str] | None
 """A file's new mode and blob; None if it goes."""
-Parts = Sequence[tuple[str, Sequence[UnitId]]]
+UnionParts = Sequence[tuple[str, Sequence[UnitId]]]
 """Named parts of a union, in the order in which they are committed."""
 
 
-def one_part(units: Sequence[UnitId]) -> Parts:
+def build_single_part(units: Sequence[UnitId]) -> UnionParts:
     """Everything together, under the name `all`."""
     return [("all", units)]
 
 
-class Composed(Frozen):
+class ComposedUnion(FrozenModel):
     """A commit that holds all units asked for, on top of the head it was asked for.
 
     `parts` are the commits up to it, where a landing consists of several.
@@ -34,7 +34,7 @@ class Composed(Frozen):
     parts: tuple[LandedPart, ...] = ()
 
 
-class Clash(Frozen):
+class UnitConflict(FrozenModel):
     """`unit` conflicts textually in `paths` with what stands before it; `with_head` when with the head itself."""
 
     unit: UnitId
@@ -45,11 +45,11 @@ class Clash(Frozen):
 class Composer(Protocol):
     """One way to put units together. The same arguments always give the same commit."""
 
-    async def compose(self, head: CommitId, units: Sequence[UnitId]) -> Composed | Clash:
+    async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
         """All units on top of `head`, for a test."""
         ...
 
-    async def for_landing(self, head: CommitId, units: Sequence[UnitId], tested: Composed) -> Composed:
+    async def compose_landing(self, head: CommitId, units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
         """The commit that lands if `tested`, composed of the same, is green. Its tree is the one that was tested."""
         ...
 
@@ -65,24 +65,24 @@ class MergeComposer:
         self._message = message
         self._when = when
 
-    async def compose(self, head: CommitId, units: Sequence[UnitId]) -> Composed | Clash:
+    async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
         """Merge the units' commits in order."""
-        tip, tree = head, TreeId(await tree_of(self._git, head))
+        tip, tree = head, TreeId(await read_tree_id(self._git, head))
         for unit in units:
-            merged = await merge_trees(self._git, tip, self._candidates[unit])
-            if isinstance(merged, Conflicted):
-                return Clash(unit=unit, paths=merged.paths, with_head=await self._clashes_with(head, unit))
+            merged = await merge_commits(self._git, tip, self._candidates[unit])
+            if isinstance(merged, MergeConflict):
+                return UnitConflict(unit=unit, paths=merged.paths, with_head=await self._clashes_with(head, unit))
             tree = TreeId(merged.tree)
             parents = [tip, self._candidates[unit]]
             tip = CommitId(await commit_tree(self._git, tree, parents, self._message(unit), self._when))
-        return Composed(commit=tip, tree=tree)
+        return ComposedUnion(commit=tip, tree=tree)
 
-    async def for_landing(self, _head: CommitId, _units: Sequence[UnitId], tested: Composed) -> Composed:
+    async def compose_landing(self, _head: CommitId, _units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
         """The very commit that was tested."""
         return tested
 
     async def _clashes_with(self, head: CommitId, unit: UnitId) -> bool:
-        return isinstance(await merge_trees(self._git, head, self._candidates[unit]), Conflicted)
+        return isinstance(await merge_commits(self._git, head, self._candidates[unit]), MergeConflict)
 
 
 class OverlayComposer:
@@ -94,10 +94,10 @@ class OverlayComposer:
     def __init__(
         self,
         git: Git,
-        changes: Mapping[UnitId, Change],
+        changes: Mapping[UnitId, BlobChange],
         message: Callable[[str, Sequence[UnitId]], str],
         when: str,
-        parts: Callable[[Sequence[UnitId]], Parts] = one_part,
+        parts: Callable[[Sequence[UnitId]], UnionParts] = build_single_part,
         expected: Mapping[UnitId, str] | None = None,
     ) -> None:
         """Set up.
@@ -118,36 +118,36 @@ class OverlayComposer:
         self._parts = parts
         self._expected = expected or {}
 
-    async def compose(self, head: CommitId, units: Sequence[UnitId]) -> Composed | Clash:
+    async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
         """Replace the units' blobs in the head's tree, in one commit that is good for testing."""
-        base = await tree_of(self._git, head)
+        base = await read_tree_id(self._git, head)
         if not units:
-            return Composed(commit=head, tree=TreeId(base))
+            return ComposedUnion(commit=head, tree=TreeId(base))
         if clash := await self._clash(base, units):
             return clash
         name = ", ".join(name for name, _ in self._parts(units))
         return await self._committed(base, head, name, units)
 
-    async def for_landing(self, head: CommitId, units: Sequence[UnitId], tested: Composed) -> Composed:
+    async def compose_landing(self, head: CommitId, units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
         """The same tree by one commit a part; the units must be those that `tested` was composed of."""
-        tip, base, parts = head, await tree_of(self._git, head), []
+        tip, base, parts = head, await read_tree_id(self._git, head), []
         for name, members in self._parts(units):
             made = await self._committed(base, tip, name, members)
             parts.append(LandedPart(name=name, commit=made.commit, units=tuple(members)))
             tip, base = made.commit, made.tree
         if base != tested.tree:
             raise ValueError(f"the parts of a landing make the tree {base}, tested was {tested.tree}")
-        return Composed(commit=tip, tree=tested.tree, parts=tuple(parts))
+        return ComposedUnion(commit=tip, tree=tested.tree, parts=tuple(parts))
 
-    async def _clash(self, tree: str, units: Sequence[UnitId]) -> Clash | None:
+    async def _clash(self, tree: str, units: Sequence[UnitId]) -> UnitConflict | None:
         paths = [unit for unit in units if unit in self._expected]
         objects = await read_objects(self._git, [f"{tree}:{path}".encode("utf-8", "surrogateescape") for path in paths])
         for path, found in zip(paths, objects, strict=True):
             if (found.oid if found else "") != self._expected[path]:
-                return Clash(unit=path, paths=(str(path),), with_head=True)
+                return UnitConflict(unit=path, paths=(str(path),), with_head=True)
         return None
 
-    async def _committed(self, base: str, parent: CommitId, name: str, units: Sequence[UnitId]) -> Composed:
-        tree = await overlay(self._git, base, {str(unit): self._changes[unit] for unit in units})
+    async def _committed(self, base: str, parent: CommitId, name: str, units: Sequence[UnitId]) -> ComposedUnion:
+        tree = await overlay_tree(self._git, base, {str(unit): self._changes[unit] for unit in units})
         commit = await commit_tree(self._git, tree, [parent], self._message(name, units), self._when)
-        return Composed(commit=CommitId(commit), tree=TreeId(tree))
+        return ComposedUnion(commit=CommitId(commit), tree=TreeId(tree))

@@ -7,20 +7,20 @@ from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.ports.gate import GateResult
 
 
-class Evidence(Protocol):
+class SuspectEvidence(Protocol):
     """Evidence against units."""
 
-    async def primes(
+    async def find_prime_suspects(
         self, commit: CommitId, result: GateResult, symptoms: Sequence[str], units: Sequence[UnitId]
     ) -> Mapping[str, Sequence[UnitId]]:
         """For each symptom that `result` shows on `commit` the units that its text or its test's sources point at."""
         ...
 
 
-class NoEvidence:
+class NoSuspectEvidence:
     """Everybody is as suspect as everybody else."""
 
-    async def primes(
+    async def find_prime_suspects(
         self, _commit: CommitId, _result: GateResult, _symptoms: Sequence[str], _units: Sequence[UnitId]
     ) -> Mapping[str, Sequence[UnitId]]:
         """Nothing."""

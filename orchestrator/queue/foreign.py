@@ -5,18 +5,18 @@ from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.errors import PersonNeeded
 from orchestrator.ports.gate import Gate
 from orchestrator.queue.branch import PrBranch
-from worktrees.trees import tree_of
+from worktrees.trees import read_tree_id
 
 
-async def require_green(gate: Gate, branch: PrBranch, commit: CommitId) -> None:
+async def require_green_tip(gate: Gate, branch: PrBranch, commit: CommitId) -> None:
     """Judge a tip of the branch that the run did not land; a red one gets a second look.
 
     Raises:
         PersonNeeded: it is red, and whatever is built on it would be blamed for that.
     """
-    tree = TreeId(await tree_of(branch.repository.git, commit))
+    tree = TreeId(await read_tree_id(branch.repository.git, commit))
     for is_second_look in (False, True):
-        result = await gate.judge(commit, tree, f"what stands on {branch.name}", fresh=is_second_look)
+        result = await gate.judge_tree(commit, tree, f"what stands on {branch.name}", fresh=is_second_look)
         if result.difference.is_green:
             return
     raise PersonNeeded(

@@ -8,29 +8,29 @@ from orchestrator.ports.hooks import NO_HOOKS, Hooks
 from orchestrator.ports.ledger import Ledger
 from orchestrator.queue.branch import PrBranch
 from orchestrator.queue.compose import Composer
-from orchestrator.queue.round import Bench, Landing, Round
-from orchestrator.queue.targeted import TargetedRound, Targeting
+from orchestrator.queue.round import LandingTools, LandingResult, LandingRound
+from orchestrator.queue.targeted import TargetedRound, TargetedSearchOptions
 from worktrees.errors import RefMoved
 
-__all__ = ["Lander", "Landing", "Targeting"]
+__all__ = ["Lander", "LandingResult", "TargetedSearchOptions"]
 
 
 class Lander:
     """Lands units on one branch, one round at a time. What a hook vetoes is as red as what the gate refuses."""
 
     def __init__(self, ledger: Ledger, gate: Gate, branch: PrBranch, hooks: Hooks = NO_HOOKS) -> None:
-        self.bench = Bench(ledger, gate, branch, hooks)
+        self.tools = LandingTools(ledger, gate, branch, hooks)
 
-    async def land(
+    async def land_units(
         self,
         name: str,
         units: Sequence[UnitId],
         composer: Composer,
-        targeting: Targeting | None = None,
+        targeting: TargetedSearchOptions | None = None,
         *,
         atomic: bool = False,
         moves: bool = True,
-    ) -> Landing:
+    ) -> LandingResult:
         """Find the units that are green together on top of the branch, land them, eject the guilty.
 
         Args:
@@ -47,7 +47,7 @@ class Lander:
         """
         while True:
             one = (
-                TargetedRound(self.bench, composer, name, targeting) if targeting else Round(self.bench, composer, name)
+                TargetedRound(self.tools, composer, name, targeting) if targeting else LandingRound(self.tools, composer, name)
             )
             try:
                 return await one.run(tuple(units), atomic=atomic, moves=moves)

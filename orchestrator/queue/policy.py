@@ -12,13 +12,13 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.ids import UnitId
 
 Units = tuple[UnitId, ...]
 
 
-class Trial(Frozen):
+class HalvingTrial(FrozenModel):
     """A union to test. `fresh` asks for a new run even if this tree has been judged: the second look at a red one."""
 
     units: Units
@@ -26,7 +26,7 @@ class Trial(Frozen):
     fresh: bool = False
 
 
-class Search(Frozen):
+class HalvingSearch(FrozenModel):
     """A search under way: `pending` are groups still to try, next first.
 
     `blamed` holds, for each unit that was ever found guilty, how many were accepted when it was last tried.
@@ -39,18 +39,18 @@ class Search(Frozen):
     is_second_look: bool = False
 
     @classmethod
-    def over(cls, units: Units) -> "Search":
+    def begin_with(cls, units: Units) -> "HalvingSearch":
         """A search that begins with all units together."""
         return cls(pending=(units,) if units else ())
 
-    def next_trial(self) -> Trial | None:
+    def get_next_trial(self) -> HalvingTrial | None:
         """What to test now; None when every unit is accepted or guilty."""
         if not self.pending:
             return None
         group = self.pending[0]
-        return Trial(units=(*self.accepted, *group), group=group, fresh=self.is_second_look)
+        return HalvingTrial(units=(*self.accepted, *group), group=group, fresh=self.is_second_look)
 
-    def answered(self, is_green: bool) -> "Search":
+    def apply_answer(self, is_green: bool) -> "HalvingSearch":
         """The search after the answer to `next_trial`."""
         group, rest = self.pending[0], self.pending[1:]
         if is_green:
@@ -63,16 +63,16 @@ class Search(Frozen):
         blamed = {**self.blamed, group[0]: len(self.accepted)}
         return self._with(guilty=(*self.guilty, *group), blamed=blamed, pending=rest)
 
-    def without(self, unit: UnitId) -> "Search":
+    def drop_unit(self, unit: UnitId) -> "HalvingSearch":
         """The search when a unit turned out not to be composable with what is accepted."""
         pending = tuple(tuple(u for u in group if u != unit) for group in self.pending)
         return self._with(pending=tuple(group for group in pending if group))
 
-    def _with(self, **changes: object) -> "Search":
+    def _with(self, **changes: object) -> "HalvingSearch":
         search = self.model_copy(update={"is_second_look": False} | changes)
         return search if search.pending else search._again()
 
-    def _again(self) -> "Search":
+    def _again(self) -> "HalvingSearch":
         """With the guilty on trial again that have not been tried on top of all that is accepted."""
         doubtful = [unit for unit in self.guilty if self.blamed[unit] < len(self.accepted)]
         guilty = tuple(unit for unit in self.guilty if unit not in doubtful)

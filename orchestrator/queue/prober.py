@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 
 from orchestrator.domain.event.landing import TrialJudged
 from orchestrator.domain.ids import CommitId, UnitId
-from orchestrator.domain.symptoms import symptoms_of
+from orchestrator.domain.symptoms import collect_symptoms
 from orchestrator.ports.gate import GateResult
-from orchestrator.queue.chase import Look
-from orchestrator.queue.compose import Clash, Composer
-from orchestrator.queue.hunt import Ask, Cause, Hunt
+from orchestrator.queue.chase import UnionResult
+from orchestrator.queue.compose import UnitConflict, Composer
+from orchestrator.queue.hunt import UnionProbe, SymptomCause, CulpritSearch
 from orchestrator.queue.policy import Units
-from orchestrator.queue.round import Bench
+from orchestrator.queue.round import LandingTools
 
 _MOST_PROBES = 200
 """A hunt that has asked so often is going round in circles, as tests that come and go can make it do."""
 
 
-class Prober:
+class UnionTester:
     """Groups of units as bits, in landing order, on top of one head; with everything that was seen of their unions.
 
     `standing` are groups of what stands on the head already: of those a union takes back what it does not hold, by a
@@ -25,7 +25,7 @@ class Prober:
 
     def __init__(
         self,
-        bench: Bench,
+        bench: LandingTools,
         composer: Composer,
         name: str,
         head: CommitId,
@@ -39,48 +39,48 @@ class Prober:
         self._head = head
         self._groups = [*groups, *standing]
         self._new = (1 << len(groups)) - 1
-        self.looks: list[Look] = []
+        self.results: list[UnionResult] = []
 
     @property
-    def everybody(self) -> int:
+    def full_union(self) -> int:
         """The union of all groups."""
         return (1 << len(self._groups)) - 1
 
-    async def causes(
+    async def find_causes(
         self,
         union: int,
         targets: Sequence[str],
         primes: Mapping[str, int],
         flaky: frozenset[str] = frozenset(),
         most: int = _MOST_PROBES,
-    ) -> tuple[tuple[Cause, ...], dict[int, GateResult]]:
+    ) -> tuple[tuple[SymptomCause, ...], dict[int, GateResult]]:
         """The causes in `union` of the symptoms `targets`, none after `most` probes, and each union's last probe."""
         probes: dict[int, GateResult] = {}
         for _ in range(most):
-            hunt = Hunt(union=union, targets=tuple(targets), looks=tuple(self.looks), primes=primes, flaky=flaky)
-            step = hunt.next_step()
-            if not isinstance(step, Ask):
+            hunt = CulpritSearch(union=union, targets=tuple(targets), results=tuple(self.results), prime_suspects=primes, flaky=flaky)
+            step = hunt.choose_next_step()
+            if not isinstance(step, UnionProbe):
                 return step, probes
-            probes[step.members] = await self.probe(step)
+            probes[step.members] = await self.probe_union(step)
         return (), probes
 
-    async def probe(self, ask: Ask) -> GateResult:
+    async def probe_union(self, ask: UnionProbe) -> GateResult:
         """Look at a union for some symptoms.
 
         Raises:
             ValueError: its units do not go together, although those of a larger union did.
         """
-        units, taken_back = self.units(ask.members & self._new), self.units(~ask.members & ~self._new)
-        composed = await self._composer.compose(self._head, (*units, *taken_back))
-        if isinstance(composed, Clash):
+        units, taken_back = self.list_units(ask.members & self._new), self.list_units(~ask.members & ~self._new)
+        composed = await self._composer.compose_union(self._head, (*units, *taken_back))
+        if isinstance(composed, UnitConflict):
             why = f"{composed.unit} clashes with a part of what it did not clash with as a whole"
             raise ValueError(why)  # noqa: TRY004 (what the composer says is wrong, not of which type it is)
-        look = sum(one.members == ask.members for one in self.looks)
+        look = sum(one.members == ask.members for one in self.results)
         purpose = f"queue {self._name}"
-        result = await self._gate.probe(composed.commit, composed.tree, purpose, ask.symptoms, look)
-        seen = symptoms_of(result.difference)
+        result = await self._gate.probe_tree(composed.commit, composed.tree, purpose, ask.symptoms, look)
+        seen = collect_symptoms(result.difference)
         told = None if result.is_whole else frozenset(ask.symptoms)
-        self.looks.append(Look(members=ask.members, seen=seen, told=told))
+        self.results.append(UnionResult(members=ask.members, symptoms=seen, searched=told))
         await self._ledger.append(
             TrialJudged(
                 round=self._name,
@@ -96,15 +96,15 @@ class Prober:
         )
         return result
 
-    def members(self, union: int) -> list[Units]:
+    def list_groups(self, union: int) -> list[Units]:
         """The groups of a union."""
         return [group for place, group in enumerate(self._groups) if union >> place & 1]
 
-    def units(self, union: int) -> Units:
+    def list_units(self, union: int) -> Units:
         """The units of a union."""
-        return tuple(unit for group in self.members(union) for unit in group)
+        return tuple(unit for group in self.list_groups(union) for unit in group)
 
-    def bits(self, units: Sequence[UnitId]) -> int:
+    def build_union(self, units: Sequence[UnitId]) -> int:
         """The union of the groups of these units."""
         wanted = set(units)
         return sum(1 << place for place, group in enumerate(self._groups) if wanted.intersection(group))

@@ -7,19 +7,19 @@ import anyio
 from orchestrator.domain.check import Difference
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged, UnitEjected
 from orchestrator.domain.ids import CommitId, UnitId
-from orchestrator.domain.state import unit_task
-from orchestrator.ports.effect import effect
+from orchestrator.domain.state import parse_unit_task
+from orchestrator.ports.effect import record_effect
 from orchestrator.ports.gate import Gate, GateResult
-from orchestrator.ports.hooks import Hooks, Moment
+from orchestrator.ports.hooks import Hooks, HookOccurrence
 from orchestrator.ports.ledger import Ledger
 from orchestrator.queue.branch import PrBranch
-from orchestrator.queue.compose import Clash, Composed, Composer
-from orchestrator.queue.foreign import require_green
-from orchestrator.queue.policy import Search, Units
+from orchestrator.queue.compose import UnitConflict, ComposedUnion, Composer
+from orchestrator.queue.foreign import require_green_tip
+from orchestrator.queue.policy import HalvingSearch, Units
 
 
 @dataclass(frozen=True)
-class Landing:
+class LandingResult:
     """The end of one round: what landed and what was ejected. The rest waits for the next round."""
 
     landed: Units
@@ -27,7 +27,7 @@ class Landing:
 
 
 @dataclass(frozen=True)
-class Bench:
+class LandingTools:
     """What every round works with."""
 
     ledger: Ledger
@@ -37,30 +37,30 @@ class Bench:
 
 
 @dataclass(frozen=True)
-class Sentence:
+class CulpritSearchResult:
     """How a search ended: the last union that was green, and whom the rest is blamed on."""
 
     accepted: Units
     guilty: Units
 
 
-class Round:
+class LandingRound:
     """A round that searches by greedy halving: see `orchestrator.queue.policy`."""
 
-    def __init__(self, bench: Bench, composer: Composer, name: str) -> None:
+    def __init__(self, bench: LandingTools, composer: Composer, name: str) -> None:
         self._ledger = bench.ledger
         self._gate = bench.gate
         self._branch = bench.branch
         self._hooks = bench.hooks
         self._composer = composer
         self._name = name
-        self._green: Composed | None = None
+        self._green: ComposedUnion | None = None
         self._blame: dict[UnitId, GateResult] = {}
         self._partners: dict[UnitId, Units] = {}
-        self._clashes: list[Clash] = []
+        self._clashes: list[UnitConflict] = []
         self._vetoed: set[Units] = set()
 
-    async def run(self, units: Units, *, atomic: bool, moves: bool = True) -> Landing:
+    async def run(self, units: Units, *, atomic: bool, moves: bool = True) -> LandingResult:
         """Search, move the branch, tell of the ejected; with `atomic` move it only if all units are green together.
 
         Without `moves` the branch stays where it is, and `landed` is what could have landed.
@@ -69,46 +69,46 @@ class Round:
             worktrees.errors.RefMoved: somebody else moved the branch; nothing was landed or told.
         """
         landed = self._ledger.state.head
-        old = await self._branch.tip(landed)
+        old = await self._branch.read_tip(landed)
         if old and old != landed:
-            await require_green(self._gate, self._branch, old)
+            await require_green_tip(self._gate, self._branch, old)
         found = await self._search(old or self._branch.base, units)
         lands = self._green is not None and bool(found.accepted) and not (atomic and set(found.accepted) != set(units))
         if self._green and lands and moves:
             await self._move(old, self._green, found.accepted)
         ejected = self._ejected(found.guilty)
         await self._ledger.append(*ejected)
-        return Landing(landed=found.accepted if lands else (), ejected=ejected)
+        return LandingResult(landed=found.accepted if lands else (), ejected=ejected)
 
-    async def _search(self, head: CommitId, units: Units) -> Sentence:
+    async def _search(self, head: CommitId, units: Units) -> CulpritSearchResult:
         return await self._halve(head, [(unit,) for unit in units])
 
-    async def _halve(self, head: CommitId, groups: list[Units]) -> Sentence:
+    async def _halve(self, head: CommitId, groups: list[Units]) -> CulpritSearchResult:
         """Greedy halving over groups of units that stay together; each is named by its first unit."""
         members = {group[0]: group for group in groups}
-        search = Search.over(tuple(members))
-        while trial := search.next_trial():
+        search = HalvingSearch.begin_with(tuple(members))
+        while trial := search.get_next_trial():
             units = _all_of(members, trial.units)
-            composed = await self._composer.compose(head, units)
-            if isinstance(composed, Clash):
+            composed = await self._composer.compose_union(head, units)
+            if isinstance(composed, UnitConflict):
                 self._clashes.append(composed)
-                search = search.without(next(name for name, group in members.items() if composed.unit in group))
+                search = search.drop_unit(next(name for name, group in members.items() if composed.unit in group))
                 continue
             result = await self._judged(head, units, composed, fresh=trial.fresh)
             if not result.difference.is_green and len(trial.group) == 1:
                 self._blame |= dict.fromkeys(members[trial.group[0]], result)
-            search = search.answered(result.difference.is_green)
-        return Sentence(_all_of(members, search.accepted), _all_of(members, search.guilty))
+            search = search.apply_answer(result.difference.is_green)
+        return CulpritSearchResult(_all_of(members, search.accepted), _all_of(members, search.guilty))
 
     async def _judged(
-        self, head: CommitId, units: Units, composed: Composed, *, fresh: bool, reruns: int = 0
+        self, head: CommitId, units: Units, composed: ComposedUnion, *, fresh: bool, reruns: int = 0
     ) -> GateResult:
         """The word of the whole gate and of the hooks; a green union is what lands unless a larger one is green."""
         fresh = fresh and units not in self._vetoed
-        result = await self._gate.judge(composed.commit, composed.tree, f"queue {self._name}", fresh, reruns)
+        result = await self._gate.judge_tree(composed.commit, composed.tree, f"queue {self._name}", fresh, reruns)
         if result.difference.is_green:
-            composed = await self._composer.for_landing(head, units, composed)
-            if veto := await self._hooks.before(self._moment(head, units, composed)):
+            composed = await self._composer.compose_landing(head, units, composed)
+            if veto := await self._hooks.find_veto(self._moment(head, units, composed)):
                 self._vetoed.add(units)
                 refused = Difference(problems=(f"refused by a hook: {veto}",))
                 result = result.model_copy(update={"difference": refused})
@@ -126,21 +126,21 @@ class Round:
             self._green = composed
         return result
 
-    async def _move(self, old: CommitId | None, green: Composed, units: Units) -> None:
-        key = self._ledger.next_key(f"land/{green.commit}")
+    async def _move(self, old: CommitId | None, green: ComposedUnion, units: Units) -> None:
+        key = self._ledger.build_next_key(f"land/{green.commit}")
         name, new, tree = self._branch.name, green.commit, green.tree
         started = LandingStarted(key=key, branch=name, old=old, new=new, tree=tree, units=units, parts=green.parts)
         with anyio.CancelScope(shield=True):  # whoever is stopped now must know whether it has landed
-            async with effect(self._ledger, started) as landing:
-                await self._branch.advance(old, new, f"orchestrate: land {len(units)}")
+            async with record_effect(self._ledger, started) as landing:
+                await self._branch.move_to_commit(old, new, f"orchestrate: land {len(units)}")
                 landing.done = LandingFinished(key=key, branch=name, new=new, tree=tree, units=units, parts=green.parts)
-        await self._hooks.after(self._moment(old or self._branch.base, units, green))
+        await self._hooks.notify_after(self._moment(old or self._branch.base, units, green))
 
-    def _moment(self, head: CommitId, units: Units, composed: Composed) -> Moment:
+    def _moment(self, head: CommitId, units: Units, composed: ComposedUnion) -> HookOccurrence:
         commit = composed.commit
-        tasks = tuple(task for task in dict.fromkeys(map(unit_task, units)) if task in self._ledger.state.tasks)
+        tasks = tuple(task for task in dict.fromkeys(map(parse_unit_task, units)) if task in self._ledger.state.tasks)
         landing = {"old": head, "new": commit, "tree": composed.tree, "units": list(units)}
-        return Moment("landing", commit, {"landing": landing}, tasks, span=(head, commit), view=commit)
+        return HookOccurrence("landing", commit, {"landing": landing}, tasks, span=(head, commit), view=commit)
 
     def _ejected(self, guilty: Units) -> tuple[UnitEjected, ...]:
         red = [

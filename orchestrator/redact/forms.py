@@ -13,7 +13,7 @@ _SHORTEST = 8
 _URL_SAFE = str.maketrans("+/", "-_")
 
 
-def forms(value: str) -> tuple[str, ...]:
+def list_encodings(value: str) -> tuple[str, ...]:
     """Return all of them, the longest first; none is shorter than a chance hit would be."""
     content = value.encode("utf-8", "surrogateescape" if _is_of_bytes(value) else "backslashreplace")
     texts = {

@@ -11,7 +11,7 @@ from orchestrator.redact.redactor import Redactor
 _CHUNK_BYTES = 4 * 1024 * 1024
 
 
-def scrub(log: Path, redactor: Redactor) -> bool:
+def scrub_log(log: Path, redactor: Redactor) -> bool:
     """Take known values out of a file that nobody writes any more; whether it held one. Blocks.
 
     It is read once, and replaced only if it holds one. What was not text stays byte for byte.
@@ -22,7 +22,7 @@ def scrub(log: Path, redactor: Redactor) -> bool:
     if not redactor.names or not log.exists():
         return False
     with log.open("rb") as file:
-        if not any(redactor.holds(content) for content in _overlapping(file, redactor.reach)):
+        if not any(redactor.find_secrets(content) for content in _overlapping(file, redactor.max_form_length)):
             return False
         file.seek(0)
         _replace(log, _hidden(file, redactor))
@@ -40,8 +40,8 @@ def _hidden(file: BinaryIO, redactor: Redactor) -> Iterator[bytes]:
     """The content without known values; one that lies across two chunks is found in the second."""
     rest = ""
     while chunk := file.read(_CHUNK_BYTES):
-        text = redactor.hide(rest + chunk.decode("latin-1"))
-        keep = max(len(text) - redactor.reach, 0)
+        text = redactor.hide_known_secrets(rest + chunk.decode("latin-1"))
+        keep = max(len(text) - redactor.max_form_length, 0)
         yield text[:keep].encode("latin-1")
         rest = text[keep:]
     yield rest.encode("latin-1")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-MARK = re.compile(r"\[redacted:[A-Za-z0-9_.-]{1,80}\]")
+REDACTION_MARK = re.compile(r"\[redacted:[A-Za-z0-9_.-]{1,80}\]")
 """What stands for something that was taken out."""
 _UNUSUAL = re.compile(r"[^A-Za-z0-9_.-]")
 _BODY = r"(?:(?!-----)[\s\S]){0,16384}?"
@@ -15,18 +15,18 @@ _PLACEHOLDER = re.compile(
 )
 
 
-def mark(kind: str) -> str:
+def format_mark(kind: str) -> str:
     """What stands for a secret of a kind."""
     return f"[redacted:{_UNUSUAL.sub('-', kind)[:80]}]"
 
 
-def is_marked(text: str) -> bool:
+def has_mark(text: str) -> bool:
     """Whether something was taken out of a text."""
-    return MARK.search(text) is not None
+    return REDACTION_MARK.search(text) is not None
 
 
 @dataclass(frozen=True)
-class Rule:
+class TokenRule:
     """One kind of token. The group `secret` of the pattern, or else all of it, is what is taken out.
 
     Every token begins with one of the words in `near`, so that the pattern is tried there alone, and a text without
@@ -44,16 +44,16 @@ class Rule:
         """Compiled at first use, which for most rules never comes."""
         return re.compile(self.written)
 
-    def redacted(self, text: str) -> str:
+    def redact_tokens(self, text: str) -> str:
         """The text without such tokens."""
         if not self.near:
-            return self.pattern.sub(lambda found: mark(self.kind) if found[0] else "", text)
+            return self.pattern.sub(lambda found: format_mark(self.kind) if found[0] else "", text)
         for word in self.near:
             if word in text:
                 text = self._without(text, word)
         return text
 
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+    def find_spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Where such tokens stand in a text: from and to."""
         if not self.near:
             yield from (found.span() for found in self.pattern.finditer(text) if found[0])
@@ -63,7 +63,7 @@ class Rule:
     def _without(self, text: str, word: str) -> str:
         kept, done = [], 0
         for start, end in self._spans_at(text, word):
-            kept += [text[done:start], mark(self.kind)]
+            kept += [text[done:start], format_mark(self.kind)]
             done = end
         return "".join((*kept, text[done:])) if kept else text
 
@@ -84,13 +84,13 @@ class Rule:
         return found.span(secret) if self.is_real(found[secret]) else None
 
 
-def own_rule(pattern: str) -> Rule:
+def build_user_rule(pattern: str) -> TokenRule:
     """A rule of the user's own.
 
     Raises:
         re.error: it is no regular expression.
     """
-    return Rule("own-pattern", (), re.compile(pattern).pattern, bool)
+    return TokenRule("own-pattern", (), re.compile(pattern).pattern, bool)
 
 
 def _is_chance(word: str) -> bool:
@@ -103,11 +103,11 @@ def _is_no_sample(token: str) -> bool:
     return not token.endswith("EXAMPLE") and len(set(token[-16:])) > 6
 
 
-def _rule(kind: str, near: str, pattern: str, is_real: Callable[[str], bool] = _is_no_sample) -> Rule:
-    return Rule(kind, tuple(near.split()), pattern, is_real)
+def _rule(kind: str, near: str, pattern: str, is_real: Callable[[str], bool] = _is_no_sample) -> TokenRule:
+    return TokenRule(kind, tuple(near.split()), pattern, is_real)
 
 
-RULES = (
+TOKEN_RULES = (
     _rule(
         "private-key",
         "-----BEGIN",

@@ -7,7 +7,7 @@ from contextlib import suppress
 _PR_SET_DUMPABLE = 4
 
 
-def hide_process() -> None:
+def protect_process() -> None:
     """Let no process of the same user read `/proc/<us>/environ` or our memory, and let no core be written.
 
     What is started from here is as open as ever, once it has executed another program. A system without such a call

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from orchestrator.redact.forms import forms
-from orchestrator.redact.patterns import RULES, Rule, mark, own_rule
+from orchestrator.redact.forms import list_encodings
+from orchestrator.redact.patterns import TOKEN_RULES, TokenRule, format_mark, build_user_rule
 
-SHORTEST = 8
+SHORTEST_SECRET = 8
 """A known value of fewer characters is not looked for: it would be found in ordinary words."""
 _STYLING = re.compile(rb"\x1b\[[0-9;:]*[A-Za-z]")
 _SHORTEST_SQUEEZED = 5
@@ -35,12 +35,12 @@ class Redactor:
         Raises:
             re.error: a pattern is no regular expression.
         """
-        self._rules = (*RULES, *map(own_rule, patterns))
+        self._rules = (*TOKEN_RULES, *map(build_user_rule, patterns))
         values = {name: value.strip() for name, value in (known or {}).items()}
         self._known = tuple(
             _Known(name, value)
             for name, value in sorted(values.items(), key=lambda item: -len(item[1]))
-            if len(value) >= SHORTEST and not any(value in mark(other) for other in values)
+            if len(value) >= SHORTEST_SECRET and not any(value in format_mark(other) for other in values)
         )
 
     @property
@@ -49,38 +49,38 @@ class Redactor:
         return tuple(sorted(known.name for known in self._known))
 
     @property
-    def reach(self) -> int:
+    def max_form_length(self) -> int:
         """No known value takes more characters than this in a text, unless it is spread over pages."""
-        return max((known.reach for known in self._known), default=0)
+        return max((known.max_form_length for known in self._known), default=0)
 
-    def redact(self, text: str) -> str:
+    def redact_text(self, text: str) -> str:
         """The text without known values and without what looks like a token: for what is kept, shown and sent."""
         for _ in range(_ROUNDS):
-            redacted = _by_rules(self.hide(text), self._rules)
+            redacted = _by_rules(self.hide_known_secrets(text), self._rules)
             if redacted == text:
                 break
             text = redacted
         return text
 
-    def hide(self, text: str) -> str:
+    def hide_known_secrets(self, text: str) -> str:
         """The text without known values alone: for what a model said and a machine is to do, to the letter."""
         if not self._known:
             return text
         for known in self._found(text.encode("utf-8", "surrogatepass")):
-            text = known.hidden(text)
+            text = known.hide_value(text)
         return text
 
-    def holds(self, content: bytes) -> tuple[str, ...]:
+    def find_secrets(self, content: bytes) -> tuple[str, ...]:
         """The names of the known values that a content holds."""
         return tuple(known.name for known in self._found(content))
 
     def _found(self, content: bytes) -> Iterator["_Known"]:
         if self._known:
             squeezed = _squeezed(content)
-            yield from (known for known in self._known if known.is_in(squeezed))
+            yield from (known for known in self._known if known.occurs_in(squeezed))
 
 
-PATTERNS = Redactor()
+PATTERN_REDACTOR = Redactor()
 """Knows no values, only what tokens look like."""
 
 
@@ -89,21 +89,21 @@ class _Known:
 
     def __init__(self, name: str, value: str) -> None:
         self.name = name
-        squeezed = dict.fromkeys(_squeezed(form.encode("utf-8", "surrogatepass")) for form in forms(value))
+        squeezed = dict.fromkeys(_squeezed(form.encode("utf-8", "surrogatepass")) for form in list_encodings(value))
         self._forms = tuple(form for form in squeezed if len(form) >= _SHORTEST_SQUEEZED)
 
     @property
-    def reach(self) -> int:
+    def max_form_length(self) -> int:
         """Characters it takes with line breaks and backslashes in between."""
         return 8 * max(map(len, self._forms), default=0) + 200
 
-    def is_in(self, squeezed: bytes) -> bool:
+    def occurs_in(self, squeezed: bytes) -> bool:
         """Whether it occurs in a content without spaces."""
         return any(form in squeezed for form in self._forms)
 
-    def hidden(self, text: str) -> str:
+    def hide_value(self, text: str) -> str:
         """A text without it."""
-        return self._pattern.sub(mark(self.name), text)
+        return self._pattern.sub(format_mark(self.name), text)
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -121,7 +121,7 @@ def _squeezed(content: bytes) -> bytes:
     return content.translate(None, _IGNORED)
 
 
-def _by_rules(text: str, rules: Sequence[Rule]) -> str:
+def _by_rules(text: str, rules: Sequence[TokenRule]) -> str:
     for rule in rules:
-        text = rule.redacted(text)
+        text = rule.redact_tokens(text)
     return text

@@ -23,7 +23,7 @@ _NPM = re.compile(r"^(?:.*:)?(_authToken|_auth|_password)\s*=\s*\"?([^\"\s$]+)",
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://[^\s'\"]+", re.IGNORECASE)
 
 
-def secrets_of(environ: Mapping[str, str], home: Path, named: Sequence[str] = ()) -> dict[str, str]:
+def collect_secrets(environ: Mapping[str, str], home: Path, named: Sequence[str] = ()) -> dict[str, str]:
     """Secret values by the name that may stand for them in a text.
 
     Args:

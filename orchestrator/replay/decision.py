@@ -5,21 +5,21 @@ from typing import Any
 
 from orchestrator.domain.chat import Reply, ToolCall
 from orchestrator.domain.encoding import decode_json
-from orchestrator.domain.plain import one_line
-from orchestrator.replay.differing import first_difference
+from orchestrator.domain.plain import to_one_line
+from orchestrator.replay.differing import find_value_difference
 
 _SHOWN = 120
 
 
-def decision(reply: Reply) -> str:
+def describe_decision(reply: Reply) -> str:
     """The verdict, the plan's tasks, or the tools with what they are used on; `says …` when it uses none."""
     said = "; ".join(_decided(call) for call in reply.tool_calls)
-    return one_line(said or f"says {reply.text!r}", 4 * _SHOWN)
+    return to_one_line(said or f"says {reply.text!r}", 4 * _SHOWN)
 
 
-def first_parting(then: Reply, now: Reply) -> tuple[str, Any, Any] | None:
+def find_decision_difference(then: Reply, now: Reply) -> tuple[str, Any, Any] | None:
     """The path to the first difference, such as `submit_verdict.decision`, with what stands there in each reply."""
-    found = first_difference(_value(then), _value(now))
+    found = find_value_difference(_value(then), _value(now))
     if found is None:
         return None
     path, one, other = found

@@ -7,30 +7,30 @@ from textwrap import wrap
 from typing import Any
 
 from orchestrator.domain.chat import Message
-from orchestrator.llm.steady import steady_message
+from orchestrator.llm.steady import normalize_message
 
 _WIDTH = 160
 _LINES = 40
 
 
-def first_message(then: Sequence[Message], now: Sequence[Message]) -> tuple[str, tuple[str, ...]] | None:
+def find_changed_message(then: Sequence[Message], now: Sequence[Message]) -> tuple[str, tuple[str, ...]] | None:
     """Which message is the first that differs, and a short diff of it; None if all are the same."""
     for number, (one, other) in enumerate(zip_longest(then, now)):
-        before, after = one and steady_message(one), other and steady_message(other)
+        before, after = one and normalize_message(one), other and normalize_message(other)
         if before != after:
             told = one or other
-            return f"message {number} ({told.role if told else '?'})", short_diff(_shown(before), _shown(after))
+            return f"message {number} ({told.role if told else '?'})", build_short_diff(_shown(before), _shown(after))
     return None
 
 
-def short_diff(then: str, now: str) -> tuple[str, ...]:
+def build_short_diff(then: str, now: str) -> tuple[str, ...]:
     """The beginning of the unified diff of two texts; long lines are folded."""
     lines = list(unified_diff(_folded(then), _folded(now), "recorded", "replayed", lineterm="", n=2))
     rest = [f"[{len(lines) - _LINES} more lines]"] if len(lines) > _LINES else []
     return tuple(lines[:_LINES] + rest)
 
 
-def first_difference(then: Any, now: Any, at: str = "") -> tuple[str, Any, Any] | None:  # noqa: ANN401
+def find_value_difference(then: Any, now: Any, at: str = "") -> tuple[str, Any, Any] | None:  # noqa: ANN401
     """The path of the first difference between two JSON values, and what stands there in each; None if equal."""
     if isinstance(then, dict) and isinstance(now, dict):
         keys = dict.fromkeys([*then, *now])
@@ -40,7 +40,7 @@ def first_difference(then: Any, now: Any, at: str = "") -> tuple[str, Any, Any] 
         pairs = ((f"{at}[{number}]", one, other) for number, (one, other) in both)
     else:
         return None if then == now and type(then) is type(now) else (at.lstrip("."), then, now)
-    return next((found for path, one, other in pairs if (found := first_difference(one, other, path))), None)
+    return next((found for path, one, other in pairs if (found := find_value_difference(one, other, path))), None)
 
 
 def _shown(message: Message | None) -> str:

@@ -7,27 +7,27 @@ from pathlib import Path
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.landing import LandingStarted
 from orchestrator.domain.event.people import ApprovalDecided
-from orchestrator.domain.state import RunState, unit_task
+from orchestrator.domain.state import RunState, parse_unit_task
 from orchestrator.domain.task import TaskStatus
-from orchestrator.engine.schedule import Action, Land, PlanRound, StartAttempt
+from orchestrator.engine.schedule import Action, LandTasks, PlanRound, StartAttempt
 from orchestrator.ports.ledger import Clock
 from orchestrator.replay import milestones
-from orchestrator.replay.order import Order
+from orchestrator.replay.order import MilestoneOrder
 from orchestrator.replay.schedule import QueueRound
-from orchestrator.replay.stops import Stop, StoppingJournal
+from orchestrator.replay.stops import RecordedStop, StoppingJournal
 
 _NEVER = "a further round of the queue"
 
 
-class RecordedPace:
+class RecordedActionOrder:
     """An `engine.pace.Pace` that begins things in the recorded order."""
 
-    def __init__(self, order: Order, rounds: tuple[QueueRound, ...]) -> None:
+    def __init__(self, order: MilestoneOrder, rounds: tuple[QueueRound, ...]) -> None:
         self._order = order
         self._rounds = rounds
 
     @asynccontextmanager
-    async def turn(self, action: Action, state: RunState) -> AsyncIterator[Action]:
+    async def wait_for_turn(self, action: Action, state: RunState) -> AsyncIterator[Action]:
         """The action when its turn has come; the queue's rounds take the units that they took then.
 
         Raises:
@@ -36,33 +36,33 @@ class RecordedPace:
         try:
             yield await self._in_turn(action, state)
         finally:
-            self._order.works(None)
+            self._order.set_busy_count(None)
 
-    def waits(self, busy: int) -> None:
+    def on_waiting(self, busy: int) -> None:
         """Nothing else begins before one of `busy` actions has ended."""
-        self._order.works(busy)
+        self._order.set_busy_count(busy)
 
     async def _in_turn(self, action: Action, state: RunState) -> Action:
         match action:
             case PlanRound(task):
                 planner = state.tasks[task]
                 is_begun = planner.status == TaskStatus.PLANNING
-                await self._order.turn(milestones.planning(task, planner.rounds + (0 if is_begun else 1)))
+                await self._order.wait_for_turn(milestones.name_planning_round(task, planner.rounds + (0 if is_begun else 1)))
             case StartAttempt(task):
-                await self._order.turn(milestones.attempt(task, len(state.tasks[task].attempts) + 1))
-            case Land():
+                await self._order.wait_for_turn(milestones.name_attempt(task, len(state.tasks[task].attempts) + 1))
+            case LandTasks():
                 return await self._round(action, state)
         return action
 
-    async def _round(self, wanted: Land, state: RunState) -> Action:
+    async def _round(self, wanted: LandTasks, state: RunState) -> Action:
         coming = next((one for one in self._rounds if not self._order.has_happened(one.name)), None)
-        await self._order.turn(coming.name if coming else _NEVER)
+        await self._order.wait_for_turn(coming.name if coming else _NEVER)
         if coming is None:
             return wanted
-        self._order.happened(coming.name)
+        self._order.record_milestone(coming.name)
         queued = {task.unit: task for task in state.tasks.values() if task.status == TaskStatus.QUEUED}
         units = [unit for unit in coming.units if unit in queued and queued[unit].ejection is None]
-        return Land(tuple(unit_task(unit) for unit in units)) if units else wanted
+        return LandTasks(tuple(parse_unit_task(unit) for unit in units)) if units else wanted
 
 
 class OrderedJournal(StoppingJournal):
@@ -75,14 +75,14 @@ class OrderedJournal(StoppingJournal):
         self,
         directory: Path,
         clock: Clock,
-        stops: Mapping[str, Stop],
-        order: Order,
+        stops: Mapping[str, RecordedStop],
+        order: MilestoneOrder,
         answers: Sequence[ApprovalDecided] = (),
     ) -> None:
         super().__init__(directory, clock, stops)
         self._order = order
-        self._answers = {milestones.answer(answer.item): answer for answer in answers}
-        self._namer = milestones.Namer()
+        self._answers = {milestones.name_tier_answer(answer.item): answer for answer in answers}
+        self._namer = milestones.MilestoneNamer()
 
     async def append(self, *events: Event) -> None:
         """Make the events durable, and take them down as happened.
@@ -92,15 +92,15 @@ class OrderedJournal(StoppingJournal):
             ReplayStopped: a landing's turn cannot come.
         """
         await self._answer()
-        names = [self._namer.name(event) for event in events]
+        names = [self._namer.find_milestone(event) for event in events]
         for event, name in zip(events, names, strict=True):
             if isinstance(event, LandingStarted) and name:
-                await self._order.turn(name)
+                await self._order.wait_for_turn(name)
         await super().append(*events)
         for name in filter(None, names):
-            self._order.happened(name)
+            self._order.record_milestone(name)
         await self._answer()
 
     async def _answer(self) -> None:
-        if answer := self._answers.pop(self._order.missing or "", None):
+        if answer := self._answers.pop(self._order.next_milestone or "", None):
             await self.append(answer)

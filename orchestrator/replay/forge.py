@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.forge import ChecksSeen, PrMerged
 from orchestrator.domain.ids import CommitId
 from orchestrator.ports.forge import Forge, ForgeCheck, OpenedPullRequest, PullRequest
@@ -12,7 +12,7 @@ from orchestrator.replay.order import ReplayStopped
 class RecordedForge:
     """A `ports.Forge` that opens on another one, and knows of all else what was recorded."""
 
-    def __init__(self, forge: Forge, events: Sequence[Recorded]) -> None:
+    def __init__(self, forge: Forge, events: Sequence[RecordedEvent]) -> None:
         told = [recorded.event for recorded in events]
         self._forge = forge
         self._seen = {event.commit: event.checks for event in told if isinstance(event, ChecksSeen)}
@@ -23,11 +23,11 @@ class RecordedForge:
         """The name of the forge that opens."""
         return self._forge.name
 
-    async def open(self, request: PullRequest) -> OpenedPullRequest:
+    async def open_pull_request(self, request: PullRequest) -> OpenedPullRequest:
         """Open it there."""
-        return await self._forge.open(request)
+        return await self._forge.open_pull_request(request)
 
-    async def checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
+    async def list_checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
         """What was seen last of this commit.
 
         Raises:
@@ -38,9 +38,9 @@ class RecordedForge:
             raise ReplayStopped(None, [f"the checks of {commit[:12]}"])
         return seen
 
-    async def merge(self, ref: str, commit: CommitId) -> CommitId:
+    async def merge_pull_request(self, ref: str, commit: CommitId) -> CommitId:
         """Nothing is merged; where the target was brought to then."""
         return self._merged.get(commit, commit)
 
-    async def close(self, ref: str, comment: str) -> None:
+    async def close_pull_request(self, ref: str, comment: str) -> None:
         """Nothing to do: what is opened here is thrown away."""

@@ -18,54 +18,54 @@ from orchestrator.domain.event.work import (
     VerdictGiven,
     WorkspaceLeasing,
 )
-from orchestrator.domain.ids import ROOT, SessionId, TaskId
+from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId
 
 _PLANNING = "planning "
 
 
-def reply(session: SessionId, turn: int) -> str:
+def name_reply(session: SessionId, turn: int) -> str:
     """The answer to a session's call."""
     return f"the answer to {session}, turn {turn}"
 
 
-def planning(task: TaskId, number: int) -> str:
+def name_planning_round(task: TaskId, number: int) -> str:
     """The beginning of a planner's round."""
     return f"round {number} of the planner of {task}"
 
 
-def attempt(task: TaskId, number: int) -> str:
+def name_attempt(task: TaskId, number: int) -> str:
     """The beginning of an attempt."""
     return f"attempt {number} at {task}"
 
 
-def answer(item: str) -> str:
+def name_tier_answer(item: str) -> str:
     """What was said to a wish for a tier."""
     return f"the answer to {item}"
 
 
-class Namer:
+class MilestoneNamer:
     """Names events, in the order in which they happen. Most have no name: nothing waits for them."""
 
     def __init__(self) -> None:
         self._landings = 0
         self._rounds: dict[str, int] = {}
 
-    def name(self, event: Event) -> str | None:
+    def find_milestone(self, event: Event) -> str | None:
         """The milestone that the event is, or None."""
         return next(self._names(event), None)
 
     def _names(self, event: Event) -> Iterator[str]:
         match event:
             case ModelReplied() | ModelFailed(retry_in_s=None):
-                yield reply(event.session, event.turn)
+                yield name_reply(event.session, event.turn)
             case PlanningStarted():
-                self._rounds[event.task or ROOT] = event.round
-                yield planning(event.task or ROOT, event.round)
+                self._rounds[event.task or ROOT_TASK] = event.round
+                yield name_planning_round(event.task or ROOT_TASK, event.round)
             case WorkspaceLeasing() if event.purpose.startswith(_PLANNING):
                 task = event.purpose.removeprefix(_PLANNING)
-                yield f"a workspace for {planning(TaskId(task), self._rounds.get(task, 0))}"
+                yield f"a workspace for {name_planning_round(TaskId(task), self._rounds.get(task, 0))}"
             case AttemptStarted():
-                yield attempt(event.attempt.task, event.attempt.number)
+                yield name_attempt(event.attempt.task, event.attempt.number)
             case LandingStarted():
                 yield f"the beginning of landing {self._landings + 1}"
             case LandingFinished():
@@ -76,7 +76,7 @@ class Namer:
             case ApprovalRequested() if event.approval.matter == "tier":
                 yield f"the question {event.approval.item}"
             case ApprovalDecided() if event.item.startswith("tier/"):
-                yield answer(event.item)
+                yield name_tier_answer(event.item)
             case _:
                 yield from _ends(event)
 

@@ -16,9 +16,9 @@ class ReplayStopped(OrchestrateError):
 
     def __init__(self, missing: str | None, asked: Sequence[str]) -> None:
         self.missing = missing
-        self.asked = tuple(sorted(asked))
+        self.out_of_order = tuple(sorted(asked))
         wanted = f"the recording goes on with {missing}" if missing else "the recording ends here"
-        super().__init__(f"{wanted}; the replay with {', '.join(self.asked) or 'nothing'}")
+        super().__init__(f"{wanted}; the replay with {', '.join(self.out_of_order) or 'nothing'}")
 
 
 @dataclass
@@ -28,7 +28,7 @@ class _Waiter:
     called: anyio.Event = field(default_factory=anyio.Event)
 
 
-class Order:
+class MilestoneOrder:
     """Milestones in their recorded order, and how far a replay has come in it.
 
     Whoever makes a milestone happen waits for its turn, which comes when all before it have happened. When everybody
@@ -47,7 +47,7 @@ class Order:
         self._stopped: ReplayStopped | None = None
 
     @property
-    def missing(self) -> str | None:
+    def next_milestone(self) -> str | None:
         """What comes next in the recording; None when everything has happened."""
         return self._names[self._next] if self._next < len(self._names) else None
 
@@ -55,7 +55,7 @@ class Order:
         """Whether a milestone has happened, or need not come any more."""
         return name in self._happened or self._is_superseded(name)
 
-    async def turn(self, name: str) -> None:
+    async def wait_for_turn(self, name: str) -> None:
         """Wait until everything has happened that was recorded before this.
 
         Raises:
@@ -76,7 +76,7 @@ class Order:
         if self._stopped:
             raise self._stopped
 
-    def happened(self, name: str) -> None:
+    def record_milestone(self, name: str) -> None:
         """Take down that a milestone has happened, and call whose turn it is now."""
         self._happened.add(name)
         while self._next < len(self._names) and self.has_happened(self._names[self._next]):
@@ -85,7 +85,7 @@ class Order:
             self._waiting.remove(waiter)
             waiter.called.set()
 
-    def works(self, busy: int | None) -> None:
+    def set_busy_count(self, busy: int | None) -> None:
         """How many are at work, each waiting for at most one turn; None while that is just changing."""
         self._busy = busy
         self._look()
@@ -93,7 +93,7 @@ class Order:
     def _look(self) -> None:
         if self._busy is None or not self._waiting or len(self._waiting) < self._busy:
             return
-        self._stopped = self._stopped or ReplayStopped(self.missing, [waiter.name for waiter in self._waiting])
+        self._stopped = self._stopped or ReplayStopped(self.next_milestone, [waiter.name for waiter in self._waiting])
         for waiter in self._waiting:
             waiter.called.set()
 

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from orchestrator.domain.base import Frozen
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.base import FrozenModel
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, UnitEjected
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import IterationJudged, RunEnded
@@ -14,7 +14,7 @@ from orchestrator.domain.state import RunState
 from orchestrator.replay.requests import Divergence
 
 
-class LandingPair(Frozen):
+class LandingPair(FrozenModel):
     """One landing: its units, the tree that was recorded and the one that the replay made; None where it is missing."""
 
     number: int
@@ -29,18 +29,18 @@ class LandingPair(Frozen):
         return self.recorded == self.replayed
 
 
-def landing_pairs(then: RunState, now: RunState) -> tuple[LandingPair, ...]:
+def pair_landings(then: RunState, now: RunState) -> tuple[LandingPair, ...]:
     """The landings side by side. What a replay landed beyond a recording that was cut off is left out."""
     count = max(len(then.landings), len(now.landings)) if then.ended else len(then.landings)
     return tuple(_pair(number, _at(then.landings, number), _at(now.landings, number)) for number in range(1, count + 1))
 
 
-def final_tree(state: RunState) -> str:
+def get_final_tree(state: RunState) -> str:
     """The tree of what has landed; the base's while nothing has."""
     return state.landings[-1].tree if state.landings else state.run.base_tree
 
 
-def differing_facts(then: Sequence[Recorded], now: Sequence[Recorded]) -> Iterator[Divergence]:
+def find_changed_facts(then: Sequence[RecordedEvent], now: Sequence[RecordedEvent]) -> Iterator[Divergence]:
     """Facts of the recording that the replay has otherwise, in recorded order; what it has not come to is left out."""
     told = {(name, time): value for _, name, time, value in _timed(now)}
     seen: set[str] = set()
@@ -50,7 +50,7 @@ def differing_facts(then: Sequence[Recorded], now: Sequence[Recorded]) -> Iterat
             yield Divergence(seq=recorded.seq, what=f"{name}: {value} recorded, {other} replayed")
 
 
-def missing_facts(then: Sequence[Recorded], now: Sequence[Recorded]) -> Iterator[Divergence]:
+def find_missing_facts(then: Sequence[RecordedEvent], now: Sequence[RecordedEvent]) -> Iterator[Divergence]:
     """Facts of the recording that the replay, which has ended, never came to."""
     told = {name for recorded in now for name, _ in _facts(recorded.event)}
     for recorded, name, _, value in _timed(then):
@@ -58,7 +58,7 @@ def missing_facts(then: Sequence[Recorded], now: Sequence[Recorded]) -> Iterator
             yield Divergence(seq=recorded.seq, what=f"{name}: {value} recorded, nothing replayed")
 
 
-def _timed(events: Sequence[Recorded]) -> Iterator[tuple[Recorded, str, int, str]]:
+def _timed(events: Sequence[RecordedEvent]) -> Iterator[tuple[RecordedEvent, str, int, str]]:
     """Every fact with which time it is that there is one of this name: a file may be ejected before it lands."""
     times: Counter[str] = Counter()
     for recorded in events:
@@ -112,4 +112,4 @@ def has_same_environment(then: RunState, now: RunState) -> bool:
 
 
 def _environments(state: RunState) -> Mapping[str, str]:
-    return {name: receipt.environment for name, receipt in state.baseline_receipts().items()}
+    return {name: receipt.environment for name, receipt in state.get_baseline_receipts().items()}

@@ -5,20 +5,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from orchestrator.config.roles import ModelSettings
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.chat import Message, Reply, Request, Role
 from orchestrator.domain.state import RunState
 from orchestrator.domain.usage import Usage
-from orchestrator.llm.budget import Budget
+from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.errors import ContextOverflow, ModelError, RequestRefused
 from orchestrator.llm.retry import RetryPolicy, complete_with_retries
-from orchestrator.llm.steady import steady_message
+from orchestrator.llm.steady import normalize_message
 from orchestrator.ports.models import ModelClient
-from orchestrator.replay.decision import decision, first_parting
+from orchestrator.replay.decision import describe_decision, find_decision_difference
 from orchestrator.replay.recording import RecordedCall
 
 
-class Reasked(Frozen):
+class RepeatedCall(FrozenModel):
     """One call that was made again. `new` is None where it failed, `error` says why; `parting` is the first difference.
 
     A parting is a path, what was recorded there and what stands there now; words may differ where decisions agree.
@@ -41,15 +41,15 @@ class Reasked(Frozen):
 
 
 @dataclass
-class Reasker:
+class RoleReasker:
     """Asks `client` again what a role was asked. The run itself goes on with the recorded replies."""
 
     role: Role
     client: ModelClient
     settings: Callable[[Request], ModelSettings]
     policy: RetryPolicy
-    budget: Budget
-    results: list[Reasked] = field(default_factory=list)
+    budget: RunBudget
+    results: list[RepeatedCall] = field(default_factory=list)
     _own: RunState = field(default_factory=RunState)
 
     @property
@@ -57,7 +57,7 @@ class Reasker:
         """What asking again has cost."""
         return self._own.spent
 
-    async def ask(self, request: Request, then: tuple[Message, ...], call: RecordedCall) -> None:
+    async def repeat_call(self, request: Request, then: tuple[Message, ...], call: RecordedCall) -> None:
         """Ask again, if the request is the role's; every message that did not change stands as it was recorded.
 
         Raises:
@@ -68,14 +68,14 @@ class Reasker:
         if request.role != self.role or call.answer.reply is None:
             return
         again = self._request(request, then)
-        await self.budget.reserve(self._own, again, await self.client.price(again.model))
+        await self.budget.reserve_call(self._own, again, await self.client.find_price(again.model))
         try:
             reply = await complete_with_retries(self.client, again, self.policy, _told)
         except (ContextOverflow, RequestRefused) as error:
             self._note(request, call, call.answer.reply, None, str(error))
             return
         finally:
-            self.budget.settled()
+            self.budget.settle_call()
         self._own.spent += reply.usage
         self._note(request, call, call.answer.reply, reply)
 
@@ -97,22 +97,22 @@ class Reasker:
 
     def _note(self, request: Request, call: RecordedCall, then: Reply, now: Reply | None, error: str = "") -> None:
         self.results.append(
-            Reasked(
+            RepeatedCall(
                 seq=call.seq,
                 session=request.session,
                 turn=request.turn,
                 task=request.task,
                 model=self.settings(request).model,
-                recorded=decision(then),
-                new=decision(now) if now else None,
+                recorded=describe_decision(then),
+                new=describe_decision(now) if now else None,
                 error=error,
-                parting=first_parting(then, now) if now else None,
+                parting=find_decision_difference(then, now) if now else None,
             )
         )
 
 
 def _as_recorded(then: Message, now: Message) -> Message:
-    return then if steady_message(then) == steady_message(now) else now
+    return then if normalize_message(then) == normalize_message(now) else now
 
 
 async def _told(_error: ModelError, _try_no: int, _retry_in_s: float | None) -> None:

@@ -3,20 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from orchestrator.agent.history import Conversation
-from orchestrator.agent.memory import recall
+from orchestrator.agent.history import SessionHistory
+from orchestrator.agent.memory import restore_session
 from orchestrator.domain.chat import Message, Reply
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.people import ApprovalDecided
 from orchestrator.domain.event.run import EngineStarted
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
-from orchestrator.domain.fold import fold
+from orchestrator.domain.fold import fold_events
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.state import RunState
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.memory import JournalReader
+from orchestrator.journal.memory import JournalSessionReader
 from orchestrator.llm.errors import ContextOverflow, RequestRefused
-from orchestrator.llm.recorded import Answer, Place
+from orchestrator.llm.recorded import RecordedAnswer, CallPosition
 
 _ENDS_A_SESSION = frozenset({ContextOverflow.code, RequestRefused.code})
 """Failures that a session takes as an answer; after any other the run stopped and asked again when it went on."""
@@ -28,20 +28,20 @@ class RecordedCall:
 
     called: ModelCalled
     seq: int
-    answer: Answer
+    answer: RecordedAnswer
 
 
-class Recording:
+class RecordedRun:
     """One run's journal. It is read whole when this is made, and never written to."""
 
-    def __init__(self, reader: JournalReader, calls: Mapping[Place, RecordedCall]) -> None:
+    def __init__(self, reader: JournalSessionReader, calls: Mapping[CallPosition, RecordedCall]) -> None:
         self._reader = reader
-        self._conversations: dict[SessionId, Conversation] = {}
+        self._conversations: dict[SessionId, SessionHistory] = {}
         self.calls = calls
-        self.state: RunState = fold(reader.events)
+        self.state: RunState = fold_events(reader.events)
 
     @classmethod
-    async def of(cls, reader: JournalReader) -> "Recording":
+    async def from_reader(cls, reader: JournalSessionReader) -> "RecordedRun":
         """The recording that a journal is.
 
         Raises:
@@ -50,30 +50,30 @@ class Recording:
         return cls(reader, await _calls(reader))
 
     @property
-    def events(self) -> Sequence[Recorded]:
+    def events(self) -> Sequence[RecordedEvent]:
         """All events, in order."""
         return self._reader.events
 
     @property
-    def answers(self) -> Mapping[Place, Answer]:
+    def answers(self) -> Mapping[CallPosition, RecordedAnswer]:
         """The answer to every call that has one."""
         return {place: call.answer for place, call in self.calls.items()}
 
     @property
-    def answers_about_tiers(self) -> Sequence[ApprovalDecided]:
+    def tier_answers(self) -> Sequence[ApprovalDecided]:
         """What people said, or the clock for them, to wishes for a higher tier, in order."""
         decided = (one.event for one in self.events if isinstance(one.event, ApprovalDecided))
         return [event for event in decided if self.state.approvals[event.item].approval.matter == "tier"]
 
     @property
-    def without_granted_tiers(self) -> RunState:
+    def state_without_granted_tiers(self) -> RunState:
         """The run's last state, with the settings as if nobody had granted a tier."""
-        granted = [self.state.approvals[one.item].approval.settings for one in self.answers_about_tiers]
+        granted = [self.state.approvals[one.item].approval.settings for one in self.tier_answers]
         kept = tuple(settings for settings in self.state.overrides if settings not in granted)
         return replace(self.state, overrides=kept)
 
     @property
-    def first(self) -> Sequence[Event]:
+    def opening_events(self) -> Sequence[Event]:
         """What was recorded before a process took the run: its beginning."""
         found: list[Event] = []
         for recorded in self.events:
@@ -82,46 +82,46 @@ class Recording:
             found.append(recorded.event)
         return found
 
-    async def messages(self, place: Place, context_tokens: int) -> tuple[Message, ...] | None:
+    async def find_messages(self, place: CallPosition, context_tokens: int) -> tuple[Message, ...] | None:
         """What the model was told at a place of the run; None if its session never came so far."""
         session, turn = place
         if session not in self._conversations:
-            remembered = await recall(self._reader, session)
+            remembered = await restore_session(self._reader, session)
             if remembered is None:
                 return None
             self._conversations[session] = remembered.conversation
         whole = self._conversations[session]
         if turn > len(whole.turns):
             return None
-        return Conversation(whole.system, whole.brief, whole.turns[:turn], whole.opening).messages(context_tokens)
+        return SessionHistory(whole.system, whole.brief, whole.turns[:turn], whole.opening).build_messages(context_tokens)
 
 
-async def _calls(reader: JournalReader) -> Mapping[Place, RecordedCall]:
-    calls: dict[Place, RecordedCall] = {}
-    open_calls: dict[Place, ModelCalled] = {}
+async def _calls(reader: JournalSessionReader) -> Mapping[CallPosition, RecordedCall]:
+    calls: dict[CallPosition, RecordedCall] = {}
+    open_calls: dict[CallPosition, ModelCalled] = {}
     for recorded in reader.events:
         event = recorded.event
         if isinstance(event, ModelCalled):
             open_calls[event.session, event.turn] = event
         elif isinstance(event, ModelReplied):
             place = (event.session, event.turn)
-            calls[place] = RecordedCall(_called(open_calls, place), recorded.seq, Answer(await _reply(reader, event)))
+            calls[place] = RecordedCall(_called(open_calls, place), recorded.seq, RecordedAnswer(await _reply(reader, event)))
         elif isinstance(event, ModelFailed) and event.error in _ENDS_A_SESSION:
             place = (event.session, event.turn)
-            answer = Answer(None, event.error, event.detail)
+            answer = RecordedAnswer(None, event.error, event.detail)
             calls[place] = RecordedCall(_called(open_calls, place), recorded.seq, answer)
     return calls
 
 
-def _called(calls: Mapping[Place, ModelCalled], place: Place) -> ModelCalled:
+def _called(calls: Mapping[CallPosition, ModelCalled], place: CallPosition) -> ModelCalled:
     if place not in calls:
         raise JournalProblem(f"session {place[0]}, turn {place[1]} has an answer to a call that was never made")
     return calls[place]
 
 
-async def _reply(reader: JournalReader, event: ModelReplied) -> Reply:
+async def _reply(reader: JournalSessionReader, event: ModelReplied) -> Reply:
     return Reply(
-        text=await reader.read(event.text),
+        text=await reader.read_text(event.text),
         tool_calls=event.tool_calls,
         model=event.model,
         finish_reason=event.finish_reason,

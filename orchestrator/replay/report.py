@@ -4,34 +4,34 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from orchestrator.domain.base import Frozen
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.base import FrozenModel
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.state import RunState
 from orchestrator.domain.usage import Usage
 from orchestrator.replay.outcome import (
     LandingPair,
-    differing_facts,
-    final_tree,
+    find_changed_facts,
+    get_final_tree,
     has_same_environment,
-    landing_pairs,
-    missing_facts,
+    pair_landings,
+    find_missing_facts,
 )
-from orchestrator.replay.reask import Reasked
+from orchestrator.replay.reask import RepeatedCall
 from orchestrator.replay.requests import Divergence
 
-SCHEMA = "orchestrate.replay/1"
+REPLAY_SCHEMA = "orchestrate.replay/1"
 
 
-class Asking(Frozen):
+class RepeatedRole(FrozenModel):
     """A role that was asked again: on which models, how each call came out, and what it cost."""
 
     role: str
     models: tuple[str, ...]
-    calls: tuple[Reasked, ...]
+    calls: tuple[RepeatedCall, ...]
     spent: Usage
 
 
-class ReplayReport(Frozen):
+class ReplayReport(FrozenModel):
     """A replay held against its recording. `divergences` are in recorded order.
 
     `is_whole` tells whether the recorded run came to its end; `kept` is the directory that was kept on demand.
@@ -50,7 +50,7 @@ class ReplayReport(Frozen):
     replayed_outcome: str
     has_same_environment: bool
     prompts: tuple[str, ...] = ()
-    asking: Asking | None = None
+    asking: RepeatedRole | None = None
     kept: Path | None = None
 
     @property
@@ -70,19 +70,19 @@ class ReplayReport(Frozen):
         return 0 if self.is_same else 1
 
 
-def facts_that_differ(
-    then: RunState, recorded: Sequence[Recorded], now: RunState, replayed: Sequence[Recorded]
+def find_fact_divergences(
+    then: RunState, recorded: Sequence[RecordedEvent], now: RunState, replayed: Sequence[RecordedEvent]
 ) -> Iterator[Divergence]:
     """Every divergence that shows in what came of the two, but for the requests."""
-    yield from differing_facts(recorded, replayed)
+    yield from find_changed_facts(recorded, replayed)
     if now.ended:
-        yield from missing_facts(recorded, replayed)
-    for pair, landing in zip(landing_pairs(then, now), _landings(recorded), strict=False):
+        yield from find_missing_facts(recorded, replayed)
+    for pair, landing in zip(pair_landings(then, now), _landings(recorded), strict=False):
         if pair.replayed is not None and not pair.is_same:
             yield Divergence(seq=landing.seq, what=f"landing {pair.number}: tree {pair.recorded}, now {pair.replayed}")
 
 
-def report_on(
+def build_report(
     then: RunState,
     now: RunState,
     divergences: Sequence[Divergence],
@@ -97,9 +97,9 @@ def report_on(
         same_bytes=counts[0],
         same_steadied=counts[1],
         divergences=tuple(sorted(divergences, key=lambda one: one.seq)),
-        landings=landing_pairs(then, now),
-        recorded_tree=final_tree(then),
-        replayed_tree=final_tree(now),
+        landings=pair_landings(then, now),
+        recorded_tree=get_final_tree(then),
+        replayed_tree=get_final_tree(now),
         recorded_outcome=_outcome(then),
         replayed_outcome=_outcome(now),
         has_same_environment=has_same_environment(then, now),
@@ -107,11 +107,11 @@ def report_on(
     )
 
 
-def report_object(report: ReplayReport) -> dict[str, Any]:
+def build_report_object(report: ReplayReport) -> dict[str, Any]:
     """The report as `docs/replay.md` describes it."""
     first = next(iter((*report.unexpected, *report.divergences)), None)
     return {
-        "schema": SCHEMA,
+        "schema": REPLAY_SCHEMA,
         "run": report.run,
         "mode": report.mode,
         "same": report.is_same,
@@ -142,7 +142,7 @@ def report_object(report: ReplayReport) -> dict[str, Any]:
     }
 
 
-def _asking_object(asking: Asking) -> dict[str, Any]:
+def _asking_object(asking: RepeatedRole) -> dict[str, Any]:
     same = sum(call.is_same for call in asking.calls)
     failed = sum(call.new is None for call in asking.calls)
     return {
@@ -160,7 +160,7 @@ def _asking_object(asking: Asking) -> dict[str, Any]:
     }
 
 
-def _call_object(call: Reasked) -> dict[str, Any]:
+def _call_object(call: RepeatedCall) -> dict[str, Any]:
     parting = dict(zip(("at", "recorded", "new"), call.parting, strict=True)) if call.parting else None
     return {
         **call.model_dump(mode="json", exclude={"parting"}),
@@ -169,7 +169,7 @@ def _call_object(call: Reasked) -> dict[str, Any]:
     }
 
 
-def _landings(events: Sequence[Recorded]) -> list[Recorded]:
+def _landings(events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
     return [recorded for recorded in events if recorded.event.kind == "landing.finished"]
 
 

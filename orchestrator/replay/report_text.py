@@ -3,16 +3,16 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.replay.outcome import LandingPair
-from orchestrator.replay.reask import Reasked
-from orchestrator.replay.report import Asking, ReplayReport
+from orchestrator.replay.reask import RepeatedCall
+from orchestrator.replay.report import RepeatedRole, ReplayReport
 from orchestrator.replay.requests import Divergence
 
 _SHOWN = 60
 
 
-def report_text(report: ReplayReport) -> Iterator[str]:
+def render_report(report: ReplayReport) -> Iterator[str]:
     """What a person reads, most important first."""
     yield f"replay of {report.run}: {_verdict(report)}"
     expected = [one for one in report.divergences if one not in report.unexpected]
@@ -78,20 +78,20 @@ def _outcome(report: ReplayReport) -> str:
     return f"{report.recorded_outcome} recorded, {report.replayed_outcome} replayed"
 
 
-def _asking(asking: Asking) -> Iterator[str]:
+def _asking(asking: RepeatedRole) -> Iterator[str]:
     yield f"the {asking.role} on {', '.join(asking.models)}"
     for call in asking.calls:
         yield from _call(call)
     same = sum(call.is_same for call in asking.calls)
     failed = sum(call.new is None for call in asking.calls)
     told = f"{same} of {len(asking.calls)} calls decide the same" + (f", {failed} failed" if failed else "")
-    yield f"  {told}; asking again cost {asking.spent.price} ({asking.spent.tokens:,} tokens)"
+    yield f"  {told}; asking again cost {asking.spent.cost_text} ({asking.spent.tokens:,} tokens)"
 
 
-def _call(call: Reasked) -> Iterator[str]:
+def _call(call: RepeatedCall) -> Iterator[str]:
     sign = "=" if call.is_same else "!"
     now = f"failed: {call.error}" if call.new is None else "the same" if call.is_same else call.new
-    yield f"  {sign} {call.session} turn {call.turn}: {one_line(call.recorded, 120)} → {one_line(now, 120)}"
+    yield f"  {sign} {call.session} turn {call.turn}: {to_one_line(call.recorded, 120)} → {to_one_line(now, 120)}"
     if call.parting and not call.is_same:
         path, then, new = call.parting
         yield f"      at {path}: {_short(then)} → {_short(new)}"

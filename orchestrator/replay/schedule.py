@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted
 from orchestrator.domain.event.work import AttemptStarted, ModelFailed, PlanningStarted, WorkspaceLeasing
 from orchestrator.domain.ids import CommitId, UnitId
-from orchestrator.replay.milestones import Namer
-from orchestrator.replay.order import Order
-from orchestrator.replay.recording import Recording
-from orchestrator.replay.rounds import rounds_of
+from orchestrator.replay.milestones import MilestoneNamer
+from orchestrator.replay.order import MilestoneOrder
+from orchestrator.replay.recording import RecordedRun
+from orchestrator.replay.rounds import list_rounds
 
 
 @dataclass(frozen=True)
@@ -22,17 +22,17 @@ class QueueRound:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class ReplaySchedule:
     """What a replay follows. `places` tells which event each milestone was."""
 
     names: tuple[str, ...]
-    places: Mapping[str, int]
+    seq_by_name: Mapping[str, int]
     rounds: tuple[QueueRound, ...]
     superseded: Mapping[str, frozenset[str]]
 
-    def order(self) -> Order:
+    def build_order(self) -> MilestoneOrder:
         """A new order, of which nothing has happened yet."""
-        return Order(self.names, self.superseded)
+        return MilestoneOrder(self.names, self.superseded)
 
 
 @dataclass(frozen=True)
@@ -42,30 +42,30 @@ class _Landing:
     commit: CommitId
 
 
-def schedule_of(recording: Recording) -> Schedule:
+def build_schedule(recording: RecordedRun) -> ReplaySchedule:
     """The order of what matters in a recording."""
     landings = list(_landings(recording.events))
     effective = {landing.begun for landing in landings}
-    namer, named = Namer(), dict[str, tuple[float, int]]()
+    namer, named = MilestoneNamer(), dict[str, tuple[float, int]]()
     by_seq: dict[int, str] = {}
     for recorded in recording.events:
         if not _counts(recorded, recording, effective):
             continue
-        name = namer.name(recorded.event)
+        name = namer.find_milestone(recorded.event)
         if name is not None and name not in named:
             named[name] = (_position(recorded, recording, landings), recorded.seq)
             by_seq[recorded.seq] = name
     rounds, superseded = [], {}
-    for number, one in enumerate(rounds_of(recording.events), start=1):
+    for number, one in enumerate(list_rounds(recording.events), start=1):
         name = f"round {number} of the queue"
-        named[name] = (one.begun - 0.25, one.begun)
+        named[name] = (one.first_seq - 0.25, one.first_seq)
         rounds.append(QueueRound(name, tuple(one.units)))
-        superseded[name] = frozenset(by_seq[seq] for seq in one.results if seq in by_seq)
+        superseded[name] = frozenset(by_seq[seq] for seq in one.result_seqs if seq in by_seq)
     ordered = sorted(named, key=lambda name: named[name])
-    return Schedule(tuple(ordered), {name: seq for name, (_, seq) in named.items()}, tuple(rounds), superseded)
+    return ReplaySchedule(tuple(ordered), {name: seq for name, (_, seq) in named.items()}, tuple(rounds), superseded)
 
 
-def _counts(recorded: Recorded, recording: Recording, effective: set[int]) -> bool:
+def _counts(recorded: RecordedEvent, recording: RecordedRun, effective: set[int]) -> bool:
     """Leaves out what a killed process began and did not end, and tries that were followed by others."""
     event = recorded.event
     if isinstance(event, LandingStarted):
@@ -76,7 +76,7 @@ def _counts(recorded: Recorded, recording: Recording, effective: set[int]) -> bo
     return True
 
 
-def _landings(events: Sequence[Recorded]) -> Iterator[_Landing]:
+def _landings(events: Sequence[RecordedEvent]) -> Iterator[_Landing]:
     begun: dict[CommitId, int] = {}
     for recorded in events:
         if isinstance(recorded.event, LandingStarted):
@@ -85,7 +85,7 @@ def _landings(events: Sequence[Recorded]) -> Iterator[_Landing]:
             yield _Landing(begun[recorded.event.new], recorded.seq, recorded.event.new)
 
 
-def _position(recorded: Recorded, recording: Recording, landings: Sequence[_Landing]) -> float:
+def _position(recorded: RecordedEvent, recording: RecordedRun, landings: Sequence[_Landing]) -> float:
     """The event's place in the order. What starts from the branch's tip stands where it looked at it."""
     base: CommitId | None = None
     match recorded.event:
@@ -97,7 +97,7 @@ def _position(recorded: Recorded, recording: Recording, landings: Sequence[_Land
     return _beside(recorded.seq, tips.index(base), landings) if base in tips else recorded.seq
 
 
-def _leased(events: Sequence[Recorded], purpose: str) -> Iterator[CommitId]:
+def _leased(events: Sequence[RecordedEvent], purpose: str) -> Iterator[CommitId]:
     return (e.commit for _, _, e in events if isinstance(e, WorkspaceLeasing) and e.purpose == purpose)
 
 

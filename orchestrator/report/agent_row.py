@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.domain.usage import Usage
-from orchestrator.report.eta import duration
-from orchestrator.report.filtering import Value
-from orchestrator.report.glyphs import Doing
+from orchestrator.report.eta import format_duration
+from orchestrator.report.filtering import FilterValue
+from orchestrator.report.glyphs import Activity
 
 RowKind = Literal["session", "task", "approval", "file", "shard", "step", "count"]
 _PLACES = 4
@@ -26,7 +26,7 @@ class AgentRow:
     kind: RowKind
     id: str
     name: str
-    doing: Doing
+    activity: Activity
     role: str = ""
     task: str = ""
     title: str = ""
@@ -34,7 +34,7 @@ class AgentRow:
     model: str = ""
     turn: int = 0
     spent: Usage = field(default_factory=Usage)
-    changed: tuple[int, int] | None = None
+    changed_lines: tuple[int, int] | None = None
     age_s: float | None = None
     last: str = ""
     count: int = 1
@@ -54,15 +54,15 @@ class AgentRow:
     @property
     def urgency(self) -> int:
         """Its place when sorted by attention. A planner whose tasks are under way needs as little as what waits."""
-        waits = self.kind == "task" and self.role != "worker" and self.doing is Doing.RUN
-        return Doing.QUEUE.urgency if waits else self.doing.urgency
+        waits = self.kind == "task" and self.role != "worker" and self.activity is Activity.RUN
+        return Activity.QUEUE.urgency if waits else self.activity.urgency
 
-    def fields(self) -> dict[str, Value]:
+    def get_filter_values(self) -> dict[str, FilterValue]:
         """What a filter can ask for, by the names of `FIELDS`."""
-        added, removed = self.changed or (None, None)
+        added, removed = self.changed_lines or (None, None)
         return {
             "id": self.name if self.kind == "session" else self.id,
-            "state": self.doing.value,
+            "state": self.activity.value,
             "role": self.role,
             "task": self.task,
             "title": self.title,
@@ -79,24 +79,24 @@ class AgentRow:
 
     def as_object(self) -> dict[str, Any]:
         """The row as data: its fields with what kind of thing it is and its full name."""
-        return {"kind": self.kind, "key": self.id, "count": self.count} | self.fields()
+        return {"kind": self.kind, "key": self.id, "count": self.count} | self.get_filter_values()
 
-    def cells(self, is_ascii: bool = False) -> dict[str, str]:
+    def render_cells(self, is_ascii: bool = False) -> dict[str, str]:
         """What the columns of `COLUMNS` show of it, in one line each."""
         title = f"{self.task} {self.title}" if self.task and self.title else self.task or self.title
         return {
             "id": self.name,
-            "state": self.doing.shown(is_ascii),
+            "state": self.activity.render_label(is_ascii),
             "role": self.role,
-            "task": one_line(title),
-            "branch": one_line(self.branch),
-            "model": one_line(self.model),
+            "task": to_one_line(title),
+            "branch": to_one_line(self.branch),
+            "model": to_one_line(self.model),
             "turn": str(self.turn) if self.turn else "-",
-            "tokens": tokens_text(self.spent.tokens),
+            "tokens": format_tokens(self.spent.tokens),
             "cost": self.cost_text,
-            "change": f"+{self.changed[0]}/-{self.changed[1]}" if self.changed else "-",
-            "age": "-" if self.age_s is None else duration(self.age_s),
-            "last": one_line(self.last),
+            "change": f"+{self.changed_lines[0]}/-{self.changed_lines[1]}" if self.changed_lines else "-",
+            "age": "-" if self.age_s is None else format_duration(self.age_s),
+            "last": to_one_line(self.last),
         }
 
     @property
@@ -109,9 +109,9 @@ class AgentRow:
         return f"{self.spent.cost_usd:.2f}{'+' if self.spent.unpriced_calls else ''}"
 
 
-FIELDS: Sequence[str] = tuple(AgentRow("task", "", "", Doing.RUN).fields())
+AGENT_KEYS: Sequence[str] = tuple(AgentRow("task", "", "", Activity.RUN).get_filter_values())
 """The fields by which rows can be filtered."""
-COLUMNS: Sequence[tuple[str, str, int]] = (
+AGENT_COLUMNS: Sequence[tuple[str, str, int]] = (
     ("id", "ID", 4),
     ("state", "STATE", 7),
     ("role", "ROLE", 7),
@@ -128,7 +128,7 @@ COLUMNS: Sequence[tuple[str, str, int]] = (
 """Key, title and usual width in cells of the columns, from left to right."""
 
 
-def tokens_text(tokens: int) -> str:
+def format_tokens(tokens: int) -> str:
     """`-`, `950`, `212k`, `9.1M`."""
     if not tokens:
         return "-"

@@ -3,7 +3,7 @@
 from functools import reduce
 from typing import Any, get_args
 
-from orchestrator.config.layers import merged
+from orchestrator.config.layers import merge_settings
 from orchestrator.config.model import BudgetSettings
 from orchestrator.domain.accounts import Accounts
 from orchestrator.domain.budget import Account
@@ -14,18 +14,18 @@ from orchestrator.domain.usage import Usage
 _LIMITS = ("usd", "tokens", "calls", "wall_s")
 
 
-def limits_of(state: RunState) -> BudgetSettings:
+def get_budget_limits(state: RunState) -> BudgetSettings:
     """The budgets of the run as they stand."""
     changes = (change.get("budget", {}) for change in state.overrides)
-    return BudgetSettings.model_validate(reduce(merged, changes, state.run.settings.get("budget", {})))
+    return BudgetSettings.model_validate(reduce(merge_settings, changes, state.run.settings.get("budget", {})))
 
 
-def accounts_of(state: RunState) -> Accounts:
+def build_accounts(state: RunState) -> Accounts:
     """The run's accounts under its budgets as they stand."""
-    return Accounts(state, limits_of(state))
+    return Accounts(state, get_budget_limits(state))
 
 
-def amount(usage: Usage) -> dict[str, Any]:
+def build_usage_amount(usage: Usage) -> dict[str, Any]:
     """An amount: `usd` is None when part of it has no known price, `usd_known` is the part that has one."""
     return {
         "usd": None if usage.unpriced_calls else float(usage.cost_usd),
@@ -37,10 +37,10 @@ def amount(usage: Usage) -> dict[str, Any]:
 
 
 def _short(usage: Usage) -> dict[str, Any]:
-    return {name: value for name, value in amount(usage).items() if name != "unpriced_calls"}
+    return {name: value for name, value in build_usage_amount(usage).items() if name != "unpriced_calls"}
 
 
-def bar(account: Account) -> dict[str, Any]:
+def build_account_usage(account: Account) -> dict[str, Any]:
     """One budget: `limit` holds only what is limited, and is empty when nothing is."""
     return {
         "spent": _short(account.spent),
@@ -51,15 +51,15 @@ def bar(account: Account) -> dict[str, Any]:
     }
 
 
-def budget_object(state: RunState) -> dict[str, Any]:
+def build_budgets(state: RunState) -> dict[str, Any]:
     """The budgets of the run, and of the roles and models that have one or were asked."""
-    limits, accounts = limits_of(state), accounts_of(state)
+    limits, accounts = get_budget_limits(state), build_accounts(state)
     known = {*limits.roles, *state.spent_by_role, *state.at_risk_by_role}
     roles: list[Role] = [role for role in get_args(Role) if role in known]
     models = sorted({*limits.models, *state.spent_by_model, *state.at_risk_by_model})
     return {
-        **bar(accounts.run()),
+        **build_account_usage(accounts.get_run_account()),
         "held_back": limits.reserve,
-        "roles": {role: bar(accounts.role(role)) for role in roles},
-        "models": {model: bar(accounts.model(model)) for model in models},
+        "roles": {role: build_account_usage(accounts.get_role_account(role)) for role in roles},
+        "models": {model: build_account_usage(accounts.get_model_account(model)) for model in models},
     }

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
-from orchestrator.domain.burndown import counts_sites, found
+from orchestrator.domain.burndown import counts_sites, get_found_weight
 from orchestrator.domain.migration import FileStatus, Tick
 from orchestrator.domain.state import RunState
-from orchestrator.report.eta import duration
-from orchestrator.report.plot import ASCII_BARS, BARS, Span, area, sampled, stacked
+from orchestrator.report.eta import format_duration
+from orchestrator.report.plot import ASCII_BARS, BARS, Span, plot_area, sample_step_curve, plot_stacked_areas
 
-What = Literal["sites", "files"]
+BurndownMeasure = Literal["sites", "files"]
 _AXIS = 7
 """Cells for the numbers at the left and the line beside them."""
 _LEAST_WIDTH, _LEAST_HEIGHT = 16, 4
@@ -36,7 +36,7 @@ _LOOKS: Mapping[str, tuple[str, str, str]] = {
 
 
 @dataclass(frozen=True)
-class Series:
+class BurndownSeries:
     """What a chart is made of: the ticks, and the end of the time axis in seconds.
 
     `top` is how much there was in the beginning; `unit` what is counted.
@@ -48,16 +48,16 @@ class Series:
     unit: str
 
 
-def series_of(state: RunState) -> Series:
+def build_burndown_series(state: RunState) -> BurndownSeries:
     """The series of a run as it stands; without a tick there is nothing to draw."""
     has_sites = counts_sites(state.recipe)
     ticks = state.burndown
     end = max(ticks[-1].at if ticks else 0.0, 1.0)
-    top = max([tick.sites for tick in ticks] + [sum(found(file, has_sites) for file in state.files.values()), 1.0])
-    return Series(ticks, end, top, "sites" if has_sites else "files")
+    top = max([tick.sites for tick in ticks] + [sum(get_found_weight(file, has_sites) for file in state.files.values()), 1.0])
+    return BurndownSeries(ticks, end, top, "sites" if has_sites else "files")
 
 
-def chart(series: Series, what: What, width: int, height: int, *, is_ascii: bool = False) -> list[list[Span]]:
+def render_burndown_chart(series: BurndownSeries, what: BurndownMeasure, width: int, height: int, *, is_ascii: bool = False) -> list[list[Span]]:
     """Rows of spans from top to bottom, none wider than `width` and `height` of them at most.
 
     The last but one is the time axis with a sign at each mark of a tick, the last one names what is drawn. Nothing is
@@ -74,17 +74,17 @@ def chart(series: Series, what: What, width: int, height: int, *, is_ascii: bool
     return [*drawn, _axis(series, columns, is_ascii), _legend(series, what, width, is_ascii)]
 
 
-def _sites(series: Series, columns: int, rows: int, is_ascii: bool) -> list[list[Span]]:
+def _sites(series: BurndownSeries, columns: int, rows: int, is_ascii: bool) -> list[list[Span]]:
     times, values = [tick.at for tick in series.ticks], [tick.sites for tick in series.ticks]
-    drawn = area(sampled(times, values, columns, series.end), rows, series.top, ASCII_BARS if is_ascii else BARS)
+    drawn = plot_area(sample_step_curve(times, values, columns, series.end), rows, series.top, ASCII_BARS if is_ascii else BARS)
     return [[(row, "state-run")] for row in drawn]
 
 
-def _files(series: Series, columns: int, rows: int, is_ascii: bool) -> list[list[Span]]:
+def _files(series: BurndownSeries, columns: int, rows: int, is_ascii: bool) -> list[list[Span]]:
     times = [tick.at for tick in series.ticks]
-    places = sampled(times, list(map(float, range(len(times)))), columns, series.end)
+    places = sample_step_curve(times, list(map(float, range(len(times)))), columns, series.end)
     looks = {name: (look[is_ascii], look[2]) for name, look in _LOOKS.items()}
-    return stacked([_parts(series.ticks[int(place)]) for place in places], looks, rows)
+    return plot_stacked_areas([_parts(series.ticks[int(place)]) for place in places], looks, rows)
 
 
 def _parts(tick: Tick) -> Mapping[str, float]:
@@ -106,7 +106,7 @@ def _short(value: float) -> str:
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
 
 
-def _axis(series: Series, columns: int, is_ascii: bool) -> list[Span]:
+def _axis(series: BurndownSeries, columns: int, is_ascii: bool) -> list[Span]:
     """The line below, with a sign where something happened that people should see."""
     corner, line, sign = ("+", "-", "^") if is_ascii else ("└", "─", "┴")
     marked = {round(tick.at / series.end * (columns - 1)) for tick in series.ticks if tick.mark}
@@ -115,9 +115,9 @@ def _axis(series: Series, columns: int, is_ascii: bool) -> list[Span]:
     return [(f"{'0':>{_AXIS - 1}}{corner}", "dim"), *grouped]
 
 
-def _legend(series: Series, what: What, width: int, is_ascii: bool) -> list[Span]:
+def _legend(series: BurndownSeries, what: BurndownMeasure, width: int, is_ascii: bool) -> list[Span]:
     what_remains = f"{series.unit} that remain" if what == "sites" else "files"
-    told: list[Span] = [(" " * _AXIS, ""), (f"{what_remains}, over {duration(series.end)}  ", "dim")]
+    told: list[Span] = [(" " * _AXIS, ""), (f"{what_remains}, over {format_duration(series.end)}  ", "dim")]
     if what == "files":
         now = _parts(series.ticks[-1])
         told += [

@@ -4,19 +4,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.domain.state import RunState
-from orchestrator.report.burndown import Bounds, burndown_object, signatures
-from orchestrator.report.burndown_text import ASCII, USUAL, files_line, headline, people_lines
-from orchestrator.report.filtering import Value
-from orchestrator.report.groups import By, Group, groups
-from orchestrator.report.prices import UNKNOWN, dollars
+from orchestrator.report.burndown import BurndownBounds, build_burndown, build_failure_signatures
+from orchestrator.report.burndown_text import ASCII_GLYPHS, UNICODE_GLYPHS, render_files_line, render_burndown_headline, render_waiting_lines
+from orchestrator.report.filtering import FilterValue
+from orchestrator.report.groups import GroupKind, FileGroup, build_file_groups
+from orchestrator.report.prices import UNKNOWN_PRICE, format_dollars
 
 GROUP_KEYS = ("name", "files", "done", "left", "failed", "cost", "reason")
 """What groups can be filtered by."""
 SIGNATURE_KEYS = ("reason", "files", "left", "step")
 """What failures that are alike can be filtered by."""
-_HEAD = Bounds(points=48, groups=0, signatures=0)
+_HEAD = BurndownBounds(points=48, groups=0, signatures=0)
 _CHARS = 300
 
 
@@ -34,7 +34,7 @@ class GroupRow:
     price: str
     reason: str
 
-    def fields(self) -> Mapping[str, Value]:
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
         """What it can be filtered by."""
         return {
             "name": self.name,
@@ -42,7 +42,7 @@ class GroupRow:
             "done": float(self.done),
             "left": self.left,
             "failed": float(self.failed),
-            "cost": None if self.price in {"", UNKNOWN} else float(self.price.strip("$+").replace(",", "")),
+            "cost": None if self.price in {"", UNKNOWN_PRICE} else float(self.price.strip("$+").replace(",", "")),
             "reason": self.reason,
         }
 
@@ -57,7 +57,7 @@ class SignatureRow:
     steps: tuple[str, ...]
     examples: tuple[str, ...]
 
-    def fields(self) -> Mapping[str, Value]:
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
         """What it can be filtered by."""
         return {
             "reason": self.signature,
@@ -67,12 +67,12 @@ class SignatureRow:
         }
 
 
-def group_rows(state: RunState, by: By) -> list[GroupRow]:
+def build_group_rows(state: RunState, by: GroupKind) -> list[GroupRow]:
     """Groups, those with most left first."""
-    return [_group(group) for group in groups(state, by)]
+    return [_group(group) for group in build_file_groups(state, by)]
 
 
-def _group(group: Group) -> GroupRow:
+def _group(group: FileGroup) -> GroupRow:
     reason = group.reasons.most_common(1)[0][0] if group.reasons else ""
     return GroupRow(
         name=group.name,
@@ -83,28 +83,28 @@ def _group(group: Group) -> GroupRow:
         prs=group.prs,
         seconds=median(group.seconds) if group.seconds else None,
         price=_price(group),
-        reason=one_line(reason, _CHARS),
+        reason=to_one_line(reason, _CHARS),
     )
 
 
-def _price(group: Group) -> str:
+def _price(group: FileGroup) -> str:
     """Empty where no model was asked, as far as is known."""
     if group.unpriced:
-        return f"{dollars(group.usd)}+" if group.usd else UNKNOWN
-    return dollars(group.usd) if group.usd else ""
+        return f"{format_dollars(group.usd)}+" if group.usd else UNKNOWN_PRICE
+    return format_dollars(group.usd) if group.usd else ""
 
 
-def signature_rows(state: RunState) -> list[SignatureRow]:
+def build_signature_rows(state: RunState) -> list[SignatureRow]:
     """Failures that are alike, those of most files first."""
     return [
         SignatureRow(row["signature"], row["files"], row["sites"], tuple(row["steps"]), tuple(row["examples"]))
-        for row in signatures(state)
+        for row in build_failure_signatures(state)
     ]
 
 
-def headlines(state: RunState, *, is_ascii: bool = False) -> Iterator[str]:
+def render_burndown_head(state: RunState, *, is_ascii: bool = False) -> Iterator[str]:
     """How far it is, when it will be through, what it cost, and what waits for a person."""
-    told = burndown_object(state, _HEAD)
-    yield headline(told, ASCII if is_ascii else USUAL)
-    yield files_line(told).strip()
-    yield from (line.strip() for line in people_lines(told))
+    told = build_burndown(state, _HEAD)
+    yield render_burndown_headline(told, ASCII_GLYPHS if is_ascii else UNICODE_GLYPHS)
+    yield render_files_line(told).strip()
+    yield from (line.strip() for line in render_waiting_lines(told))

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.domain.plain import one_line
-from orchestrator.report.eta import duration
-from orchestrator.report.groups import NOBODY
-from orchestrator.report.summary import reason_line
+from orchestrator.domain.plain import to_one_line
+from orchestrator.report.eta import format_duration
+from orchestrator.report.groups import NO_GROUP
+from orchestrator.report.summary import format_reason
 
 _ROWS = 10
 _NAME = 32
@@ -17,7 +17,7 @@ _WORDS = {"transformed": "queued", "needs-human": "human"}
 
 
 @dataclass(frozen=True)
-class Glyphs:
+class BurndownGlyphs:
     """What the lines are drawn with: the steps of a bar from none to full, what stands for left-out
     words, and the mark of what did not land.
     """
@@ -27,33 +27,33 @@ class Glyphs:
     cross: str = "✗"
 
 
-USUAL = Glyphs()
-ASCII = Glyphs(bars="_.:-=+*#", more="...", cross="x")
+UNICODE_GLYPHS = BurndownGlyphs()
+ASCII_GLYPHS = BurndownGlyphs(bars="_.:-=+*#", more="...", cross="x")
 
 
-def burndown_lines(burndown: Mapping[str, Any], glyphs: Glyphs = USUAL) -> Iterator[str]:
+def render_burndown_lines(burndown: Mapping[str, Any], glyphs: BurndownGlyphs = UNICODE_GLYPHS) -> Iterator[str]:
     """All of it: how far it is, who and what is behind, what fails alike, what waits for a person, what comes next."""
-    yield headline(burndown, glyphs)
-    yield files_line(burndown)
+    yield render_burndown_headline(burndown, glyphs)
+    yield render_files_line(burndown)
     yield from (f"  revision {place + 2}: {line}" for place, line in enumerate(map(_revision, burndown["revisions"])))
     yield from _owners(burndown, glyphs)
-    yield from group_table("directory", burndown["directories"], glyphs)
+    yield from render_group_table("directory", burndown["directories"], glyphs)
     yield from _steps(burndown)
     yield from _signatures(burndown, glyphs)
     yield from (_flag(flag) for flag in burndown["flags"])
-    yield from people_lines(burndown)
+    yield from render_waiting_lines(burndown)
 
 
-def headline(burndown: Mapping[str, Any], glyphs: Glyphs = USUAL) -> str:
+def render_burndown_headline(burndown: Mapping[str, Any], glyphs: BurndownGlyphs = UNICODE_GLYPHS) -> str:
     """`unittest-to-pytest  rev 3  sites 1590 -> 65  ▇▆▄▂▁`."""
     now, unit = burndown["now"], burndown["unit"]
-    curve = spark([point["sites"] for point in burndown["series"]], glyphs)
+    curve = render_sparkline([point["sites"] for point in burndown["series"]], glyphs)
     goal = f" (target {_number(now['target'])})" if now["target"] else ""
     counted = f"{unit} {_number(now['found'])} -> {_number(now['remaining'])}{goal}"
-    return f"{one_line(burndown['title'])}  rev {burndown['revision']}  {counted}  {curve}".rstrip()
+    return f"{to_one_line(burndown['title'])}  rev {burndown['revision']}  {counted}  {curve}".rstrip()
 
 
-def spark(values: Sequence[float], glyphs: Glyphs = USUAL, width: int = _SPARKS) -> str:
+def render_sparkline(values: Sequence[float], glyphs: BurndownGlyphs = UNICODE_GLYPHS, width: int = _SPARKS) -> str:
     """A curve of one line; its highest value is a full bar, zero an empty one. Empty without values."""
     top = max(values, default=0.0)
     if top <= 0:
@@ -63,7 +63,7 @@ def spark(values: Sequence[float], glyphs: Glyphs = USUAL, width: int = _SPARKS)
     return "".join(glyphs.bars[round(value / top * (len(glyphs.bars) - 1))] for value in chosen)
 
 
-def files_line(burndown: Mapping[str, Any]) -> str:
+def render_files_line(burndown: Mapping[str, Any]) -> str:
     """Files by what became of them, when the rest will be through, what it cost."""
     files = burndown["now"]["files"]
     rest = [f"{count} {_WORDS.get(name, name)}" for name, count in files.items() if name not in _APART]
@@ -87,7 +87,7 @@ _APART = ("merged", "nothing-to-do")
 def _eta(eta: Mapping[str, Any] | None) -> str:
     if eta is None:
         return ""
-    return f"ETA {duration(eta['seconds'])} ({duration(eta['low_s'])} to {duration(eta['high_s'])} of work)"
+    return f"ETA {format_duration(eta['seconds'])} ({format_duration(eta['low_s'])} to {format_duration(eta['high_s'])} of work)"
 
 
 def _price(spent: Mapping[str, Any]) -> str:
@@ -97,23 +97,23 @@ def _price(spent: Mapping[str, Any]) -> str:
 
 
 def _revision(revision: Mapping[str, Any]) -> str:
-    by = f" by {one_line(revision['by'])}" if revision["by"] else ""
+    by = f" by {to_one_line(revision['by'])}" if revision["by"] else ""
     return f"recipe {revision['revision']}{by}, {revision['files']} file{'s' * (revision['files'] != 1)} done again"
 
 
-def _owners(burndown: Mapping[str, Any], glyphs: Glyphs) -> Iterator[str]:
+def _owners(burndown: Mapping[str, Any], glyphs: BurndownGlyphs) -> Iterator[str]:
     """Nothing, where nobody owns anything."""
-    if any(group["name"] != NOBODY for group in burndown["owners"]):
-        yield from group_table("owner", burndown["owners"], glyphs)
+    if any(group["name"] != NO_GROUP for group in burndown["owners"]):
+        yield from render_group_table("owner", burndown["owners"], glyphs)
 
 
-def group_table(
-    what: str, groups: Sequence[Mapping[str, Any]], glyphs: Glyphs = USUAL, rows: int = _ROWS
+def render_group_table(
+    what: str, groups: Sequence[Mapping[str, Any]], glyphs: BurndownGlyphs = UNICODE_GLYPHS, rows: int = _ROWS
 ) -> Iterator[str]:
     """A table of groups, the first `rows` of them; nothing without a group."""
     if not groups:
         return
-    width = min(max(len(what), *(len(one_line(group["name"])) for group in groups[:rows])), _NAME)
+    width = min(max(len(what), *(len(to_one_line(group["name"])) for group in groups[:rows])), _NAME)
     yield f"  {what:{width}}  files  done     %   left  rejects  PRs  s/file      cost  top reason"
     for group in groups[:rows]:
         yield (
@@ -137,10 +137,10 @@ def _steps(burndown: Mapping[str, Any]) -> Iterator[str]:
         yield f"  landed by step: {', '.join(told)}"
 
 
-def _signatures(burndown: Mapping[str, Any], glyphs: Glyphs) -> Iterator[str]:
+def _signatures(burndown: Mapping[str, Any], glyphs: BurndownGlyphs) -> Iterator[str]:
     for row in burndown["signatures"][:_ROWS]:
         more = f" {glyphs.more}" if row["files"] > len(row["examples"]) else ""
-        paths = one_line(", ".join(row["examples"]), 200)
+        paths = to_one_line(", ".join(row["examples"]), 200)
         plural = "s" * (row["files"] != 1)
         yield f"  {row['files']} file{plural} failed: {_cut(row['signature'], 120, glyphs)} ({paths}{more})"
     if len(burndown["signatures"]) > _ROWS:
@@ -148,14 +148,14 @@ def _signatures(burndown: Mapping[str, Any], glyphs: Glyphs) -> Iterator[str]:
 
 
 def _flag(flag: Mapping[str, Any]) -> str:
-    paths = one_line(", ".join(flag["examples"][:3]), 200)
-    return f"  flagged {one_line(flag['flag'])}: {flag['files']} file{'s' * (flag['files'] != 1)} ({paths})"
+    paths = to_one_line(", ".join(flag["examples"][:3]), 200)
+    return f"  flagged {to_one_line(flag['flag'])}: {flag['files']} file{'s' * (flag['files'] != 1)} ({paths})"
 
 
-def people_lines(burndown: Mapping[str, Any]) -> Iterator[str]:
+def render_waiting_lines(burndown: Mapping[str, Any]) -> Iterator[str]:
     """What waits for a person, the pull requests, and what can be done next."""
-    yield from (f"  waits for you: {reason_line(one['title'])} ({one['item']})" for one in burndown["waiting"])
-    yield from (f"  pull request {one_line(pr['group'])}: {one_line(pr['url'])}" for pr in burndown["prs"])
+    yield from (f"  waits for you: {format_reason(one['title'])} ({one['item']})" for one in burndown["waiting"])
+    yield from (f"  pull request {to_one_line(pr['group'])}: {to_one_line(pr['url'])}" for pr in burndown["prs"])
     if burndown["next"]:
         yield f"  next: {burndown['next']}"
 
@@ -169,9 +169,9 @@ def _money(usd: float) -> str:
 
 
 def _seconds(value: float | None) -> str:
-    return NOBODY if value is None else f"{value:.1f}"
+    return NO_GROUP if value is None else f"{value:.1f}"
 
 
-def _cut(text: str, width: int, glyphs: Glyphs) -> str:
-    line = one_line(text)
+def _cut(text: str, width: int, glyphs: BurndownGlyphs) -> str:
+    line = to_one_line(text)
     return line if len(line) <= width else line[: width - len(glyphs.more)] + glyphs.more

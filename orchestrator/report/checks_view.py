@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Sequence
 
 from orchestrator.domain.check import Difference, Receipt, ReceiptStatus
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.domain.state import RunState
-from orchestrator.report.receipt import CheckLog, ReadBlob, difference_of, receipt_lines
+from orchestrator.report.receipt import CheckLog, ReadBlob, find_difference, render_receipt_lines
 
 Styled = tuple[str, str]
 """A line and the name of its style."""
 
 
-def checks_of(state: RunState, receipts: Sequence[Receipt]) -> RunState:
+def copy_state_for_receipts(state: RunState, receipts: Sequence[Receipt]) -> RunState:
     """As much of a run as its receipts need to be told: a copy that a thread may read."""
     keys = {*state.baseline, *(receipt.key for receipt in receipts)}
     found = {key: state.receipts[key] for key in keys if key in state.receipts}
@@ -19,20 +19,20 @@ def checks_of(state: RunState, receipts: Sequence[Receipt]) -> RunState:
     return RunState(started=state.started, receipts=found, baseline=baseline)
 
 
-def check_lines(state: RunState, receipts: Sequence[Receipt], log: CheckLog, read_blob: ReadBlob) -> Iterator[Styled]:
+def render_check_lines(state: RunState, receipts: Sequence[Receipt], log: CheckLog, read_blob: ReadBlob) -> Iterator[Styled]:
     """A line of counts before and after for each receipt, then each with its output; what is red comes first."""
-    told = [(receipt, difference_of(state, receipt, log, read_blob)) for receipt in receipts]
+    told = [(receipt, find_difference(state, receipt, log, read_blob)) for receipt in receipts]
     told.sort(key=lambda one: not is_red(*one))
-    before = state.baseline_receipts()
+    before = state.get_baseline_receipts()
     for receipt, difference in told:
         words = "red  " if is_red(receipt, difference) else "green"
-        purpose = one_line(log.purposes.get(receipt.key, "")) or receipt.check
+        purpose = to_one_line(log.purposes.get(receipt.key, "")) or receipt.check
         was = before.get(receipt.check)
         base = f"before {_counts(was)}, now " if was is not None and was.key != receipt.key else ""
         yield f"{words}  {base}{_counts(receipt)}  {purpose}", "bad" if is_red(receipt, difference) else "good"
     for receipt, difference in told:
         yield "", ""
-        for line in receipt_lines(receipt, state, log, read_blob):
+        for line in render_receipt_lines(receipt, state, log, read_blob):
             yield line, _style(line, is_red(receipt, difference))
 
 

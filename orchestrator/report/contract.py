@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from orchestrator.domain.check import Receipt
-from orchestrator.domain.criteria import standings
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.criteria import list_criterion_statuses
+from orchestrator.domain.plain import to_one_line
 from orchestrator.domain.state import RunState
-from orchestrator.report.receipt import said
+from orchestrator.report.receipt import quote_text
 
 _CHARS = 300
 _MARKS = {True: "✓", False: "✗", None: "·"}
 
 
-def contract_object(state: RunState) -> list[dict[str, Any]]:
+def build_contract(state: RunState) -> list[dict[str, Any]]:
     """Each criterion; `met` is None before the first verdict. The exit codes are of its command, where it has one."""
     return [
         {
@@ -24,28 +24,28 @@ def contract_object(state: RunState) -> list[dict[str, Any]]:
             "exit_on_base": _exit(one.before),
             "exit": _exit(one.after) if one.criterion.command else None,
         }
-        for one in standings(state)
+        for one in list_criterion_statuses(state)
     ]
 
 
-def contract_receipts(state: RunState) -> Iterator[str]:
+def iterate_contract_receipts(state: RunState) -> Iterator[str]:
     """The keys of the receipts that the verdicts on the contract rest on, the oldest first."""
     yield from (finding.receipt for given in state.iterations for finding in given.findings if finding.receipt)
 
 
-def iteration_lines(state: RunState) -> Iterator[str]:
+def render_iteration_lines(state: RunState) -> Iterator[str]:
     """Each verdict on the contract with its reasons, then what the newest one says of each criterion."""
     for number, given in enumerate(state.iterations, start=1):
         yield f"iteration {number}: {given.decision}"
-        yield from (f"  {said(reason)}" for reason in given.reasons)
-    yield from contract_lines(contract_object(state))
+        yield from (f"  {quote_text(reason)}" for reason in given.reasons)
+    yield from render_contract_lines(build_contract(state))
 
 
 def _exit(receipt: Receipt | None) -> int | None:
     return receipt.exit_code if receipt else None
 
 
-def contract_lines(criteria: Iterable[Mapping[str, Any]], only_unmet: bool = False) -> Iterator[str]:
+def render_contract_lines(criteria: Iterable[Mapping[str, Any]], only_unmet: bool = False) -> Iterator[str]:
     """A line for how many are met, and one for each; what `contract_object` gives goes in."""
     criteria = list(criteria)
     if not criteria:
@@ -55,5 +55,5 @@ def contract_lines(criteria: Iterable[Mapping[str, Any]], only_unmet: bool = Fal
     yield f"contract: {met} of {len(criteria)} criteria met" if judged else f"contract: {len(criteria)} criteria"
     for one in criteria:
         if not (only_unmet and one["met"]):
-            evidence = f" – {one_line(one['evidence'], _CHARS)}" if one["evidence"] else ""
-            yield f"  {_MARKS[one['met']]} {one['id']}: {one_line(one['text'], _CHARS)}{evidence}"
+            evidence = f" – {to_one_line(one['evidence'], _CHARS)}" if one["evidence"] else ""
+            yield f"  {_MARKS[one['met']]} {one['id']}: {to_one_line(one['text'], _CHARS)}{evidence}"

@@ -8,7 +8,7 @@ from typing import Literal
 
 from orchestrator.domain.plain import strip_controls
 from worktrees.diff import FileDiff
-from worktrees.hunks import Hunk, Line
+from worktrees.hunks import Hunk, HunkLine
 
 Span = tuple[str, str]
 _LINE_CHARS = 4_000
@@ -26,8 +26,8 @@ class DiffRow:
     kind: Literal["file", "hunk", "note", "line"]
     path: str
     text: str = ""
-    old: Line | None = None
-    new: Line | None = None
+    old: HunkLine | None = None
+    new: HunkLine | None = None
 
     @property
     def number(self) -> int | None:
@@ -38,22 +38,22 @@ class DiffRow:
 
 
 @dataclass(frozen=True)
-class How:
+class DiffOptions:
     """`is_wide` puts what was before and what is now side by side; `ignores_space` hides changes of white space."""
 
     is_wide: bool = False
     ignores_space: bool = False
 
 
-USUAL = How()
+DEFAULT_OPTIONS = DiffOptions()
 
 
 class DiffRows:
     """The rows of a change."""
 
-    def __init__(self, files: Sequence[FileDiff], how: How = USUAL, unloaded: Container[str] = ()) -> None:
+    def __init__(self, files: Sequence[FileDiff], how: DiffOptions = DEFAULT_OPTIONS, unloaded: Container[str] = ()) -> None:
         """`unloaded` are the paths of files whose hunks have not been read yet."""
-        self.how = how
+        self.options = how
         self._rows = [row for file in files for row in _file_rows(file, how, file.path in unloaded)]
         self._heads = {
             kind: [index for index, row in enumerate(self._rows) if row.kind == kind] for kind in ("file", "hunk")
@@ -62,23 +62,23 @@ class DiffRows:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def row(self, index: int) -> DiffRow:
+    def get_row(self, index: int) -> DiffRow:
         """One row, from 0 on."""
         return self._rows[index]
 
-    def next_head(self, kind: Literal["file", "hunk"], index: int, by: int) -> int:
+    def find_next_head(self, kind: Literal["file", "hunk"], index: int, by: int) -> int:
         """The next head after a row, or the one before it if `by` is negative; the row itself if there is none."""
         heads = self._heads[kind]
         place = bisect_right(heads, index) if by > 0 else bisect_left(heads, index) - 1
         return heads[place] if 0 <= place < len(heads) else index
 
-    def file_row(self, path: str) -> int:
+    def find_file_row(self, path: str) -> int:
         """The row at which a file begins; 0 if there is none."""
         return next((index for index in self._heads["file"] if self._rows[index].path == path), 0)
 
-    def near(self, row: DiffRow) -> int:
+    def find_nearest_row(self, row: DiffRow) -> int:
         """Where the line of a row stands here, whose rows may be other ones; else its file's head."""
-        start = self.file_row(row.path)
+        start = self.find_file_row(row.path)
         for index in range(start, len(self)):
             other = self._rows[index]
             if other.path != row.path:
@@ -89,18 +89,18 @@ class DiffRows:
                 return index
         return start
 
-    def spans(self, index: int, width: int) -> list[Span]:
+    def render_row(self, index: int, width: int) -> list[Span]:
         """A row as texts with the names of their styles; side by side, `width` cells are shared."""
         row = self._rows[index]
         if row.kind == "file":
             return [(row.text, "title")]
         if row.kind != "line":
             return [(row.text, "dim")]
-        return _beside(row, width) if self.how.is_wide else _below(row)
+        return _beside(row, width) if self.options.is_wide else _below(row)
 
 
-def _file_rows(file: FileDiff, how: How, is_unloaded: bool) -> Iterator[DiffRow]:
-    yield DiffRow("file", file.path, head_of(file))
+def _file_rows(file: FileDiff, how: DiffOptions, is_unloaded: bool) -> Iterator[DiffRow]:
+    yield DiffRow("file", file.path, render_file_head(file))
     yield from (DiffRow("note", file.path, f"  {remark}") for remark in _remarks(file, is_unloaded))
     for hunk in file.hunks:
         groups = list(_groups(hunk, ignores_space=how.ignores_space))
@@ -120,7 +120,7 @@ def _remarks(file: FileDiff, is_unloaded: bool) -> Iterator[str]:
         yield f"{file.added + file.removed:,} lines: enter shows them"
 
 
-def head_of(file: FileDiff) -> str:
+def render_file_head(file: FileDiff) -> str:
     """`src/log.py  modified  +44 -12`."""
     name = f"{file.old_path} -> {file.path}" if file.old_path else file.path
     return f"{_shown(name)}  {file.status}  +{file.added} -{file.removed}"
@@ -131,13 +131,13 @@ def _hunk_head(hunk: Hunk) -> str:
     return f"@@ {spans} @@ {_shown(hunk.section)}".rstrip()
 
 
-_Group = tuple[tuple[Line, ...], tuple[Line, ...]]
+_Group = tuple[tuple[HunkLine, ...], tuple[HunkLine, ...]]
 """Lines that were removed and those that came in their place; one line on both sides is no change."""
 
 
 def _groups(hunk: Hunk, *, ignores_space: bool) -> Iterator[_Group]:
-    gone: list[Line] = []
-    came: list[Line] = []
+    gone: list[HunkLine] = []
+    came: list[HunkLine] = []
     for line in hunk.lines:
         if line.kind == " " or (line.kind == "-" and came):
             yield from _settled(gone, came, ignores_space)
@@ -149,7 +149,7 @@ def _groups(hunk: Hunk, *, ignores_space: bool) -> Iterator[_Group]:
     yield from _settled(gone, came, ignores_space)
 
 
-def _settled(gone: Sequence[Line], came: Sequence[Line], ignores_space: bool) -> Iterator[_Group]:
+def _settled(gone: Sequence[HunkLine], came: Sequence[HunkLine], ignores_space: bool) -> Iterator[_Group]:
     if ignores_space and [_squeezed(line) for line in gone] == [_squeezed(line) for line in came]:
         for old, new in zip(gone, came, strict=True):
             same = replace(new, kind=" ", old_number=old.old_number)
@@ -158,15 +158,15 @@ def _settled(gone: Sequence[Line], came: Sequence[Line], ignores_space: bool) ->
         yield tuple(gone), tuple(came)
 
 
-def _squeezed(line: Line) -> str:
+def _squeezed(line: HunkLine) -> str:
     return "".join(line.text.split())
 
 
-def _is_same(gone: tuple[Line, ...], came: tuple[Line, ...]) -> bool:
+def _is_same(gone: tuple[HunkLine, ...], came: tuple[HunkLine, ...]) -> bool:
     return gone == came
 
 
-def _rows(path: str, gone: tuple[Line, ...], came: tuple[Line, ...], is_wide: bool) -> Iterator[DiffRow]:
+def _rows(path: str, gone: tuple[HunkLine, ...], came: tuple[HunkLine, ...], is_wide: bool) -> Iterator[DiffRow]:
     if is_wide or _is_same(gone, came):
         yield from (DiffRow("line", path, old=old, new=new) for old, new in zip_longest(gone, came))
     else:
@@ -190,7 +190,7 @@ def _beside(row: DiffRow, width: int) -> list[Span]:
     return [*_fitted(left, half), (" " * max(room, 0), ""), (" | ", "dim"), *right]
 
 
-def _half(line: Line | None, number: int | None) -> list[Span]:
+def _half(line: HunkLine | None, number: int | None) -> list[Span]:
     if line is None:
         return []
     return [(f"{_number(number)} ", "dim"), (f"{line.kind} {_text(line)}", _STYLES[line.kind])]
@@ -208,7 +208,7 @@ def _number(number: int | None) -> str:
     return f"{number if number is not None else '':>{_NUMBER}}"
 
 
-def _text(line: Line) -> str:
+def _text(line: HunkLine) -> str:
     text = line.text[:_LINE_CHARS]
     more = f" [{len(line.text) - len(text):,} more characters]" if len(line.text) > len(text) else ""
     ending = "" if line.ends_with_newline else "  (no line end)"

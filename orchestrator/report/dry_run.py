@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestrator.domain.plain import inert, one_line, strip_controls
-from orchestrator.report.markdown import table
+from orchestrator.domain.plain import sanitize_markdown, to_one_line, strip_controls
+from orchestrator.report.markdown import render_markdown_table
 
 _FILES = 40
 _NAMES = 10
@@ -19,15 +19,15 @@ _LOST = {
     "problems": "speak against it",
 }
 
-Report = Mapping[str, Any]
+DryRunReport = Mapping[str, Any]
 
 
-def dry_run_lines(report: Report) -> Iterator[str]:
+def render_dry_run_lines(report: DryRunReport) -> Iterator[str]:
     """The whole report for a terminal; the diff last, if it was asked for."""
-    yield f"{one_line(report['title'])}: a dry run at {report['base'][:12]}; nothing has landed, nothing is kept"
+    yield f"{to_one_line(report['title'])}: a dry run at {report['base'][:12]}; nothing has landed, nothing is kept"
     yield f"  {_in_scope(report)}"
     yield f"  {_changes(report)}"
-    yield from (f"  note: {one_line(text)}" for text in report["notices"])
+    yield from (f"  note: {to_one_line(text)}" for text in report["notices"])
     yield from (f"step {step['id']} ({step['kind']}): {_step(step)}" for step in report["steps"])
     yield from (f"shard {shard['name']}: {_shard(shard)}" for shard in report["shards"] if shard["changed"])
     yield from _listed("put back", [_restored(file) for file in _with(report, "restored")])
@@ -40,39 +40,39 @@ def dry_run_lines(report: Report) -> Iterator[str]:
         yield report["diff"].rstrip("\n")
 
 
-def dry_run_md(report: Report) -> str:
+def render_dry_run_markdown(report: DryRunReport) -> str:
     """The same under one heading, for the body of an issue or a pull request."""
     gate = "\n".join(_gate(report["gate"])) if report["gate"] else ""
     parts = (
-        f"## {inert(one_line(report['title']))}: a dry run",
+        f"## {sanitize_markdown(to_one_line(report['title']))}: a dry run",
         f"{_in_scope(report)}. **{_changes(report)}** Base `{report['base']}`, recipe `{report['revision']}`.",
         _bullets("Noticed", report["notices"]),
-        table("Steps", ("step", "kind", "result"), ((s["id"], s["kind"], _cell(_step(s))) for s in report["steps"])),
-        table("Shards", ("shard", "result"), ((_cell(s["name"]), _shard(s)) for s in report["shards"] if s["changed"])),
-        table(
+        render_markdown_table("Steps", ("step", "kind", "result"), ((s["id"], s["kind"], _cell(_step(s))) for s in report["steps"])),
+        render_markdown_table("Shards", ("shard", "result"), ((_cell(s["name"]), _shard(s)) for s in report["shards"] if s["changed"])),
+        render_markdown_table(
             "Put back",
             ("file", "step", "why"),
             ((_cell(f["path"]), f["step"], _cell(f["reason"])) for f in _with(report, "restored")),
         ),
-        table(
+        render_markdown_table(
             "Failures alike",
             ("files", "signature"),
             ((str(a["files"]), _cell(a["signature"])) for a in report["alike"]),
         ),
         _bullets("Sites that would remain", list(_remaining(report))),
-        f"### The gate\n\n{inert(gate)}" if gate else "",
+        f"### The gate\n\n{sanitize_markdown(gate)}" if gate else "",
         _fenced(report["diff"]) if report["diff"] else "",
     )
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _in_scope(report: Report) -> str:
+def _in_scope(report: DryRunReport) -> str:
     found, tried = report["found"], report["tried"]
     sites = f" with {found['sites']} sites" if report["remaining"] is not None else ""
     return f"{found['files']} files in scope{sites}; {tried['files']} of them were tried"
 
 
-def _changes(report: Report) -> str:
+def _changes(report: DryRunReport) -> str:
     left = ""
     if report["remaining"] is not None:
         left = f", {report['tried']['sites']} sites → {report['remaining']}"
@@ -95,7 +95,7 @@ def _shard(shard: Mapping[str, Any]) -> str:
     return f"{shard['changed']} of {shard['files']} files, +{shard['added']} -{shard['removed']}"
 
 
-def _with(report: Report, status: str) -> list[Mapping[str, Any]]:
+def _with(report: DryRunReport, status: str) -> list[Mapping[str, Any]]:
     return [file for file in report["files"] if file["status"] == status]
 
 
@@ -103,7 +103,7 @@ def _restored(file: Mapping[str, Any]) -> str:
     return f"{file['path']} (step {file['step']}): {file['reason']}"
 
 
-def _remaining(report: Report) -> Iterator[str]:
+def _remaining(report: DryRunReport) -> Iterator[str]:
     """A line for each place."""
     for file in report["files"]:
         yield from (f"{file['path']}:{place['line']}:{place['column']}: {place['site']}" for place in file["left"])
@@ -118,13 +118,13 @@ def _gate(gate: Mapping[str, Any]) -> Iterator[str]:
 
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    return one_line(", ".join(names[:_NAMES])) + more
+    return to_one_line(", ".join(names[:_NAMES])) + more
 
 
 def _listed(title: str, lines: Sequence[str]) -> Iterator[str]:
     if lines:
         yield f"{title}:"
-    yield from (f"  {one_line(line, _CHARS)}" for line in lines[:_FILES])
+    yield from (f"  {to_one_line(line, _CHARS)}" for line in lines[:_FILES])
     if len(lines) > _FILES:
         yield f"  and {len(lines) - _FILES} more; --json has all of them"
 
@@ -133,11 +133,11 @@ def _bullets(title: str, lines: Sequence[str]) -> str:
     if not lines:
         return ""
     more: Iterable[str] = (f"- and {len(lines) - _FILES} more",) if len(lines) > _FILES else ()
-    return "\n".join((f"### {title}", "", *(f"- {inert(one_line(line, _CHARS))}" for line in lines[:_FILES]), *more))
+    return "\n".join((f"### {title}", "", *(f"- {sanitize_markdown(to_one_line(line, _CHARS))}" for line in lines[:_FILES]), *more))
 
 
 def _cell(text: str) -> str:
-    return inert(one_line(text, _CHARS)).replace("\\", "\\\\").replace("|", "\\|")
+    return sanitize_markdown(to_one_line(text, _CHARS)).replace("\\", "\\\\").replace("|", "\\|")
 
 
 def _fenced(diff: str) -> str:

@@ -27,7 +27,7 @@ class Eta:
         return {name: round(value, 1) for name, value in asdict(self).items()}
 
 
-def eta(ticks: Sequence[Tick], sites: float) -> Eta | None:
+def estimate_eta(ticks: Sequence[Tick], sites: float) -> Eta | None:
     """How long `sites` more will take; None as long as nothing has landed, and when nothing is left.
 
     The rate is an exponentially weighted mean of sites landed per second of work, in which work counts half that lies
@@ -63,7 +63,7 @@ def _error(ticks: Sequence[Tick], begin: float, end: float) -> float:
     return stdev(slices) / mean / _SLICES**0.5 if mean else _MOST
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """`45s`, `6m`, `2h 10m`, `3d 4h`."""
     minutes = round(seconds / 60)
     if seconds < 60:

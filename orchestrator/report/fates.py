@@ -3,7 +3,7 @@
 from typing import Literal
 
 from orchestrator.domain.attempt import Attempt
-from orchestrator.domain.state import TaskState, unit_id
+from orchestrator.domain.state import TaskState, build_unit_id
 from orchestrator.domain.task import TaskStatus
 
 Fate = Literal["landed", "open", "rejected", "blocked", "split", "cancelled", "restarted", "ejected", "superseded"]
@@ -18,7 +18,7 @@ _ENDS: dict[TaskStatus, Fate] = {
 }
 
 
-def fates(task: TaskState) -> dict[int, Fate]:
+def get_attempt_fates(task: TaskState) -> dict[int, Fate]:
     """Attempt number → what became of its work. Work that a later attempt went on from has that one's fate."""
     found: dict[int, Fate] = {}
     later: Fate | None = None
@@ -32,7 +32,7 @@ def fates(task: TaskState) -> dict[int, Fate]:
     return dict(sorted(found.items()))
 
 
-def ended(task: TaskState) -> Fate:
+def get_task_fate(task: TaskState) -> Fate:
     """What became of a task as a whole."""
     return _ENDS.get(task.status, "landed" if task.status == TaskStatus.DONE else "open")
 
@@ -47,7 +47,7 @@ def _goes_on(task: TaskState, attempt: Attempt) -> bool:
 
 
 def _last(task: TaskState, number: int) -> Fate:
-    fate = ended(task)
+    fate = get_task_fate(task)
     return "ejected" if fate == "rejected" and _was_ejected(task, number) else fate
 
 
@@ -58,5 +58,5 @@ def _given_up(task: TaskState, number: int) -> Fate:
 
 
 def _was_ejected(task: TaskState, number: int) -> bool:
-    unit = unit_id(task.spec.id, number)
+    unit = build_unit_id(task.spec.id, number)
     return any(ejection.unit == unit for ejection in task.ejections)

@@ -3,36 +3,36 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from orchestrator.domain.burndown import counts_sites, remaining
+from orchestrator.domain.burndown import counts_sites, get_remaining_weight
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.domain.state import RunState
 from orchestrator.domain.usage import Usage
-from orchestrator.report.filtering import Value
-from orchestrator.report.glyphs import Doing
-from orchestrator.report.groups import By, failure, has_failed, namer, step_names
-from orchestrator.report.prices import price
+from orchestrator.report.filtering import FilterValue
+from orchestrator.report.glyphs import Activity
+from orchestrator.report.groups import GroupKind, get_failure_key, has_failed, build_group_namer, list_step_names
+from orchestrator.report.prices import format_price
 
 FILE_KEYS = ("path", "state", "status", "owner", "step", "sites", "attempts", "cost", "reason", "signature", "flags")
 """What files can be filtered by."""
-DOING: Mapping[FileStatus, Doing] = {
-    FileStatus.DISCOVERED: Doing.QUEUE,
-    FileStatus.TRANSFORMED: Doing.MERGE,
-    FileStatus.RESTORED: Doing.RETRY,
-    FileStatus.EJECTED: Doing.RETRY,
-    FileStatus.MERGED: Doing.DONE,
-    FileStatus.NOTHING_TO_DO: Doing.DONE,
-    FileStatus.REJECTED: Doing.FAIL,
-    FileStatus.UNCHANGED: Doing.FAIL,
-    FileStatus.NEEDS_HUMAN: Doing.FAIL,
-    FileStatus.SKIPPED: Doing.STOP,
-    FileStatus.REVERTED: Doing.STOP,
+ACTIVITY_BY_STATUS: Mapping[FileStatus, Activity] = {
+    FileStatus.DISCOVERED: Activity.QUEUE,
+    FileStatus.TRANSFORMED: Activity.MERGE,
+    FileStatus.RESTORED: Activity.RETRY,
+    FileStatus.EJECTED: Activity.RETRY,
+    FileStatus.MERGED: Activity.DONE,
+    FileStatus.NOTHING_TO_DO: Activity.DONE,
+    FileStatus.REJECTED: Activity.FAIL,
+    FileStatus.UNCHANGED: Activity.FAIL,
+    FileStatus.NEEDS_HUMAN: Activity.FAIL,
+    FileStatus.SKIPPED: Activity.STOP,
+    FileStatus.REVERTED: Activity.STOP,
 }
 """Where a file stands, in the words of all things of a run."""
 _CHARS = 300
 _NOTHING = Usage()
-_ORDER = [Doing.FAIL, Doing.RETRY, Doing.MERGE, Doing.QUEUE, Doing.STOP, Doing.DONE]
+_ORDER = [Activity.FAIL, Activity.RETRY, Activity.MERGE, Activity.QUEUE, Activity.STOP, Activity.DONE]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class FileRow:
     """A file: `left` are its weighted sites that remain, `step` is the last step that was tried on it."""
 
     path: str
-    doing: Doing
+    activity: Activity
     status: FileStatus
     owner: str
     step: str
@@ -55,13 +55,13 @@ class FileRow:
     @property
     def price(self) -> str:
         """What model calls for it cost; empty if there were none."""
-        return price(self.spent) if self.spent.calls else ""
+        return format_price(self.spent) if self.spent.calls else ""
 
-    def fields(self) -> Mapping[str, Value]:
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
         """What it can be filtered by."""
         return {
             "path": self.path,
-            "state": self.doing.value,
+            "state": self.activity.value,
             "status": self.status.value,
             "owner": self.owner,
             "step": self.step,
@@ -74,36 +74,36 @@ class FileRow:
         }
 
 
-def file_rows(state: RunState, files: Iterable[FileRecord]) -> list[FileRow]:
+def build_file_rows(state: RunState, files: Iterable[FileRecord]) -> list[FileRow]:
     """What failed first, then what is on its way, then the rest; by path."""
-    steps, has_sites = step_names(state.recipe), counts_sites(state.recipe)
+    steps, has_sites = list_step_names(state.recipe), counts_sites(state.recipe)
     rows = [_row(state, file, steps, has_sites) for file in files]
-    return sorted(rows, key=lambda row: (_ORDER.index(row.doing), row.path))
+    return sorted(rows, key=lambda row: (_ORDER.index(row.activity), row.path))
 
 
 def _row(state: RunState, file: FileRecord, steps: list[str], has_sites: bool) -> FileRow:
     return FileRow(
         path=file.path,
-        doing=DOING[file.status],
+        activity=ACTIVITY_BY_STATUS[file.status],
         status=file.status,
         owner=file.owner,
         step=steps[file.rung] if 0 <= file.rung < len(steps) else "",
         attempt=file.attempt,
-        left=remaining(file, has_sites),
+        left=get_remaining_weight(file, has_sites),
         seconds=file.seconds,
         spent=state.spent_by_task.get(TaskId(file.path), _NOTHING),
-        reason=one_line(file.reason, _CHARS),
-        signature=one_line(file.signature, _CHARS),
+        reason=to_one_line(file.reason, _CHARS),
+        signature=to_one_line(file.signature, _CHARS),
         flags=file.flags,
     )
 
 
-def files_of_group(state: RunState, by: By, name: str) -> list[FileRecord]:
+def list_group_files(state: RunState, by: GroupKind, name: str) -> list[FileRecord]:
     """The files of one of `report.groups.groups`."""
-    name_of = namer(state, by)
+    name_of = build_group_namer(state, by)
     return [file for file in state.files.values() if file.status != FileStatus.NOTHING_TO_DO and name_of(file) == name]
 
 
-def files_alike(state: RunState, signature: str) -> list[FileRecord]:
+def list_files_by_signature(state: RunState, signature: str) -> list[FileRecord]:
     """The files that failed of one thing, see `report.burndown.signatures`."""
-    return [file for file in state.files.values() if has_failed(file) and failure(file) == signature]
+    return [file for file in state.files.values() if has_failed(file) and get_failure_key(file) == signature]

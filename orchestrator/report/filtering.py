@@ -9,39 +9,39 @@ from orchestrator.errors import UsageProblem
 _TERM = re.compile(r'(?P<no>-?)(?:(?P<key>[a-z_]+):)?(?P<value>"[^"]*"|\S+)')
 _NUMBER = re.compile(r"(?P<sign><=|>=|<|>|=)(?P<number>\d+(?:\.\d+)?)")
 _SIGNS = {"<": float.__lt__, ">": float.__gt__, "<=": float.__le__, ">=": float.__ge__, "=": float.__eq__}
-Value = str | float | None
+FilterValue = str | float | None
 
 
 @dataclass(frozen=True)
-class Term:
+class FilterTerm:
     """One condition: any of `values` is in the field, or in any field if there is no key."""
 
     key: str
     values: tuple[str, ...]
     is_not: bool = False
 
-    def fits(self, row: Mapping[str, Value]) -> bool:
+    def matches_row(self, row: Mapping[str, FilterValue]) -> bool:
         """Whether a row fulfils it."""
         fields = [row.get(self.key)] if self.key else list(row.values())
         return any(_is(field, value) for field in fields for value in self.values) != self.is_not
 
 
 @dataclass(frozen=True)
-class Filter:
+class RowFilter:
     """A filter as it was typed."""
 
     text: str = ""
-    terms: tuple[Term, ...] = ()
+    terms: tuple[FilterTerm, ...] = ()
 
-    def fits(self, row: Mapping[str, Value]) -> bool:
+    def matches_row(self, row: Mapping[str, FilterValue]) -> bool:
         """Whether a row fulfils all terms."""
-        return all(term.fits(row) for term in self.terms)
+        return all(term.matches_row(row) for term in self.terms)
 
 
-NOTHING_LEFT_OUT = Filter()
+NO_FILTER = RowFilter()
 
 
-def filter_of(text: str, keys: Sequence[str]) -> Filter:
+def parse_filter(text: str, keys: Sequence[str]) -> RowFilter:
     """`state:ask,stall cost:>1 parser`: each comma means or, each space and, a minus before a term not.
 
     Args:
@@ -58,11 +58,11 @@ def filter_of(text: str, keys: Sequence[str]) -> Filter:
             raise UsageProblem(f"no field {key!r} to filter by; there are {', '.join(keys)}")
         value = found["value"]
         values = (value[1:-1],) if value.startswith('"') else tuple(part for part in value.split(",") if part)
-        terms.append(Term(key, tuple(one.lower() for one in values), bool(found["no"])))
-    return Filter(text.strip(), tuple(terms))
+        terms.append(FilterTerm(key, tuple(one.lower() for one in values), bool(found["no"])))
+    return RowFilter(text.strip(), tuple(terms))
 
 
-def _is(field: Value, value: str) -> bool:
+def _is(field: FilterValue, value: str) -> bool:
     if isinstance(field, int | float) and not isinstance(field, bool):
         asked = _NUMBER.fullmatch(value)
         return _SIGNS[asked["sign"]](float(field), float(asked["number"])) if asked else str(field) == value

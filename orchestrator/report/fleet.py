@@ -7,38 +7,38 @@ step at work and each file that failed or waits. `status --filter` and the dashb
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from orchestrator.domain.approval import Answered
+from orchestrator.domain.approval import ApprovalState
 from orchestrator.domain.event import work
 from orchestrator.domain.event.base import Intent
 from orchestrator.domain.event.run import CheckStarted
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.domain.state import RunState, SessionState, TaskState
 from orchestrator.domain.task import TaskStatus
 from orchestrator.domain.usage import Usage
-from orchestrator.report.agent_row import COLUMNS, AgentRow
-from orchestrator.report.eta import duration
-from orchestrator.report.fleet_files import file_row, file_rows
-from orchestrator.report.glyphs import Doing
-from orchestrator.report.lines import short_model
-from orchestrator.report.seen import Seen
+from orchestrator.report.agent_row import AGENT_COLUMNS, AgentRow
+from orchestrator.report.eta import format_duration
+from orchestrator.report.fleet_files import find_migration_file_row, build_migration_rows
+from orchestrator.report.glyphs import Activity
+from orchestrator.report.lines import shorten_model_name
+from orchestrator.report.seen import LastSessionEvent
 
 STALL_S = 240.0
 """Seconds without an event after which a conversation that waits for a model or a tool is said to stall."""
 _LETTERS = {"planner": "p", "worker": "w", "judge": "j", "arbiter": "a"}
-_OF_TASK: Mapping[TaskStatus, Doing] = {
-    TaskStatus.PLANNED: Doing.QUEUE,
-    TaskStatus.RUNNING: Doing.RUN,
-    TaskStatus.JUDGING: Doing.JUDGE,
-    TaskStatus.QUEUED: Doing.MERGE,
-    TaskStatus.PLANNING: Doing.THINK,
-    TaskStatus.WAITING: Doing.RUN,
-    TaskStatus.MERGED: Doing.DONE,
-    TaskStatus.DONE: Doing.DONE,
-    TaskStatus.SPLIT: Doing.STOP,
-    TaskStatus.CANCELLED: Doing.STOP,
-    TaskStatus.REJECTED: Doing.FAIL,
-    TaskStatus.BLOCKED: Doing.FAIL,
+_OF_TASK: Mapping[TaskStatus, Activity] = {
+    TaskStatus.PLANNED: Activity.QUEUE,
+    TaskStatus.RUNNING: Activity.RUN,
+    TaskStatus.JUDGING: Activity.JUDGE,
+    TaskStatus.QUEUED: Activity.MERGE,
+    TaskStatus.PLANNING: Activity.THINK,
+    TaskStatus.WAITING: Activity.RUN,
+    TaskStatus.MERGED: Activity.DONE,
+    TaskStatus.DONE: Activity.DONE,
+    TaskStatus.SPLIT: Activity.STOP,
+    TaskStatus.CANCELLED: Activity.STOP,
+    TaskStatus.REJECTED: Activity.FAIL,
+    TaskStatus.BLOCKED: Activity.FAIL,
 }
 _WORDS = {
     TaskStatus.WAITING: "waits for its tasks",
@@ -47,9 +47,9 @@ _WORDS = {
 }
 
 
-def fleet(
+def build_fleet_rows(
     state: RunState,
-    seen: Mapping[SessionId, Seen],
+    seen: Mapping[SessionId, LastSessionEvent],
     now: datetime,
     *,
     is_at_work: bool = True,
@@ -68,13 +68,13 @@ def fleet(
     """
     if state.started is None:
         return []
-    rows = [*_Fleet(state, seen, now, is_at_work, stall_s).rows(), *file_rows(state, is_at_work, is_whole)]
+    rows = [*_Fleet(state, seen, now, is_at_work, stall_s).iterate_rows(), *build_migration_rows(state, is_at_work, is_whole)]
     return sorted(rows, key=lambda row: row.urgency)
 
 
-def row_of(
+def find_fleet_row(
     state: RunState,
-    seen: Mapping[SessionId, Seen],
+    seen: Mapping[SessionId, LastSessionEvent],
     now: datetime,
     *,
     session: SessionId | None = None,
@@ -83,12 +83,12 @@ def row_of(
     is_at_work: bool = True,
 ) -> AgentRow | None:
     """The row of one thing, however many there are: of a file, else of a conversation under way, else of a task."""
-    if path is not None and (file := file_row(state, path)) is not None:
+    if path is not None and (file := find_migration_file_row(state, path)) is not None:
         return file
-    return _Fleet(state, seen, now, is_at_work, STALL_S).row(session, task)
+    return _Fleet(state, seen, now, is_at_work, STALL_S).find_row(session, task)
 
 
-def short_names(state: RunState) -> dict[SessionId, str]:
+def build_short_names(state: RunState) -> dict[SessionId, str]:
     """`w07`: what conversations are called where there is little room, by role and in the order they began."""
     counts = dict.fromkeys(_LETTERS, 0)
     names = {}
@@ -98,24 +98,24 @@ def short_names(state: RunState) -> dict[SessionId, str]:
     return names
 
 
-def fleet_lines(rows: Sequence[AgentRow], total: int) -> Iterator[str]:
+def render_fleet_lines(rows: Sequence[AgentRow], total: int) -> Iterator[str]:
     """The rows as a table for a person, with how many there are in all."""
-    cells = [row.cells() for row in rows]
-    widths = {key: min(max([len(title), *(len(row[key]) for row in cells)]), most) for key, title, most in COLUMNS}
+    cells = [row.render_cells() for row in rows]
+    widths = {key: min(max([len(title), *(len(row[key]) for row in cells)]), most) for key, title, most in AGENT_COLUMNS}
     if rows:
-        yield "  ".join(title.ljust(widths[key]) for key, title, _ in COLUMNS).rstrip()
+        yield "  ".join(title.ljust(widths[key]) for key, title, _ in AGENT_COLUMNS).rstrip()
     for row in cells:
-        yield "  ".join(row[key][: widths[key]].ljust(widths[key]) for key, _, _ in COLUMNS).rstrip()
+        yield "  ".join(row[key][: widths[key]].ljust(widths[key]) for key, _, _ in AGENT_COLUMNS).rstrip()
     yield f"{len(rows)} of {total}"
 
 
 class _Fleet:
     def __init__(
-        self, state: RunState, seen: Mapping[SessionId, Seen], now: datetime, is_at_work: bool, stall_s: float
+        self, state: RunState, seen: Mapping[SessionId, LastSessionEvent], now: datetime, is_at_work: bool, stall_s: float
     ) -> None:
         self._state, self._seen, self._now, self._stall_s = state, seen, now, stall_s
-        self._is_over = state.ended is not None or bool(state.cancelled)
-        self._waits_all = not is_at_work or state.paused is not None or state.held is not None
+        self._is_over = state.ended is not None or bool(state.cancel_reason)
+        self._waits_all = not is_at_work or state.paused is not None or state.user_pause is not None
         self._open = {
             session: intent
             for intent in state.open_intents.values()
@@ -123,11 +123,11 @@ class _Fleet:
         }
         checks = (intent for intent in state.open_intents.values() if isinstance(intent, CheckStarted))
         self._tested = {check.purpose.partition(" attempt ")[0] for check in checks}
-        self._asked = {_subject(one): one for one in reversed(state.waiting)}
+        self._asked = {_subject(one): one for one in reversed(state.pending_approvals)}
 
-    def rows(self) -> Iterator[AgentRow]:
+    def iterate_rows(self) -> Iterator[AgentRow]:
         """Conversations, then tasks without any, then the questions that belong to neither."""
-        names = short_names(self._state)
+        names = build_short_names(self._state)
         told: set[str] = set()
         talking: set[TaskId | None] = set()
         for session in self._state.sessions.values():
@@ -142,18 +142,18 @@ class _Fleet:
             if question or task.spec.id not in talking:
                 told.update([question.approval.item] if question else ())
                 yield self._task(task, question)
-        for one in self._state.waiting:
+        for one in self._state.pending_approvals:
             if one.approval.item not in told and self._asked.get(_subject(one)) is one:
                 yield self._question(one)
 
-    def row(self, name: SessionId | None, task: TaskId | None) -> AgentRow | None:
+    def find_row(self, name: SessionId | None, task: TaskId | None) -> AgentRow | None:
         """That of a conversation under way, else that of a task."""
         session, found = self._state.sessions.get(name or SessionId("")), self._state.tasks.get(task or TaskId(""))
         if session is not None and self._is_under_way(session):
-            return self._session(session, short_names(self._state)[session.session], self._question_of(session))
+            return self._session(session, build_short_names(self._state)[session.session], self._question_of(session))
         return None if found is None else self._task(found, self._asked.get(found.spec.id))
 
-    def _question_of(self, session: SessionState) -> Answered | None:
+    def _question_of(self, session: SessionState) -> ApprovalState | None:
         return self._asked.get(session.task or "") if session.role == "worker" else None
 
     def _is_under_way(self, session: SessionState) -> bool:
@@ -162,74 +162,74 @@ class _Fleet:
         is_current = task is None or session.role == "planner" or session.attempt == len(task.attempts)
         return session.ended is None and is_current and not (task and task.status.is_terminal)
 
-    def _session(self, session: SessionState, name: str, question: Answered | None) -> AgentRow:
+    def _session(self, session: SessionState, name: str, question: ApprovalState | None) -> AgentRow:
         seen = self._seen.get(session.session)
-        doing = Doing.ASK if question else self._doing(session, seen)
+        doing = Activity.ASK if question else self._doing(session, seen)
         task = self._state.tasks.get(session.task) if session.task else None
         last = _asks(question) if question else seen.words if seen else ""
         silent = (self._now - seen.at).total_seconds() if seen else None
-        if doing is Doing.STALL and silent is not None:
-            last = f"no event for {duration(silent)}: {last}"
+        if doing is Activity.STALL and silent is not None:
+            last = f"no event for {format_duration(silent)}: {last}"
         return AgentRow(
             kind="session",
             id=session.session,
             name=name,
-            doing=doing,
+            activity=doing,
             role=session.role,
             task=session.task or "",
             title=task.spec.title if task else "",
             branch=_branch(task, session.attempt),
-            model=short_model(session.model),
+            model=shorten_model_name(session.model),
             turn=max(session.turns, seen.turn + 1 if seen and seen.turn is not None else 0),
             spent=session.spent,
-            changed=_changed(task, session.attempt),
+            changed_lines=_changed(task, session.attempt),
             age_s=silent,
             last=last,
         )
 
-    def _doing(self, session: SessionState, seen: Seen | None) -> Doing:
+    def _doing(self, session: SessionState, seen: LastSessionEvent | None) -> Activity:
         if self._is_over:
-            return Doing.STOP
+            return Activity.STOP
         if self._waits_all:
-            return Doing.PAUSE
+            return Activity.PAUSE
         intent = self._open.get(session.session)
         if intent is not None and seen is not None and (self._now - seen.at).total_seconds() >= self._stall_s:
-            return Doing.STALL
+            return Activity.STALL
         if intent is None and seen is not None and seen.kind == "model.failed":
-            return Doing.RETRY
-        return Doing.JUDGE if session.role in {"judge", "arbiter"} else _of_intent(intent)
+            return Activity.RETRY
+        return Activity.JUDGE if session.role in {"judge", "arbiter"} else _of_intent(intent)
 
-    def _task(self, task: TaskState, question: Answered | None) -> AgentRow:
+    def _task(self, task: TaskState, question: ApprovalState | None) -> AgentRow:
         attempt = task.attempt
         spent = self._state.spent_by_task.get(task.spec.id, Usage())
         return AgentRow(
             kind="task",
             id=task.spec.id,
             name="-",
-            doing=self._doing_of(task, question),
+            activity=self._doing_of(task, question),
             role=_role(self._state, task),
             task=task.spec.id,
             title=task.spec.title,
             branch=_branch(task, attempt.number if attempt else 0),
-            model=short_model(attempt.model) if attempt else "",
+            model=shorten_model_name(attempt.model) if attempt else "",
             spent=spent,
-            changed=_changed(task, attempt.number if attempt else 0),
-            last=_asks(question) if question else one_line(task.reason) or self._waits(task),
+            changed_lines=_changed(task, attempt.number if attempt else 0),
+            last=_asks(question) if question else to_one_line(task.reason) or self._waits(task),
         )
 
-    def _doing_of(self, task: TaskState, question: Answered | None) -> Doing:
+    def _doing_of(self, task: TaskState, question: ApprovalState | None) -> Activity:
         if question:
-            return Doing.ASK
+            return Activity.ASK
         doing = _OF_TASK[task.status]
         if task.status.is_terminal:
             return doing
         if self._is_over:
-            return Doing.STOP
+            return Activity.STOP
         if self._waits_all:
-            return Doing.PAUSE if doing is not Doing.QUEUE else doing
+            return Activity.PAUSE if doing is not Activity.QUEUE else doing
         if task.spec.id in self._tested:
-            return Doing.TEST
-        return Doing.RETRY if doing is Doing.QUEUE and (task.attempts or task.retry) else doing
+            return Activity.TEST
+        return Activity.RETRY if doing is Activity.QUEUE and (task.attempts or task.retry) else doing
 
     def _waits(self, task: TaskState) -> str:
         """What a task waits for that nobody works on."""
@@ -241,14 +241,14 @@ class _Fleet:
         needed = [name for name in task.spec.depends_on if name in tasks and not tasks[name].status.is_reached]
         return f"after {', '.join(needed)}" if needed else ""
 
-    def _question(self, asked: Answered) -> AgentRow:
+    def _question(self, asked: ApprovalState) -> AgentRow:
         """A question that is about the whole run."""
         return AgentRow(
             kind="approval",
             id=asked.approval.item,
             name="run",
-            doing=Doing.ASK,
-            title=one_line(asked.approval.title),
+            activity=Activity.ASK,
+            title=to_one_line(asked.approval.title),
             last=_asks(asked),
         )
 
@@ -259,7 +259,7 @@ def _role(state: RunState, task: TaskState) -> str:
     return "step" if state.run.mode == "migration" else "planner"
 
 
-def _subject(asked: Answered) -> str:
+def _subject(asked: ApprovalState) -> str:
     """The task that a question is about, else the question's own name."""
     approval = asked.approval
     match approval.matter:
@@ -270,12 +270,12 @@ def _subject(asked: Answered) -> str:
     return approval.item
 
 
-def _asks(asked: Answered) -> str:
-    return one_line(f"{asked.approval.matter}: {asked.approval.title}")
+def _asks(asked: ApprovalState) -> str:
+    return to_one_line(f"{asked.approval.matter}: {asked.approval.title}")
 
 
-def _of_intent(intent: Intent | None) -> Doing:
-    return Doing.THINK if isinstance(intent, work.ModelCalled) else Doing.RUN
+def _of_intent(intent: Intent | None) -> Activity:
+    return Activity.THINK if isinstance(intent, work.ModelCalled) else Activity.RUN
 
 
 def _branch(task: TaskState | None, number: int) -> str:

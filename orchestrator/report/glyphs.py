@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Doing(StrEnum):
+class Activity(StrEnum):
     """What a conversation, a task or a file is doing. The word is always shown; glyphs and colours only underline it.
 
     ask: a person must answer. stall: something was begun and nothing has been heard of it for long. retry: it failed
@@ -36,45 +36,45 @@ class Doing(StrEnum):
         """The name of its style, which is its word."""
         return self.value
 
-    def shown(self, is_ascii: bool = False) -> str:
+    def render_label(self, is_ascii: bool = False) -> str:
         """Glyph and word: `? ask`."""
-        look = LOOKS[self]
+        look = ACTIVITY_GLYPHS[self]
         return f"{look.plain if is_ascii else look.glyph} {self}"
 
 
 @dataclass(frozen=True)
-class Look:
+class ActivityGlyph:
     """One cell wide each: a glyph, and what stands for it where only ASCII can be shown."""
 
     glyph: str
     plain: str
 
 
-LOOKS: Mapping[Doing, Look] = {
-    Doing.ASK: Look("?", "?"),
-    Doing.STALL: Look("!", "!"),
-    Doing.FAIL: Look("✗", "x"),
-    Doing.JUDGE: Look("⚖", "J"),
-    Doing.MERGE: Look("⇄", "M"),
-    Doing.TEST: Look("⚙", "T"),
-    Doing.THINK: Look("…", "."),
-    Doing.RUN: Look("▶", ">"),
-    Doing.RETRY: Look("↻", "r"),
-    Doing.PAUSE: Look("‖", "="),
-    Doing.QUEUE: Look("○", "o"),
-    Doing.STOP: Look("⊘", "-"),
-    Doing.DONE: Look("✓", "+"),
+ACTIVITY_GLYPHS: Mapping[Activity, ActivityGlyph] = {
+    Activity.ASK: ActivityGlyph("?", "?"),
+    Activity.STALL: ActivityGlyph("!", "!"),
+    Activity.FAIL: ActivityGlyph("✗", "x"),
+    Activity.JUDGE: ActivityGlyph("⚖", "J"),
+    Activity.MERGE: ActivityGlyph("⇄", "M"),
+    Activity.TEST: ActivityGlyph("⚙", "T"),
+    Activity.THINK: ActivityGlyph("…", "."),
+    Activity.RUN: ActivityGlyph("▶", ">"),
+    Activity.RETRY: ActivityGlyph("↻", "r"),
+    Activity.PAUSE: ActivityGlyph("‖", "="),
+    Activity.QUEUE: ActivityGlyph("○", "o"),
+    Activity.STOP: ActivityGlyph("⊘", "-"),
+    Activity.DONE: ActivityGlyph("✓", "+"),
 }
-_IN_TURN = {Doing.TEST, Doing.THINK, Doing.RUN, Doing.RETRY}
+_IN_TURN = {Activity.TEST, Activity.THINK, Activity.RUN, Activity.RETRY}
 _URGENCY = {
     doing: place
     for place, group in enumerate(
         (
-            *({Doing.ASK}, {Doing.STALL}, {Doing.FAIL}, {Doing.JUDGE}, {Doing.MERGE}, _IN_TURN),
-            *({Doing.PAUSE}, {Doing.QUEUE}, {Doing.STOP}, {Doing.DONE}),
+            *({Activity.ASK}, {Activity.STALL}, {Activity.FAIL}, {Activity.JUDGE}, {Activity.MERGE}, _IN_TURN),
+            *({Activity.PAUSE}, {Activity.QUEUE}, {Activity.STOP}, {Activity.DONE}),
         )
     )
     for doing in group
 }
-STYLES: tuple[str, ...] = (*(doing.style for doing in Doing), "added", "removed", "title", "dim", "bad", "good")
+STYLES: tuple[str, ...] = (*(doing.style for doing in Activity), "added", "removed", "title", "dim", "bad", "good")
 """Every name of a style that rows and lines of this package use."""

@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, Literal
 
-from orchestrator.domain.burndown import counts_sites, found, remaining
+from orchestrator.domain.burndown import counts_sites, get_found_weight, get_remaining_weight
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState
 
-By = Literal["owner", "dir", "rung", "reason", "shard"]
-NOBODY = "-"
+GroupKind = Literal["owner", "dir", "rung", "reason", "shard"]
+NO_GROUP = "-"
 """The name of the group of files that have no owner, no shard, no reason, …"""
 _DEPTH = 2
 
 
 @dataclass
-class Group:
+class FileGroup:
     """Some files of a migration. `sites` and `left` are weighted; `seconds` are those of each file that took any.
 
     `files` has those that have something to do, `done` the landed ones of them, `rejected` those that failed: for
@@ -58,26 +58,26 @@ class Group:
         }
 
 
-def groups(state: RunState, by: By) -> list[Group]:
+def build_file_groups(state: RunState, by: GroupKind) -> list[FileGroup]:
     """All groups, those with most left first."""
-    name_of, has_sites = namer(state, by), counts_sites(state.recipe)
-    made: dict[str, Group] = {}
+    name_of, has_sites = build_group_namer(state, by), counts_sites(state.recipe)
+    made: dict[str, FileGroup] = {}
     for file in state.files.values():
         if file.status != FileStatus.NOTHING_TO_DO:
             name = name_of(file)
-            group = made.get(name) or made.setdefault(name, Group(name))
+            group = made.get(name) or made.setdefault(name, FileGroup(name))
             _count(state, group, file, has_sites)
     for group in made.values() if state.prs else ():
         group.prs = _pull_requests(state, group.name)
     return sorted(made.values(), key=lambda group: (-group.left, -group.rejected, group.name))
 
 
-def _count(state: RunState, group: Group, file: FileRecord, has_sites: bool) -> None:
+def _count(state: RunState, group: FileGroup, file: FileRecord, has_sites: bool) -> None:
     group.files += 1
     group.done += file.status == FileStatus.MERGED
     group.skipped += file.status == FileStatus.SKIPPED
-    group.sites += found(file, has_sites)
-    group.left += remaining(file, has_sites)
+    group.sites += get_found_weight(file, has_sites)
+    group.left += get_remaining_weight(file, has_sites)
     if file.seconds:
         group.seconds.append(file.seconds)
     spent = state.spent_by_task.get(TaskId(file.path))
@@ -86,7 +86,7 @@ def _count(state: RunState, group: Group, file: FileRecord, has_sites: bool) -> 
         group.unpriced += spent.unpriced_calls
     if has_failed(file):
         group.rejected += 1
-        group.reasons[failure(file)] += 1
+        group.reasons[get_failure_key(file)] += 1
 
 
 def has_failed(file: FileRecord) -> bool:
@@ -94,38 +94,38 @@ def has_failed(file: FileRecord) -> bool:
     return file.status.is_failed or (file.status.is_left_over and file.status != FileStatus.REVERTED)
 
 
-def failure(file: FileRecord) -> str:
+def get_failure_key(file: FileRecord) -> str:
     """What files that failed are counted together by."""
     return file.signature or file.reason or file.status.value
 
 
-def namer(state: RunState, by: By) -> Callable[[FileRecord], str]:
+def build_group_namer(state: RunState, by: GroupKind) -> Callable[[FileRecord], str]:
     """Tells the name of the group that a file is in."""
     if by == "owner":
-        return lambda file: file.owner or NOBODY
+        return lambda file: file.owner or NO_GROUP
     if by == "dir":
         depth = int((state.recipe or {}).get("shard", {}).get("depth", _DEPTH))
-        return lambda file: directory(file.path, depth)
+        return lambda file: get_directory_prefix(file.path, depth)
     if by == "rung":
-        steps = step_names(state.recipe)
-        return lambda file: steps[file.rung] if 0 <= file.rung < len(steps) else NOBODY
+        steps = list_step_names(state.recipe)
+        return lambda file: steps[file.rung] if 0 <= file.rung < len(steps) else NO_GROUP
     if by == "shard":
-        shard_of = shards_by_file(state)
-        return lambda file: shard_of.get(file.path, NOBODY)
-    return lambda file: (file.signature or file.reason or NOBODY) if has_failed(file) else NOBODY
+        shard_of = map_files_to_shards(state)
+        return lambda file: shard_of.get(file.path, NO_GROUP)
+    return lambda file: (file.signature or file.reason or NO_GROUP) if has_failed(file) else NO_GROUP
 
 
-def directory(path: str, depth: int) -> str:
+def get_directory_prefix(path: str, depth: int) -> str:
     """The first so many directories of a path; `.` for what lies at the top."""
     return "/".join(path.split("/")[:-1][:depth]) or "."
 
 
-def shards_by_file(state: RunState) -> dict[str, str]:
+def map_files_to_shards(state: RunState) -> dict[str, str]:
     """Path → the name of the shard that the file is in."""
     return {path: shard.name for shard in state.shards.values() for path in shard.files}
 
 
-def step_names(recipe: Mapping[str, Any] | None) -> list[str]:
+def list_step_names(recipe: Mapping[str, Any] | None) -> list[str]:
     """The ids of the ladder's steps."""
     return [str(step.get("id", "")) for step in (recipe or {}).get("step", ())]
 
@@ -136,6 +136,6 @@ def _pull_requests(state: RunState, name: str) -> int:
     return sum(own.fullmatch(group) is not None for group in state.prs)
 
 
-def examples(files: Iterable[FileRecord], most: int = 3) -> list[str]:
+def list_example_paths(files: Iterable[FileRecord], most: int = 3) -> list[str]:
     """The first paths of some files."""
     return sorted(file.path for file in files)[:most]

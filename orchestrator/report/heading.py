@@ -6,12 +6,12 @@ from datetime import datetime
 
 from rich.cells import cell_len
 
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
 from orchestrator.domain.usage import Usage
-from orchestrator.report.budget import limits_of
-from orchestrator.report.phase import phase
+from orchestrator.report.budget import get_budget_limits
+from orchestrator.report.phase import get_phase
 
 Span = tuple[str, str]
 """A text and the name of its style."""
@@ -21,7 +21,7 @@ _GAP = "  "
 
 
 @dataclass(frozen=True)
-class Part:
+class HeaderPart:
     """A piece of the line. The one with the highest `rank` is left out first; `short` stands for it before that."""
 
     text: str
@@ -30,7 +30,7 @@ class Part:
     short: str = ""
 
 
-def heading(state: RunState, now: datetime | None, *, is_at_work: bool, is_ascii: bool = False) -> list[Part]:
+def build_header_parts(state: RunState, now: datetime | None, *, is_at_work: bool, is_ascii: bool = False) -> list[HeaderPart]:
     """What is to be said of a run, in order.
 
     Args:
@@ -40,52 +40,52 @@ def heading(state: RunState, now: datetime | None, *, is_at_work: bool, is_ascii
         is_ascii: whether to do without other characters.
     """
     if state.started is None:
-        return [Part("no event yet", "dim")]
+        return [HeaderPart("no event yet", "dim")]
     run = state.run
     return [
-        Part(one_line(run.goal, _TITLE_CELLS), "title", 9, one_line(run.goal, 16)),
-        Part(run.run, "accent", 1, run.run.rpartition("-")[2]),
-        Part(f"{one_line(run.branch)}@{(state.head or run.base)[:7]}", "dim", 10),
-        Part(elapsed(taken_s(state, now if is_at_work else None)), "", 4),
+        HeaderPart(to_one_line(run.goal, _TITLE_CELLS), "title", 9, to_one_line(run.goal, 16)),
+        HeaderPart(run.run, "accent", 1, run.run.rpartition("-")[2]),
+        HeaderPart(f"{to_one_line(run.branch)}@{(state.head or run.base)[:7]}", "dim", 10),
+        HeaderPart(format_elapsed(get_seconds_worked(state, now if is_at_work else None)), "", 4),
         _standing(state, is_at_work),
         *_counts(state, is_at_work),
-        Part(f"{short_count(state.spent.tokens)} tok", "dim", 11),
+        HeaderPart(f"{format_count(state.spent.tokens)} tok", "dim", 11),
         *_money(state, is_ascii),
     ]
 
 
-def fitted(parts: Sequence[Part], width: int) -> list[Span]:
+def fit_header_parts(parts: Sequence[HeaderPart], width: int) -> list[Span]:
     """The parts that have room in one line, with gaps between them: first all is shortened, then the least goes."""
     kept = list(parts)
     while len(kept) > 1 and _cells(kept) > width:
         worst = max(kept, key=lambda part: (part.rank, bool(part.short)))
         at = kept.index(worst)
-        kept[at : at + 1] = [Part(worst.short, worst.style, worst.rank)] if worst.short else []
+        kept[at : at + 1] = [HeaderPart(worst.short, worst.style, worst.rank)] if worst.short else []
     return [span for at, part in enumerate(kept) for span in ([(_GAP, "")] if at else []) + [(part.text, part.style)]]
 
 
-def elapsed(seconds: float) -> str:
+def format_elapsed(seconds: float) -> str:
     """`02:14:07`, and `3d 02:14:07` beyond a day."""
     days, rest = divmod(max(int(seconds), 0), 86_400)
     clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
     return f"{days}d {clock}" if days else clock
 
 
-def taken_s(state: RunState, now: datetime | None) -> float:
+def get_seconds_worked(state: RunState, now: datetime | None) -> float:
     """Seconds that processes have worked on the run, up to `now` if one is at work."""
     if now is None or state.epoch_at is None:
         return state.wall_s
     return max(state.wall_s, state.earlier_s + (now - state.epoch_at).total_seconds())
 
 
-def short_count(number: int) -> str:
+def format_count(number: int) -> str:
     """`950`, `12k`, `9.1M`."""
     if number < 1_000:
         return str(number)
     return f"{number / 1_000:.0f}k" if number < 999_500 else f"{number / 1_000_000:.1f}M"
 
 
-def money(usage: Usage, limit: float = 0.0) -> str:
+def format_spent(usage: Usage, limit: float = 0.0) -> str:
     """`$18.42/40.00`, without a limit `$18.42`; `n/a` where no price is known, `$0.42+?` where some are not."""
     if usage.calls and usage.unpriced_calls == usage.calls:
         known = "n/a"
@@ -94,46 +94,46 @@ def money(usage: Usage, limit: float = 0.0) -> str:
     return f"{known}/{limit:.2f}" if limit else known
 
 
-def bar(share: float, *, is_ascii: bool = False) -> str:
+def render_share_bar(share: float, *, is_ascii: bool = False) -> str:
     """Ten cells and a percentage."""
     full = min(max(round(share * _BAR_CELLS), 0), _BAR_CELLS)
     solid, light = ("#", ".") if is_ascii else ("▓", "░")
     return f"{solid * full}{light * (_BAR_CELLS - full)} {share:.0%}"
 
 
-def _standing(state: RunState, is_at_work: bool) -> Part:
+def _standing(state: RunState, is_at_work: bool) -> HeaderPart:
     word, style = _word(state, is_at_work)
-    return Part(one_line(word, 60), style, 6, one_line(word, 10))
+    return HeaderPart(to_one_line(word, 60), style, 6, to_one_line(word, 10))
 
 
 def _word(state: RunState, is_at_work: bool) -> Span:
     if state.ended:
         return state.ended.outcome, "done" if state.ended.exit == 0 else "fail"
-    if state.held is not None:
+    if state.user_pause is not None:
         return "paused", "pause"
     if not is_at_work:
-        return ("asks you", "ask") if state.waiting else ("stopped", "stop")
+        return ("asks you", "ask") if state.pending_approvals else ("stopped", "stop")
     if state.is_draining:
         return "draining", "pause"
-    now = phase(state)
+    now = get_phase(state)
     return f"{now.title} {now.done}/{now.total}", "run"
 
 
-def _counts(state: RunState, is_at_work: bool) -> Iterator[Part]:
+def _counts(state: RunState, is_at_work: bool) -> Iterator[HeaderPart]:
     if is_at_work:
         working = sum(session.ended is None and session.role == "worker" for session in state.sessions.values())
         if state.run.mode == "goal":
-            yield Part(f"workers {working}/{_most_workers(state)}", "", 8, f"w{working}")
+            yield HeaderPart(f"workers {working}/{_most_workers(state)}", "", 8, f"w{working}")
         elif working:
-            yield Part(f"workers {working}", "", 8, f"w{working}")
+            yield HeaderPart(f"workers {working}", "", 8, f"w{working}")
     if state.run.mode == "migration":
         done = sum(file.status.is_terminal for file in state.files.values())
-        yield Part(f"files {done}/{len(state.files)}", "", 3)
+        yield HeaderPart(f"files {done}/{len(state.files)}", "", 3)
     else:
         leaves = [task for task in state.tasks.values() if task.spec.kind == "leaf"]
         split = sum(task.status == TaskStatus.SPLIT for task in leaves)
         done = sum(task.status.is_terminal for task in leaves) - split
-        yield Part(f"tasks {done}/{len(leaves) - split}", "", 3)
+        yield HeaderPart(f"tasks {done}/{len(leaves) - split}", "", 3)
 
 
 def _most_workers(state: RunState) -> int:
@@ -141,13 +141,13 @@ def _most_workers(state: RunState) -> int:
     return int([state.run.settings.get("run", {}).get("max_workers", 0), *changed][-1])
 
 
-def _money(state: RunState, is_ascii: bool) -> Iterator[Part]:
-    limit = float(limits_of(state).usd)
-    yield Part(money(state.spent, limit), "money", 2, money(state.spent))
+def _money(state: RunState, is_ascii: bool) -> Iterator[HeaderPart]:
+    limit = float(get_budget_limits(state).usd)
+    yield HeaderPart(format_spent(state.spent, limit), "money", 2, format_spent(state.spent))
     if limit:
         share = float(state.spent.cost_usd) / limit
-        yield Part(bar(share, is_ascii=is_ascii), "warn" if share >= 0.8 else "bar", 7)
+        yield HeaderPart(render_share_bar(share, is_ascii=is_ascii), "warn" if share >= 0.8 else "bar", 7)
 
 
-def _cells(parts: Sequence[Part]) -> int:
+def _cells(parts: Sequence[HeaderPart]) -> int:
     return sum(cell_len(part.text) for part in parts) + len(_GAP) * (len(parts) - 1)

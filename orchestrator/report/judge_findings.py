@@ -7,27 +7,27 @@ from typing import Any, Literal
 
 from orchestrator.domain.task import EndCause
 
-Level = Literal["error", "warning", "note"]
-Place = tuple[str, int | None]
+FindingLevel = Literal["error", "warning", "note"]
+FindingPlace = tuple[str, int | None]
 """A path of the repository, and a line of it that counts from 1."""
-GRANTED = "the plan lets this file change"
+GRANTED_EXCUSE = "the plan lets this file change"
 _PLACES = 10
 
 
 @dataclass(frozen=True)
-class Found:
+class JudgeFinding:
     """One finding. `excuse` says why it asks for nothing any more: it was granted, or the work did not land."""
 
     rule: str
-    level: Level
+    level: FindingLevel
     text: str
-    places: tuple[Place, ...] = ()
+    places: tuple[FindingPlace, ...] = ()
     task: str = ""
     attempt: int = 0
     excuse: str = ""
 
 
-def findings(report: Mapping[str, Any]) -> Iterator[Found]:
+def iterate_judge_findings(report: Mapping[str, Any]) -> Iterator[JudgeFinding]:
     """All findings, of what `report.run_report.run_report` gives, in the order of the tree.
 
     An earlier attempt is excused where a later one went on from it: what is still there was found again.
@@ -37,14 +37,14 @@ def findings(report: Mapping[str, Any]) -> Iterator[Found]:
             yield from _of_attempt(task, attempt, is_last=attempt is task["attempts"][-1])
     for one in report["contract"]:
         if one["met"] is False:
-            yield Found("contract", "error", f"{one['id']} is not met: {one['text']}. {one['evidence']}".strip())
+            yield JudgeFinding("contract", "error", f"{one['id']} is not met: {one['text']}. {one['evidence']}".strip())
 
 
-def _of_attempt(task: Mapping[str, Any], attempt: Mapping[str, Any], *, is_last: bool) -> Iterator[Found]:
+def _of_attempt(task: Mapping[str, Any], attempt: Mapping[str, Any], *, is_last: bool) -> Iterator[JudgeFinding]:
     paths = attempt["candidate"]["paths"] if attempt["candidate"] else []
     gone = "" if is_last and attempt["fate"] in {"landed", "open"} else _gone(attempt)
     for found in (*_judged(task, attempt), *_ejected(attempt)):
-        places = found.places or places_in(found.text, paths)
+        places = found.places or find_places(found.text, paths)
         yield replace(found, places=places, task=task["id"], attempt=attempt["number"], excuse=found.excuse or gone)
 
 
@@ -54,50 +54,50 @@ def _gone(attempt: Mapping[str, Any]) -> str:
     return f"this work did not land: {attempt['fate'] or 'superseded'}"
 
 
-def _judged(task: Mapping[str, Any], attempt: Mapping[str, Any]) -> Iterator[Found]:
+def _judged(task: Mapping[str, Any], attempt: Mapping[str, Any]) -> Iterator[JudgeFinding]:
     for given in attempt["verdicts"]:
         blocking = [one for one in given["findings"] if one["is_blocking"]]
         vetoes = [vote for vote in given["votes"] if vote["decision"] != "approve"]
         yield from (_by_rule(one) for one in given["findings"])
         if not given["findings"]:  # a journal of before there were any
-            yield from (Found("noticed", "warning", flag) for flag in given["flags"])
+            yield from (JudgeFinding("noticed", "warning", flag) for flag in given["flags"])
         for vote in vetoes:
             yield from _by_reviewer(task, vote)
         if given["kind"] != "merge" and not blocking and not vetoes:
             yield from _by_cause(given)
 
 
-def _by_rule(one: Mapping[str, Any]) -> Found:
-    level: Level = "error" if one["is_blocking"] else "warning"
-    return Found(one["rule"], level, one["text"], excuse=GRANTED if one["is_granted"] else "")
+def _by_rule(one: Mapping[str, Any]) -> JudgeFinding:
+    level: FindingLevel = "error" if one["is_blocking"] else "warning"
+    return JudgeFinding(one["rule"], level, one["text"], excuse=GRANTED_EXCUSE if one["is_granted"] else "")
 
 
-def _by_reviewer(task: Mapping[str, Any], vote: Mapping[str, Any]) -> Iterator[Found]:
+def _by_reviewer(task: Mapping[str, Any], vote: Mapping[str, Any]) -> Iterator[JudgeFinding]:
     rule = f"review/{vote['lens']}"
-    yield from (Found(rule, "error", reason) for reason in vote["reasons"])
+    yield from (JudgeFinding(rule, "error", reason) for reason in vote["reasons"])
     asked = {"outcome": task["outcome"]} | {f"A{n}": text for n, text in enumerate(task["acceptance"], start=1)}
     for point in vote["findings"]:
         if not point["met"]:
             told = f"{point['id']} is not met: {asked.get(point['id'], '')}"
             shown = f" (shown by {', '.join(point['evidence'])})" if point["evidence"] else ""
-            yield Found(rule, "error", told + shown)
+            yield JudgeFinding(rule, "error", told + shown)
 
 
-def _by_cause(given: Mapping[str, Any]) -> Iterator[Found]:
+def _by_cause(given: Mapping[str, Any]) -> Iterator[JudgeFinding]:
     """What no rule and no reviewer said: red tests, an attempt that ended before it was done, trouble."""
     cause = EndCause(given["cause"]) if given["cause"] else None
-    level: Level = "warning" if cause and cause.is_infrastructure else "error"
+    level: FindingLevel = "warning" if cause and cause.is_infrastructure else "error"
     if given["reasons"]:
-        yield Found(cause or given["kind"], level, "\n".join(given["reasons"]))
+        yield JudgeFinding(cause or given["kind"], level, "\n".join(given["reasons"]))
 
 
-def _ejected(attempt: Mapping[str, Any]) -> Iterator[Found]:
+def _ejected(attempt: Mapping[str, Any]) -> Iterator[JudgeFinding]:
     for why in attempt["ejected"]:
         places = tuple((path, None) for path in attempt["conflicts"][:_PLACES])
-        yield Found(EndCause.CONFLICT if places else EndCause.RED_TOGETHER, "error", why, places)
+        yield JudgeFinding(EndCause.CONFLICT if places else EndCause.RED_TOGETHER, "error", why, places)
 
 
-def places_in(text: str, paths: Sequence[str]) -> tuple[Place, ...]:
+def find_places(text: str, paths: Sequence[str]) -> tuple[FindingPlace, ...]:
     """The places in a text that lie in these paths, in its order, at most ten; a path's bare name counts if nothing
     names a line of it. Where there is one path, all is about it.
     """

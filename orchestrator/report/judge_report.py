@@ -6,17 +6,17 @@ from orchestrator.domain.check import Receipt
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.work import VerdictGiven
 from orchestrator.domain.ids import UnitId
-from orchestrator.domain.plain import one_line
-from orchestrator.domain.review import points
-from orchestrator.domain.state import RunState, TaskState, unit_id
+from orchestrator.domain.plain import to_one_line
+from orchestrator.domain.review import get_review_points
+from orchestrator.domain.state import RunState, TaskState, build_unit_id
 from orchestrator.domain.verdict import LensVote
-from orchestrator.report.queue_view import why_ejected
-from orchestrator.report.receipt import CheckLog, ReadBlob, receipt_lines, said
+from orchestrator.report.queue_view import describe_ejection
+from orchestrator.report.receipt import CheckLog, ReadBlob, render_receipt_lines, quote_text
 
 _POINT_CHARS = 200
 
 
-def judge_lines(state: RunState, task: TaskState, number: int, log: CheckLog, read_blob: ReadBlob) -> Iterator[str]:
+def render_judge_lines(state: RunState, task: TaskState, number: int, log: CheckLog, read_blob: ReadBlob) -> Iterator[str]:
     """All that was found of one attempt, what matters first.
 
     Args:
@@ -26,10 +26,10 @@ def judge_lines(state: RunState, task: TaskState, number: int, log: CheckLog, re
         log: what it knows of purposes and flaky tests is told as well.
         read_blob: outcomes and outputs are read by it; empty bytes stand for what cannot be read.
     """
-    unit = unit_id(task.spec.id, number)
+    unit = build_unit_id(task.spec.id, number)
     given = next((one for one in reversed(task.verdicts) if one.number == number), None)
     ejection = next((one for one in reversed(task.ejections) if one.unit == unit), None)
-    yield f"{unit}  {one_line(task.spec.title, _POINT_CHARS)}"
+    yield f"{unit}  {to_one_line(task.spec.title, _POINT_CHARS)}"
     yield from _candidate(task, number)
     yield ""
     yield from _verdict(given)
@@ -40,14 +40,14 @@ def judge_lines(state: RunState, task: TaskState, number: int, log: CheckLog, re
             yield ""
             yield from _vote(task, vote)
     yield from _before(state)
-    for receipt in judged_receipts(state, task, number):
+    for receipt in list_judged_receipts(state, task, number):
         yield ""
-        yield from receipt_lines(receipt, state, log, read_blob)
+        yield from render_receipt_lines(receipt, state, log, read_blob)
 
 
-def judged_receipts(state: RunState, task: TaskState, number: int) -> list[Receipt]:
+def list_judged_receipts(state: RunState, task: TaskState, number: int) -> list[Receipt]:
     """The receipts that the verdict and the ejection of an attempt rest on."""
-    unit = unit_id(task.spec.id, number)
+    unit = build_unit_id(task.spec.id, number)
     keys = [key for given in task.verdicts if given.number == number for key in given.verdict.receipts]
     keys += [key for ejection in task.ejections if ejection.unit == unit for key in ejection.receipts]
     return [state.receipts[key] for key in dict.fromkeys(keys) if key in state.receipts]
@@ -59,8 +59,8 @@ def _candidate(task: TaskState, number: int) -> Iterator[str]:
         yield "no candidate was taken of this attempt"
         return
     yield f"candidate {taken.commit[:12]}: {len(taken.paths)} files +{taken.added} -{taken.removed}"
-    yield from (f"  flagged: {said(flag)}" for flag in taken.flagged)
-    yield from (f"  left out: {said(path)}" for path in taken.dropped)
+    yield from (f"  flagged: {quote_text(flag)}" for flag in taken.flagged)
+    yield from (f"  left out: {quote_text(path)}" for path in taken.dropped)
 
 
 def _verdict(given: VerdictGiven | None) -> Iterator[str]:
@@ -69,8 +69,8 @@ def _verdict(given: VerdictGiven | None) -> Iterator[str]:
         return
     verdict = given.verdict
     yield f"verdict: {verdict.kind}{f', {verdict.cause}' if verdict.cause else ''}"
-    yield from (f"  why: {said(reason)}" for reason in verdict.reasons)
-    yield from (f"  flagged: {said(flag)}" for flag in verdict.flags)
+    yield from (f"  why: {quote_text(reason)}" for reason in verdict.reasons)
+    yield from (f"  flagged: {quote_text(flag)}" for flag in verdict.flags)
     if verdict.kind != "merge":
         yield f"  next: {_NEXT[verdict.kind]}"
 
@@ -91,7 +91,7 @@ def _person(state: RunState, unit: UnitId) -> Iterator[str]:
     if answer.is_open:
         yield f"waits for your answer: {answer.approval.item}"
     else:
-        yield f"{one_line(answer.by)} answered {answer.decision}{f': {said(answer.reason)}' if answer.reason else ''}"
+        yield f"{to_one_line(answer.by)} answered {answer.decision}{f': {quote_text(answer.reason)}' if answer.reason else ''}"
 
 
 def _queue(state: RunState, unit: UnitId, ejection: UnitEjected | None) -> Iterator[str]:
@@ -103,26 +103,26 @@ def _queue(state: RunState, unit: UnitId, ejection: UnitEjected | None) -> Itera
         look = ", second look" * trial.is_second_look + ", known" * trial.cached
         yield f"  {trial.round}: {word} with {len(trial.units) - 1} others{look}"
     if ejection is not None:
-        yield f"ejected: {said(why_ejected(ejection))}"
+        yield f"ejected: {quote_text(describe_ejection(ejection))}"
     landing = next((one for one in state.landings if unit in one.units), None)
     if landing is not None:
-        yield f"landed at {landing.new[:12]} on {one_line(landing.branch)}"
+        yield f"landed at {landing.new[:12]} on {to_one_line(landing.branch)}"
 
 
 def _vote(task: TaskState, vote: LensVote) -> Iterator[str]:
     """What a reviewer said, and point by point what it found, with its evidence."""
-    asked = points(task.spec)
-    yield f"{one_line(vote.lens)} lens ({one_line(vote.model)}): {vote.decision}"
-    yield from (f"  {said(reason)}" for reason in vote.reasons)
+    asked = get_review_points(task.spec)
+    yield f"{to_one_line(vote.lens)} lens ({to_one_line(vote.model)}): {vote.decision}"
+    yield from (f"  {quote_text(reason)}" for reason in vote.reasons)
     for finding in vote.findings:
-        evidence = one_line(", ".join(finding.evidence), _POINT_CHARS) or "no evidence"
-        yield f"  {'met' if finding.met else 'NOT met'}  {one_line(asked.get(finding.id, finding.id), _POINT_CHARS)}"
+        evidence = to_one_line(", ".join(finding.evidence), _POINT_CHARS) or "no evidence"
+        yield f"  {'met' if finding.met else 'NOT met'}  {to_one_line(asked.get(finding.id, finding.id), _POINT_CHARS)}"
         yield f"      shown by {evidence}"
 
 
 def _before(state: RunState) -> Iterator[str]:
     """What the gate said of the base."""
-    receipts = state.baseline_receipts().values()
+    receipts = state.get_baseline_receipts().values()
     if not receipts:
         return
     yield ""

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from orchestrator.domain.ids import RunId, TaskId
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.domain.task import TaskStatus
-from orchestrator.report.lenses import Held, VoteLog
+from orchestrator.report.lenses import VoteOutcome, VoteLog
 
 
 @dataclass
-class Judging:
+class JudgingTotals:
     """Sums over runs. `ends` counts leaf tasks by status and cause, `attempts` merged tasks by how many they took.
 
     `reused` counts how often a receipt that existed stood for a run of its check; `seconds` is what all runs took.
@@ -26,22 +26,22 @@ class Judging:
     reused: int = 0
     seconds: float = 0.0
     flaky: Counter[str] = field(default_factory=Counter)
-    held: list[Held] = field(default_factory=list)
+    vote_outcomes: list[VoteOutcome] = field(default_factory=list)
 
     @property
-    def attempts_each(self) -> float | None:
+    def attempts_per_merged_task(self) -> float | None:
         """Attempts per merged task; None where none merged."""
         merged = self.attempts.total()
         return sum(number * count for number, count in self.attempts.items()) / merged if merged else None
 
-    def add(self, state: RunState, votes: VoteLog, top: TaskId | None = None) -> None:
+    def add_run(self, state: RunState, votes: VoteLog, top: TaskId | None = None) -> None:
         """Count a run, or of it only a task with all below it; `votes` has watched the same events."""
 
-        def counts(task: TaskId) -> bool:
-            return top is None or top in state.lineage(task)
+        def is_counted(task: TaskId) -> bool:
+            return top is None or top in state.iterate_lineage(task)
 
         self.runs.append(state.run.run)
-        tasks = [task for name, task in state.tasks.items() if counts(name)]
+        tasks = [task for name, task in state.tasks.items() if is_counted(name)]
         for task in tasks:
             self._add_task(task)
         keys = [key for task in tasks for given in task.verdicts for key in given.verdict.receipts]
@@ -50,7 +50,7 @@ class Judging:
         self.seconds += sum(receipt.seconds for receipt in made.values())
         self.reused += _again(keys, () if top else state.baseline) + (0 if top else _cached(state))
         self.flaky.update(state.flaky)
-        self.held.extend(votes.held(state, counts))
+        self.vote_outcomes.extend(votes.iterate_vote_outcomes(state, is_counted))
 
     def _add_task(self, task: TaskState) -> None:
         verdicts = [given.verdict for given in task.verdicts]

@@ -4,25 +4,25 @@ from collections.abc import Iterator
 from typing import Any
 
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.plain import one_line
-from orchestrator.report.budget import amount
-from orchestrator.report.judging import Judging
-from orchestrator.report.lenses import BASIS, ESCAPES, VETOES, LensRecord, records_of
-from orchestrator.report.lines import short_model
+from orchestrator.domain.plain import to_one_line
+from orchestrator.report.budget import build_usage_amount
+from orchestrator.report.judging import JudgingTotals
+from orchestrator.report.lenses import LEAST_BASIS, ESCAPES, VETOES, LensRecord, build_lens_records
+from orchestrator.report.lines import shorten_model_name
 
 SCHEMA = "orchestrate.report/1"
 _SHOWN = 20
 
 
-def judging_object(judging: Judging, task: TaskId | None = None) -> dict[str, Any]:
+def build_judging_report(judging: JudgingTotals, task: TaskId | None = None) -> dict[str, Any]:
     """The report as data; docs/judging.md has every field. A rate is None where its basis is too small."""
-    each = judging.attempts_each
+    each = judging.attempts_per_merged_task
     return {
         "schema": SCHEMA,
         "runs": list(judging.runs),
         "task": task,
-        "least_basis": BASIS,
-        "lenses": [_lens(record) for record in records_of(judging.held)],
+        "least_basis": LEAST_BASIS,
+        "lenses": [_lens(record) for record in build_lens_records(judging.vote_outcomes)],
         "verdicts": {"kinds": dict(sorted(judging.kinds.items())), "causes": dict(sorted(judging.causes.items()))},
         "ends": [
             {"status": status, "cause": cause or None, "tasks": count}
@@ -38,7 +38,7 @@ def judging_object(judging: Judging, task: TaskId | None = None) -> dict[str, An
 
 
 def _lens(record: LensRecord) -> dict[str, Any]:
-    spent = amount(record.spent)
+    spent = build_usage_amount(record.spent)
     usd = spent["usd"]
     return {
         "lens": record.lens,
@@ -62,30 +62,30 @@ def _rounded(rate: float | None) -> float | None:
     return None if rate is None else round(rate, 4)
 
 
-def judging_lines(judging: Judging) -> Iterator[str]:
+def render_judging_lines(judging: JudgingTotals) -> Iterator[str]:
     """The same for a person."""
     yield f"{len(judging.runs)} runs" if len(judging.runs) != 1 else f"run {judging.runs[0]}"
     yield from _verdicts(judging)
-    records = records_of(judging.held)
+    records = build_lens_records(judging.vote_outcomes)
     for record in records:
         yield from _lens_lines(record)
     if not records:
         yield "no lens has voted"
     yield f"receipts: {judging.receipts} made in {judging.seconds:.1f} s, {judging.reused} times one was reused"
     for test, seen in judging.flaky.most_common(_SHOWN):
-        yield f"  flaky: {one_line(test)}, seen both ways {seen} times"
+        yield f"  flaky: {to_one_line(test)}, seen both ways {seen} times"
     if len(judging.flaky) > _SHOWN:
         yield f"  … and {len(judging.flaky) - _SHOWN} more flaky tests"
 
 
-def _verdicts(judging: Judging) -> Iterator[str]:
+def _verdicts(judging: JudgingTotals) -> Iterator[str]:
     if judging.kinds:
         yield f"verdicts: {_counts(judging.kinds)}"
     if judging.causes:
         yield f"  for: {_counts(judging.causes)}"
     for (status, cause), count in sorted(judging.ends.items()):
         yield f"  tasks {status}{f', {cause}' if cause else ''}: {count}"
-    if (each := judging.attempts_each) is not None:
+    if (each := judging.attempts_per_merged_task) is not None:
         yield f"  attempts per merged task: {each:.2f} (n = {judging.attempts.total()})"
 
 
@@ -95,7 +95,7 @@ def _counts(counts: dict[str, int]) -> str:
 
 def _lens_lines(record: LensRecord) -> Iterator[str]:
     vetoes = {name: record.decisions[name] for name in VETOES if record.decisions[name]}
-    name = f"{one_line(record.lens)} on {one_line(short_model(record.model))}"
+    name = f"{to_one_line(record.lens)} on {to_one_line(shorten_model_name(record.model))}"
     yield f"lens {name}: {record.votes} votes, {_cost(record)}"
     unreadable = f", {count} unreadable" if (count := record.decisions["unreadable"]) else ""
     yield f"  {record.approvals} approved, {record.vetoes} vetoed{_signs(vetoes)}{unreadable}"
@@ -117,5 +117,5 @@ def _rate(rate: float | None, count: int, basis: int) -> str:
 def _cost(record: LensRecord) -> str:
     spent = record.spent
     if spent.unpriced_calls or not record.votes:
-        return f"{spent.price}, {spent.tokens:,} tokens"
-    return f"{spent.price}, ${spent.cost_usd / record.votes:.4f} each"
+        return f"{spent.cost_text}, {spent.tokens:,} tokens"
+    return f"{spent.cost_text}, ${spent.cost_usd / record.votes:.4f} each"

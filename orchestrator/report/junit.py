@@ -5,21 +5,21 @@ from typing import Any
 
 from orchestrator.domain.migration import FileStatus
 from orchestrator.domain.task import EndCause, TaskStatus
-from orchestrator.report.junit_xml import Case, Result, Suite, Try, document
+from orchestrator.report.junit_xml import JunitCase, CaseResult, JunitSuite, FailedTry, render_junit_xml
 
 MOST_FILES = 2_000
 """A migration with more files has a test for each shard instead."""
-_TASKS: Mapping[TaskStatus, Result] = {
+_TASKS: Mapping[TaskStatus, CaseResult] = {
     TaskStatus.MERGED: "passed",
     TaskStatus.DONE: "passed",
     TaskStatus.REJECTED: "failure",
     TaskStatus.BLOCKED: "failure",
 }
 """What has been split, cancelled or not finished counts as skipped."""
-_WORST: Sequence[Result] = ("failure", "skipped", "passed")
+_WORST: Sequence[CaseResult] = ("failure", "skipped", "passed")
 
 
-def junit(report: Mapping[str, Any]) -> str:
+def render_run_junit(report: Mapping[str, Any]) -> str:
     """The document, made of what `report.run_report.run_report` gives.
 
     Suites: `run` with one test, which passes only if the run did; `contract` with a test for each criterion; `checks`
@@ -28,42 +28,42 @@ def junit(report: Mapping[str, Any]) -> str:
     writes them.
     """
     suites = (
-        Suite("run", (_run(report),)),
-        Suite("contract", tuple(map(_criterion, report["contract"]))),
-        Suite("checks", tuple(_checks(report))),
-        Suite("tasks", tuple(_tasks(report))),
+        JunitSuite("run", (_run(report),)),
+        JunitSuite("contract", tuple(map(_criterion, report["contract"]))),
+        JunitSuite("checks", tuple(_checks(report))),
+        JunitSuite("tasks", tuple(_tasks(report))),
         *(_migration(report["migration"]) if report["migration"] else ()),
     )
     properties = {name: report[name] or "" for name in ("run", "mode", "base", "head", "pr_branch", "outcome")}
-    return document(report["repository"], report["started_at"], properties, [one for one in suites if one.cases])
+    return render_junit_xml(report["repository"], report["started_at"], properties, [one for one in suites if one.cases])
 
 
-def _run(report: Mapping[str, Any]) -> Case:
+def _run(report: Mapping[str, Any]) -> JunitCase:
     """Running is skipped, paused an error: neither may pass for green."""
-    results: Mapping[str, Result] = {"running": "skipped", "paused": "error"}
+    results: Mapping[str, CaseResult] = {"running": "skipped", "paused": "error"}
     outcome = report["outcome"]
     result = results.get(outcome, "passed" if report["exit"] == 0 else "failure")
     told = f"{outcome}: {report['reason']}" if report["reason"] else outcome
     next_step = f"next: {report['next']}" if report["next"] else ""
     out = "\n".join(filter(None, (*report["notices"], next_step)))
-    return Case("run", report["goal"], report["spent"]["wall_s"], result, outcome, told, out=out)
+    return JunitCase("run", report["goal"], report["spent"]["wall_s"], result, outcome, told, out=out)
 
 
-def _criterion(one: Mapping[str, Any]) -> Case:
-    results: Mapping[bool | None, Result] = {True: "passed", False: "failure", None: "skipped"}
+def _criterion(one: Mapping[str, Any]) -> JunitCase:
+    results: Mapping[bool | None, CaseResult] = {True: "passed", False: "failure", None: "skipped"}
     told = one["evidence"] or ("no verdict yet" if one["met"] is None else "not met")
     out = "\n".join(filter(None, (one["evidence"], f"$ {one['command']}" if one["command"] else "")))
-    return Case("contract", f"{one['id']}: {one['text']}", 0.0, results[one["met"]], "criterion", told, out=out)
+    return JunitCase("contract", f"{one['id']}: {one['text']}", 0.0, results[one["met"]], "criterion", told, out=out)
 
 
-def _checks(report: Mapping[str, Any]) -> Iterator[Case]:
-    results: Mapping[str, Result] = {"passed": "passed", "failed": "failure", "pending": "skipped"}
+def _checks(report: Mapping[str, Any]) -> Iterator[JunitCase]:
+    results: Mapping[str, CaseResult] = {"passed": "passed", "failed": "failure", "pending": "skipped"}
     for one in report["checks"]["checks"] if report["checks"] else ():
         told = one["summary"] or one["state"]
-        yield Case("check", one["name"], 0.0, results[one["state"]], "check", told, out=one["url"])
+        yield JunitCase("check", one["name"], 0.0, results[one["state"]], "check", told, out=one["url"])
 
 
-def _tasks(report: Mapping[str, Any]) -> Iterator[Case]:
+def _tasks(report: Mapping[str, Any]) -> Iterator[JunitCase]:
     seconds: dict[str, float] = {}
     for one in report["timeline"]:
         if one["end_s"] is not None:
@@ -72,12 +72,12 @@ def _tasks(report: Mapping[str, Any]) -> Iterator[Case]:
         yield _task(task, seconds.get(task["id"], 0.0))
 
 
-def _task(task: Mapping[str, Any], seconds: float) -> Case:
+def _task(task: Mapping[str, Any], seconds: float) -> JunitCase:
     result, cause = _TASKS.get(TaskStatus(task["status"]), "skipped"), task["cause"]
     if result == "failure" and cause and EndCause(cause).is_infrastructure:
         result = "error"
     attempts = task["attempts"]
-    return Case(
+    return JunitCase(
         f"task.{task['kind']}",
         f"{task['id']}: {task['title']}",
         seconds,
@@ -90,11 +90,11 @@ def _task(task: Mapping[str, Any], seconds: float) -> Case:
     )
 
 
-def _try(attempt: Mapping[str, Any]) -> Try:
+def _try(attempt: Mapping[str, Any]) -> FailedTry:
     causes = [given["cause"] for given in attempt["verdicts"] if given["cause"]]
     kind = causes[-1] if causes else attempt["fate"] or "superseded"
     why = list(_why(attempt))
-    return Try(kind, f"attempt {attempt['number']}: {why[0] if why else attempt['fate']}", "\n".join(why))
+    return FailedTry(kind, f"attempt {attempt['number']}: {why[0] if why else attempt['fate']}", "\n".join(why))
 
 
 def _why(attempt: Mapping[str, Any]) -> Iterator[str]:
@@ -118,21 +118,21 @@ def _note(attempt: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  ejected: {why}" for why in attempt["ejected"])
 
 
-def _migration(report: Mapping[str, Any]) -> Iterator[Suite]:
+def _migration(report: Mapping[str, Any]) -> Iterator[JunitSuite]:
     files = report["files"]
     if len(files) <= MOST_FILES:
-        yield Suite("files", tuple(map(_file, files)))
+        yield JunitSuite("files", tuple(map(_file, files)))
     else:
         by_shard: dict[str, list[Mapping[str, Any]]] = {}
         for file in files:
             by_shard.setdefault(file["shard"], []).append(file)
-        yield Suite("shards", tuple(_shard(name, its) for name, its in sorted(by_shard.items())))
+        yield JunitSuite("shards", tuple(_shard(name, its) for name, its in sorted(by_shard.items())))
 
 
-def _file(file: Mapping[str, Any]) -> Case:
+def _file(file: Mapping[str, Any]) -> JunitCase:
     told = ": ".join(filter(None, (file["status"], file["reason"])))
     sites = f"{file['sites']} sites, {file['sites_left']} left" + (f"; step {file['step']}" if file["step"] else "")
-    return Case(
+    return JunitCase(
         f"file.{file['shard']}" if file["shard"] else "file",
         file["path"],
         file["seconds"],
@@ -143,19 +143,19 @@ def _file(file: Mapping[str, Any]) -> Case:
     )
 
 
-def _of_file(file: Mapping[str, Any]) -> Result:
+def _of_file(file: Mapping[str, Any]) -> CaseResult:
     status = FileStatus(file["status"])
     if status == FileStatus.MERGED:
         return "passed"
     return "failure" if status.is_left_over else "skipped"
 
 
-def _shard(name: str, files: Sequence[Mapping[str, Any]]) -> Case:
+def _shard(name: str, files: Sequence[Mapping[str, Any]]) -> JunitCase:
     """Fails if one of its files did; skipped if one is under way or was left out, and none failed."""
     results = list(map(_of_file, files))
     result = next(one for one in _WORST if one in results)
     rest = [file for file, one in zip(files, results, strict=True) if one != "passed"]
-    return Case(
+    return JunitCase(
         "shard",
         name or "(none)",
         sum(file["seconds"] for file in files),

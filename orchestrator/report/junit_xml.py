@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Literal
 from xml.etree import ElementTree
 
-from orchestrator.domain.plain import one_line, strip_controls
+from orchestrator.domain.plain import to_one_line, strip_controls
 
-Result = Literal["passed", "failure", "error", "skipped"]
-_RERUNS: Mapping[Result, str] = {"passed": "flakyFailure", "failure": "rerunFailure", "error": "rerunError"}
+CaseResult = Literal["passed", "failure", "error", "skipped"]
+_RERUNS: Mapping[CaseResult, str] = {"passed": "flakyFailure", "failure": "rerunFailure", "error": "rerunError"}
 _NO_CHARACTERS = re.compile("[\ufffe\uffff]")
 _NAME_CHARS = 300
 _MESSAGE_CHARS = 500
@@ -20,7 +20,7 @@ _ALL_CHARS = 16_000_000
 
 
 @dataclass(frozen=True)
-class Try:
+class FailedTry:
     """An earlier try of a test, which failed: of which kind, in a line, and in all its words."""
 
     kind: str
@@ -29,29 +29,29 @@ class Try:
 
 
 @dataclass(frozen=True)
-class Case:
+class JunitCase:
     """A test. `kind`, `message` and `detail` say why it did not pass; `out` is what is told of it in any case."""
 
     classname: str
     name: str
     seconds: float
-    result: Result
+    result: CaseResult
     kind: str = ""
     message: str = ""
     detail: str = ""
     out: str = ""
-    earlier: tuple[Try, ...] = ()
+    earlier: tuple[FailedTry, ...] = ()
 
 
 @dataclass(frozen=True)
-class Suite:
+class JunitSuite:
     """Tests that are counted together."""
 
     name: str
-    cases: tuple[Case, ...]
+    cases: tuple[JunitCase, ...]
 
 
-def document(name: str, started_at: str, properties: Mapping[str, str], suites: Sequence[Suite]) -> str:
+def render_junit_xml(name: str, started_at: str, properties: Mapping[str, str], suites: Sequence[JunitSuite]) -> str:
     """The document; `started_at` is an ISO date with a zone. The more tests there are, the less is told of each."""
     cases = [case for suite in suites for case in suite.cases]
     chars = max(_LEAST_CHARS, min(_MOST_CHARS, _ALL_CHARS // max(1, len(cases))))
@@ -68,7 +68,7 @@ def document(name: str, started_at: str, properties: Mapping[str, str], suites: 
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
 
-def _sums(cases: Sequence[Case]) -> dict[str, str]:
+def _sums(cases: Sequence[JunitCase]) -> dict[str, str]:
     counts = Counter(case.result for case in cases)
     return {
         "tests": str(len(cases)),
@@ -79,7 +79,7 @@ def _sums(cases: Sequence[Case]) -> dict[str, str]:
     }
 
 
-def _case(case: Case, chars: int) -> ElementTree.Element:
+def _case(case: JunitCase, chars: int) -> ElementTree.Element:
     named = {"classname": _line(case.classname), "name": _line(case.name), "time": f"{case.seconds:.3f}"}
     element = ElementTree.Element("testcase", named)
     element.extend(_children(case, chars))
@@ -88,12 +88,12 @@ def _case(case: Case, chars: int) -> ElementTree.Element:
     return element
 
 
-def _children(case: Case, chars: int) -> Iterator[ElementTree.Element]:
+def _children(case: JunitCase, chars: int) -> Iterator[ElementTree.Element]:
     """In the order that Surefire's schema has."""
     if case.result == "skipped":
         yield ElementTree.Element("skipped", {"message": _line(case.message, _MESSAGE_CHARS)})
     elif case.result != "passed":
-        yield _told(case.result, Try(case.kind, case.message, case.detail or case.message), chars)
+        yield _told(case.result, FailedTry(case.kind, case.message, case.detail or case.message), chars)
     if case.result in _RERUNS:
         for one in case.earlier:
             rerun = _told(_RERUNS[case.result], one, chars)
@@ -102,7 +102,7 @@ def _children(case: Case, chars: int) -> Iterator[ElementTree.Element]:
             yield rerun
 
 
-def _told(tag: str, one: Try, chars: int) -> ElementTree.Element:
+def _told(tag: str, one: FailedTry, chars: int) -> ElementTree.Element:
     said = {"type": _line(one.kind), "message": _line(one.message, _MESSAGE_CHARS)}
     element = ElementTree.Element(tag, said)
     element.text = _text(one.detail, chars)
@@ -110,7 +110,7 @@ def _told(tag: str, one: Try, chars: int) -> ElementTree.Element:
 
 
 def _line(text: str, chars: int = _NAME_CHARS) -> str:
-    return _NO_CHARACTERS.sub("", one_line(text, chars))
+    return _NO_CHARACTERS.sub("", to_one_line(text, chars))
 
 
 def _text(text: str, chars: int) -> str:

@@ -9,18 +9,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, UnitEjected
 from orchestrator.domain.event.people import ApprovalDecided
 from orchestrator.domain.event.run import IterationJudged, IterationStarted
 from orchestrator.domain.event.work import CandidateTaken, LensVoted
 from orchestrator.domain.ids import TaskId, TreeId, UnitId
-from orchestrator.domain.review import review_session
-from orchestrator.domain.state import RunState, unit_id, unit_task
+from orchestrator.domain.review import build_review_session_id
+from orchestrator.domain.state import RunState, build_unit_id, parse_unit_task
 from orchestrator.domain.usage import Usage
 from orchestrator.domain.verdict import LensVote
 
-BASIS = 10
+LEAST_BASIS = 10
 """Of fewer approvals or vetoes no rate is told: it would be a guess."""
 Escape = Literal["ejected", "other-lens", "denied", "restarted"]
 """What showed that an approved change was bad: the queue's red gate, another lens of the same attempt, a person who did
@@ -28,12 +28,12 @@ not let it land, an iteration that was begun afresh after it had landed.
 """
 ESCAPES: tuple[Escape, ...] = get_args(Escape)
 VETOES = ("revise", "restart", "split", "reject")
-Counts = Callable[[TaskId], bool]
+TaskPredicate = Callable[[TaskId], bool]
 """Whether the votes on a task are counted."""
 
 
 @dataclass(frozen=True)
-class Held:
+class VoteOutcome:
     """A vote, held against what came later: `escapes` of an approval, `was_false` of a veto.
 
     `is_open` tells of an approval that nothing is known of yet: neither has it landed nor was it shown to be bad.
@@ -77,14 +77,14 @@ class LensRecord:
     @property
     def escape_rate(self) -> float | None:
         """Which part of the approvals escaped, from 0 to 1; None where there are fewer than `BASIS`."""
-        return self.escaped / self.approvals if self.approvals >= BASIS else None
+        return self.escaped / self.approvals if self.approvals >= LEAST_BASIS else None
 
     @property
     def false_veto_rate(self) -> float | None:
         """Which part of the vetoes was false; None where there are fewer than `BASIS`."""
-        return self.false_vetoes / self.vetoes if self.vetoes >= BASIS else None
+        return self.false_vetoes / self.vetoes if self.vetoes >= LEAST_BASIS else None
 
-    def add(self, held: Held) -> None:
+    def add_vote(self, held: VoteOutcome) -> None:
         """Count a vote."""
         self.decisions[held.vote.decision] += 1
         self.escapes.update(held.escapes)
@@ -111,7 +111,7 @@ class VoteLog:
         self._restarted: set[int] = set()
         self._iteration = 0
 
-    def watch(self, events: Iterable[Recorded]) -> None:
+    def record_events(self, events: Iterable[RecordedEvent]) -> None:
         """Take in events, of which only those of `KINDS` matter."""
         for recorded in events:
             self._see(recorded.event)
@@ -121,7 +121,7 @@ class VoteLog:
             case LensVoted(task=str(task)):
                 self._votes.setdefault((task, event.number), {})[event.vote.lens] = event.vote
             case CandidateTaken(task=str(task)):
-                self._trees[unit_id(task, event.number)] = event.tree
+                self._trees[build_unit_id(task, event.number)] = event.tree
             case UnitEjected() if not event.conflict:
                 self._red.add(event.unit)
             case LandingFinished():
@@ -135,20 +135,20 @@ class VoteLog:
             case IterationJudged():
                 self._restarted.discard(event.number)  # judged anew after a person had a task tried again
 
-    def held(self, state: RunState, counts: Counts) -> Iterator[Held]:
+    def iterate_vote_outcomes(self, state: RunState, counts: TaskPredicate) -> Iterator[VoteOutcome]:
         """Every vote on tasks that count, held against the rest; `state` is what the same events fold to."""
-        landed = {(unit_task(unit), tree) for unit, tree in self._trees.items() if unit in self._landed}
+        landed = {(parse_unit_task(unit), tree) for unit, tree in self._trees.items() if unit in self._landed}
         for (task, number), votes in self._votes.items():
-            unit = unit_id(task, number)
+            unit = build_unit_id(task, number)
             after_all = (task, self._trees.get(unit)) in landed
             for lens, vote in votes.items() if counts(task) else ():
-                session = state.sessions.get(review_session(task, number, lens))
+                session = state.sessions.get(build_review_session_id(task, number, lens))
                 spent = session.spent if session else Usage()
                 if vote.decision == "approve":
                     escapes = frozenset(self._escapes(unit, votes))
-                    yield Held(vote, spent, escapes, is_open=not escapes and unit not in self._landed)
+                    yield VoteOutcome(vote, spent, escapes, is_open=not escapes and unit not in self._landed)
                 else:
-                    yield Held(vote, spent, was_false=vote.decision in VETOES and after_all)
+                    yield VoteOutcome(vote, spent, was_false=vote.decision in VETOES and after_all)
 
     def _escapes(self, unit: UnitId, votes: Mapping[str, LensVote]) -> Iterator[Escape]:
         """What shows that an approved unit was bad."""
@@ -162,10 +162,10 @@ class VoteLog:
             yield "restarted"
 
 
-def records_of(held: Iterable[Held]) -> list[LensRecord]:
+def build_lens_records(held: Iterable[VoteOutcome]) -> list[LensRecord]:
     """Votes by lens and model, in the order of their names."""
     found: dict[tuple[str, str], LensRecord] = {}
     for one in held:
         key = (one.vote.lens, one.vote.model)
-        found.setdefault(key, LensRecord(*key)).add(one)
+        found.setdefault(key, LensRecord(*key)).add_vote(one)
     return [found[key] for key in sorted(found)]

@@ -2,18 +2,18 @@
 
 from functools import singledispatch
 
-from orchestrator.domain.check import BESIDE_THE_GATE
+from orchestrator.domain.check import GATE_VARIANTS
 from orchestrator.domain.command import AddCriterion, DropCriterion, StopCall
-from orchestrator.domain.event import Event, Recorded, forge, landing, migration, outside, people, run, work
-from orchestrator.domain.network import refused_in_words
+from orchestrator.domain.event import Event, RecordedEvent, forge, landing, migration, outside, people, run, work
+from orchestrator.domain.network import describe_refused_hosts
 from orchestrator.domain.plain import strip_controls
-from orchestrator.ports.search import Hit
-from orchestrator.report.forge_checks import fate
+from orchestrator.ports.search import SearchHit
+from orchestrator.report.forge_checks import describe_pull_request_event
 
-DETAIL = {"tool.called", "model.called", "turn.ended", "workspace.leasing", "workspace.leased", "candidate.taking"}
-DETAIL |= {"landing.started", "pr.opening", "merge.started", "close.started", "effect.abandoned"}
-DETAIL |= {"hook.started", "notification.sending", "notification.sent", "push.started"}
-DETAIL |= {"snapshot.taking", "snapshot.taken", "ref.setting", "ref.set"}
+DETAIL_KINDS = {"tool.called", "model.called", "turn.ended", "workspace.leasing", "workspace.leased", "candidate.taking"}
+DETAIL_KINDS |= {"landing.started", "pr.opening", "merge.started", "close.started", "effect.abandoned"}
+DETAIL_KINDS |= {"hook.started", "notification.sending", "notification.sent", "push.started"}
+DETAIL_KINDS |= {"snapshot.taking", "snapshot.taken", "ref.setting", "ref.set"}
 """Events that only `logs --all` shows."""
 
 _SHOWN = 400
@@ -21,53 +21,53 @@ _LOOKED_AT = 4_000
 """Characters of an event's words that are looked at for one line: an agent may say megabytes."""
 
 
-def line(recorded: Recorded) -> str:
+def render_event_line(recorded: RecordedEvent) -> str:
     """`10:17:05  parser  attempt 1 (fresh) on openai/gpt-5`, without control characters."""
     who = f"{recorded.event.task:20}  " if recorded.event.task else ""
-    text = strip_controls(say(recorded.event)[:_LOOKED_AT]).replace("\n", " ⏎ ")
+    text = strip_controls(describe_event(recorded.event)[:_LOOKED_AT]).replace("\n", " ⏎ ")
     return f"{recorded.at.astimezone():%H:%M:%S}  {who}{text[:_SHOWN]}"
 
 
-def hit_line(hit: Hit) -> str:
+def render_hit_line(hit: SearchHit) -> str:
     """`10:17:05  parser  turn 4  tool.returned  … 2 «failed» …`, without control characters."""
     turn = f"turn {hit.turn + 1}  " if hit.turn is not None else ""
     text = strip_controls(hit.snippet).replace("\n", " ⏎ ")
     return f"{hit.at.astimezone():%H:%M:%S}  {f'{hit.task:20}  ' if hit.task else ''}{turn}{hit.kind}  {text}"
 
 
-def short_model(model: str) -> str:
+def shorten_model_name(model: str) -> str:
     """The name without the directories of a script."""
     kind, colon, path = model.partition(":")
     return f"scripted:{path.rpartition('/')[2]}" if colon and kind == "scripted" else model
 
 
 @singledispatch
-def say(event: Event) -> str:
+def describe_event(event: Event) -> str:
     """The event in words."""
     return event.kind
 
 
-@say.register
+@describe_event.register
 def _(event: run.RunStarted) -> str:
     return f"run {event.run}: {event.goal} (base {event.base[:12]}, branch {event.branch})"
 
 
-@say.register
+@describe_event.register
 def _(event: run.EngineStarted) -> str:
     return f"process {event.pid} on {event.host} works on the run (epoch {event.epoch})"
 
 
-@say.register
+@describe_event.register
 def _(event: run.Noticed) -> str:
     return f"{event.level}: {event.text}"
 
 
-@say.register
+@describe_event.register
 def _(event: run.CheckStarted) -> str:
     return f"testing {event.tree[:12]} for {event.purpose}"
 
 
-@say.register
+@describe_event.register
 def _(event: run.CheckFinished) -> str:
     receipt, counts = event.receipt, event.receipt.counts
     told = (
@@ -76,166 +76,166 @@ def _(event: run.CheckFinished) -> str:
         else f"exit {receipt.exit_code}"
     )
     ending = "" if receipt.status == "completed" else f"{receipt.status}: "
-    how = f", {BESIDE_THE_GATE[receipt.kind]}" if receipt.kind in BESIDE_THE_GATE else ""
+    how = f", {GATE_VARIANTS[receipt.kind]}" if receipt.kind in GATE_VARIANTS else ""
     return f"tested  {receipt.tree[:12]}{how}: {ending}{told} ({receipt.seconds:.1f} s)"
 
 
-@say.register
+@describe_event.register
 def _(event: run.BaselineRecorded) -> str:
     return "baseline recorded"
 
 
-@say.register
+@describe_event.register
 def _(event: run.FlakesSeen) -> str:
     return f"flaky: {', '.join(event.flaky[:5])}{', …' * (len(event.flaky) > 5)} passed and failed on {event.tree[:12]}"
 
 
-@say.register
+@describe_event.register
 def _(event: run.ContractFrozen) -> str:
     return f"contract frozen: {', '.join(criterion.id for criterion in event.contract.criteria)}"
 
 
-@say.register
+@describe_event.register
 def _(event: run.IterationStarted) -> str:
     return f"iteration {event.number} begins" + (f": {'; '.join(event.reasons)}" if event.reasons else "")
 
 
-@say.register
+@describe_event.register
 def _(event: run.IterationJudged) -> str:
     unmet = ", ".join(finding.id for finding in event.verdict.findings if not finding.met)
     told = f" (not met: {unmet})" if unmet else ""
     return f"iteration {event.number}: {event.verdict.decision}{told} {'; '.join(event.verdict.reasons)}".rstrip()
 
 
-@say.register
+@describe_event.register
 def _(event: run.RunDraining) -> str:
     return "draining: nothing new starts; press Ctrl-C again to stop at once"
 
 
-@say.register
+@describe_event.register
 def _(event: run.RunPaused) -> str:
     return f"paused: {event.reason}"
 
 
-@say.register
+@describe_event.register
 def _(event: run.EffectAbandoned) -> str:
     return f"{event.key}: {event.reason}"
 
 
-@say.register
+@describe_event.register
 def _(event: run.PrOpened) -> str:
     return f"pull request {event.ref} on {event.forge}: {event.url}"
 
 
-@say.register
+@describe_event.register
 def _(event: forge.ChecksSeen | forge.PrMerging | forge.PrMerged | forge.PrClosing | forge.PrClosed) -> str:
-    return f"pull request {event.ref} {fate(event)}"
+    return f"pull request {event.ref} {describe_pull_request_event(event)}"
 
 
-@say.register
+@describe_event.register
 def _(event: run.RunEnded) -> str:
     return f"ended {event.outcome}: {event.reason}"
 
 
-@say.register
+@describe_event.register
 def _(event: work.TaskCreated) -> str:
     after = f" after {', '.join(event.spec.depends_on)}" if event.spec.depends_on else ""
     granted = f", may change {', '.join(event.spec.grants)}" if event.spec.grants else ""
     return f"{event.spec.kind} task: {event.spec.title}{after}{granted}"
 
 
-@say.register
+@describe_event.register
 def _(event: work.PlanningStarted) -> str:
     return f"planning, round {event.round}"
 
 
-@say.register
+@describe_event.register
 def _(event: work.PlanSubmitted) -> str:
     return f"planned {len(event.plan.tasks)} tasks: {', '.join(draft.key for draft in event.plan.tasks)}"
 
 
-@say.register
+@describe_event.register
 def _(event: work.PlanRefused) -> str:
     return f"plan refused: {'; '.join(event.problems)}"
 
 
-@say.register
+@describe_event.register
 def _(event: work.PlanningEnded) -> str:
     return f"planner is done: {event.handoff.summary}"
 
 
-@say.register
+@describe_event.register
 def _(event: work.AttemptStarted) -> str:
-    return f"attempt {event.attempt.number} ({event.attempt.mode}) on {short_model(event.attempt.model)}"
+    return f"attempt {event.attempt.number} ({event.attempt.mode}) on {shorten_model_name(event.attempt.model)}"
 
 
-@say.register
+@describe_event.register
 def _(event: work.AttemptEnded) -> str:
     said = event.handoff.summary if event.handoff else event.detail
     return f"attempt {event.number} {event.exit}: {said}"
 
 
-@say.register
+@describe_event.register
 def _(event: work.CandidateTaken) -> str:
     dropped = f", left out {len(event.dropped)}" if event.dropped else ""
     dropped += f", {len(event.flagged)} to look at" if event.flagged else ""
     return f"candidate {event.commit[:12]}: {len(event.paths)} files +{event.added} -{event.removed}{dropped}"
 
 
-@say.register
+@describe_event.register
 def _(event: work.VerdictGiven) -> str:
     return f"verdict on attempt {event.number}: {event.verdict.kind} {'; '.join(event.verdict.reasons)}".rstrip()
 
 
-@say.register
+@describe_event.register
 def _(event: work.LensVoted) -> str:
     vote = event.vote
-    return f"{vote.lens} lens ({short_model(vote.model)}): {vote.decision} {'; '.join(vote.reasons)}".rstrip()
+    return f"{vote.lens} lens ({shorten_model_name(vote.model)}): {vote.decision} {'; '.join(vote.reasons)}".rstrip()
 
 
-@say.register
+@describe_event.register
 def _(event: work.TaskEnded) -> str:
     cause = f" ({event.cause})" if event.cause else ""
     return f"{event.status}{cause}" + (f": {event.reason}" if event.reason else "")
 
 
-@say.register
+@describe_event.register
 def _(event: work.SessionStarted) -> str:
-    return f"{event.role} speaks with {short_model(event.model)} ({event.session})"
+    return f"{event.role} speaks with {shorten_model_name(event.model)} ({event.session})"
 
 
-@say.register
+@describe_event.register
 def _(event: work.ModelReplied) -> str:
     tools = ", ".join(call.name for call in event.tool_calls)
     return f"{event.role} turn {event.turn}: {event.text.head[:200]} → {tools or 'text only'}"
 
 
-@say.register
+@describe_event.register
 def _(event: work.ModelFailed) -> str:
     again = "" if event.retry_in_s is None else f"; again in {event.retry_in_s:.0f} s"
     until = f" until {event.opens_at.astimezone():%Y-%m-%d %H:%M:%S %z}" if event.opens_at else ""
     closed = f"; {event.pool} is left alone{until}" if event.pool else ""
-    return f"{short_model(event.model)}: {event.error}: {event.detail}{again}{closed}"
+    return f"{shorten_model_name(event.model)}: {event.error}: {event.detail}{again}{closed}"
 
 
-@say.register
+@describe_event.register
 def _(event: work.ToolCalled) -> str:
     return f"{event.name} {event.arguments.head[:200]}"
 
 
-@say.register
+@describe_event.register
 def _(event: work.ToolReturned) -> str:
-    kept = "".join(f"; kept from {line}" for line in refused_in_words(event.network))
+    kept = "".join(f"; kept from {line}" for line in describe_refused_hosts(event.network))
     stray = f"; {event.stray_packets} packets without a way out" if event.stray_packets else ""
     return f"{event.name} {'ok' if event.ok else 'refused'}{kept}{stray}: {event.observation.head[:200]}"
 
 
-@say.register
+@describe_event.register
 def _(event: work.SessionEnded) -> str:
     return f"session {event.session} {event.exit} {event.detail}".rstrip()
 
 
-@say.register
+@describe_event.register
 def _(event: landing.TrialJudged) -> str:
     d = event.difference
     lost = f"{len(d.new_failures)} new failures, {len(d.missing_tests)} missing"
@@ -246,27 +246,27 @@ def _(event: landing.TrialJudged) -> str:
     return f"union of {len(event.units)}{without}: {word}{how}"
 
 
-@say.register
+@describe_event.register
 def _(event: landing.UnitEjected) -> str:
     return f"ejected {event.unit}" + (f": conflicts in {', '.join(event.conflict)}" if event.conflict else "")
 
 
-@say.register
+@describe_event.register
 def _(event: landing.LandingFinished) -> str:
     return f"landed {len(event.units)} on {event.branch} at {event.new[:12]}"
 
 
-@say.register
+@describe_event.register
 def _(event: migration.FilesFound) -> str:
     return f"{len(event.files)} files in scope, {sum(file.sites for file in event.files)} sites"
 
 
-@say.register
+@describe_event.register
 def _(event: migration.StepStarted) -> str:
     return f"step {event.step} over {event.files} files"
 
 
-@say.register
+@describe_event.register
 def _(event: migration.StepFinished) -> str:
     return (
         f"step {event.step}: {event.changed} changed, {event.unchanged} unchanged, {event.restored} restored "
@@ -274,43 +274,43 @@ def _(event: migration.StepFinished) -> str:
     )
 
 
-@say.register
+@describe_event.register
 def _(event: migration.RollbackRefused) -> str:
     return f"shard {event.shard} stays: {event.reason}"
 
 
-@say.register
+@describe_event.register
 def _(event: migration.FileMoved) -> str:
     return f"{event.path} {event.status}" + (f": {event.reason}" if event.reason else "")
 
 
-@say.register
+@describe_event.register
 def _(event: migration.ShardsPlanned) -> str:
     return f"{len(event.shards)} shards of {sum(len(shard.files) for shard in event.shards)} files"
 
 
-@say.register
+@describe_event.register
 def _(event: migration.WaveStarted) -> str:
     return f"wave {event.number} ({event.wave}): {', '.join(event.shards)}"
 
 
-@say.register
+@describe_event.register
 def _(event: migration.WaveEnded) -> str:
     return f"wave {event.number} is over"
 
 
-@say.register
+@describe_event.register
 def _(event: migration.RecipeRevised) -> str:
     by = f" by {event.by}" if event.by else ""
     return f"recipe revised{by} to {event.revision}: {len(event.redo)} files are done again"
 
 
-@say.register
+@describe_event.register
 def _(event: migration.ShardReverted) -> str:
     return f"rolled back shard {event.shard} by {event.commit[:12]}" + (f": {event.reason}" if event.reason else "")
 
 
-@say.register
+@describe_event.register
 def _(event: migration.FilesFlagged) -> str:
     return f"flagged {event.flag}: {', '.join(event.paths)}"
 
@@ -322,7 +322,7 @@ _SAID = {
 }
 
 
-@say.register
+@describe_event.register
 def _(event: people.CommandTaken) -> str:
     refused = f", refused: {event.refused}" if event.refused else ""
     word = _SAID.get(getattr(event.command, "how", ""), "")
@@ -335,33 +335,33 @@ def _(event: people.CommandTaken) -> str:
     return f"{event.by} says {event.command.do}{word}{refused}"
 
 
-@say.register
+@describe_event.register
 def _(event: people.ApprovalRequested) -> str:
     return f"asks for an answer: {event.approval.title} ({event.approval.item})"
 
 
-@say.register
+@describe_event.register
 def _(event: people.ApprovalDecided) -> str:
     reason = f": {event.reason}" if event.reason else ""
     return f"{event.by} answers {event.decision} to {event.item}{reason}"
 
 
-@say.register
+@describe_event.register
 def _(event: run.RepositoryMoved) -> str:
     return f"the run goes on in {event.repository}"
 
 
-@say.register
+@describe_event.register
 def _(event: run.ClockJumped) -> str:
     return f"the clock was set, or the machine slept: {event.by_s:+.0f} s"
 
 
-@say.register
+@describe_event.register
 def _(event: outside.HookStarted) -> str:
     return f"{event.point}: hook {event.hook} runs ({event.command})"
 
 
-@say.register
+@describe_event.register
 def _(event: outside.HookFinished) -> str:
     reason = f": {event.reason}" if event.reason else ""
     return f"{event.point}: hook {event.hook} {_ANSWERS[event.decision]}{reason} ({event.seconds:.1f} s)"
@@ -370,22 +370,22 @@ def _(event: outside.HookFinished) -> str:
 _ANSWERS = {"allow": "allows it", "veto": "vetoes it", "stop": "stops the run", "failed": "failed, which is ignored"}
 
 
-@say.register
+@describe_event.register
 def _(event: outside.NotificationSending) -> str:
     return f"notifying by {event.channel}: {event.notification}"
 
 
-@say.register
+@describe_event.register
 def _(event: outside.NotificationSent) -> str:
     word = "may have been sent" if event.is_sent is None else "sent" if event.is_sent else "not sent"
     return f"notification by {event.channel} {word}" + (f": {event.detail}" if event.detail else "")
 
 
-@say.register
+@describe_event.register
 def _(event: outside.PushStarted) -> str:
     return f"pushing {event.branch} to {event.remote}"
 
 
-@say.register
+@describe_event.register
 def _(event: outside.PushFinished) -> str:
     return f"pushed {event.branch} to {event.remote} at {event.commit[:12]}"

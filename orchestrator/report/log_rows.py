@@ -5,12 +5,12 @@ from datetime import datetime
 from enum import IntEnum
 from typing import NamedTuple
 
-from orchestrator.domain.event import Event, Recorded, forge, landing, migration, run, work
-from orchestrator.domain.forge_check import named
+from orchestrator.domain.event import Event, RecordedEvent, forge, landing, migration, run, work
+from orchestrator.domain.forge_check import list_check_names
 from orchestrator.domain.plain import strip_controls
-from orchestrator.domain.state import unit_task
-from orchestrator.report.filtering import Value
-from orchestrator.report.lines import DETAIL, say
+from orchestrator.domain.state import parse_unit_task
+from orchestrator.report.filtering import FilterValue
+from orchestrator.report.lines import DETAIL_KINDS, describe_event
 
 LOG_KEYS = ("level", "kind", "role", "task", "session", "text", "seq")
 """What a log can be filtered by."""
@@ -18,7 +18,7 @@ _CHARS = 2_000
 _ROLES = {"plan": "planner", "work": "worker", "review": "judge", "verdict": "judge"}
 
 
-class Level(IntEnum):
+class LogLevel(IntEnum):
     """How much an event matters: details are what only `logs --all` shows."""
 
     DETAIL = 0
@@ -36,14 +36,14 @@ class LogRow(NamedTuple):
 
     seq: int
     at: datetime
-    level: Level
+    level: LogLevel
     kind: str
     role: str
     task: str
     session: str
     text: str
 
-    def fields(self) -> Mapping[str, Value]:
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
         """What it can be filtered by."""
         return {
             "level": self.level.word,
@@ -56,15 +56,15 @@ class LogRow(NamedTuple):
         }
 
 
-def log_row(recorded: Recorded) -> LogRow:
+def build_log_row(recorded: RecordedEvent) -> LogRow:
     """An event as a row, without control characters."""
     event = recorded.event
     session = str(getattr(event, "session", "") or "")
-    text = strip_controls(say(event)[:_CHARS]).replace("\n", " ⏎ ")
+    text = strip_controls(describe_event(event)[:_CHARS]).replace("\n", " ⏎ ")
     return LogRow(
         seq=recorded.seq,
         at=recorded.at,
-        level=level_of(event),
+        level=get_log_level(event),
         kind=event.kind,
         role=str(getattr(event, "role", "") or _ROLES.get(session.partition(":")[0], "")),
         task=_task(event),
@@ -73,15 +73,15 @@ def log_row(recorded: Recorded) -> LogRow:
     )
 
 
-def level_of(event: Event) -> Level:
+def get_log_level(event: Event) -> LogLevel:
     """A warning is what did not go as it was wanted."""
-    if event.kind in DETAIL:
-        return Level.DETAIL
-    return Level.WARNING if _is_warning(event) else Level.INFO
+    if event.kind in DETAIL_KINDS:
+        return LogLevel.DETAIL
+    return LogLevel.WARNING if _is_warning(event) else LogLevel.INFO
 
 
 def _is_warning(event: Event) -> bool:
-    if isinstance(event, _WARNINGS) or (isinstance(event, forge.ChecksSeen) and named(event.checks, "failed")):
+    if isinstance(event, _WARNINGS) or (isinstance(event, forge.ChecksSeen) and list_check_names(event.checks, "failed")):
         return True
     match event:
         case run.Noticed(level="warning") | work.ToolReturned(ok=False):
@@ -110,5 +110,5 @@ def _task(event: Event) -> str:
     if event.task:
         return event.task
     if isinstance(event, landing.UnitEjected):
-        return unit_task(event.unit) or event.unit
+        return parse_unit_task(event.unit) or event.unit
     return str(getattr(event, "path", ""))

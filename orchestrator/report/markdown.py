@@ -2,23 +2,23 @@
 
 from collections.abc import Iterable, Sequence
 
-from orchestrator.domain.plain import code_span, inert, one_line
+from orchestrator.domain.plain import format_code_span, sanitize_markdown, to_one_line
 
 _ROWS = 20
 _CHARS = 300
 
 
-def words(text: object, limit: int = _CHARS) -> str:
+def escape_markdown(text: object, limit: int = _CHARS) -> str:
     """Words in one line, in a table's cell or outside of one."""
-    return inert(one_line(str(text), limit).replace("\\", "\\\\").replace("|", "\\|"))
+    return sanitize_markdown(to_one_line(str(text), limit).replace("\\", "\\\\").replace("|", "\\|"))
 
 
-def code(text: object) -> str:
+def render_code(text: object) -> str:
     """The same as code."""
-    return code_span(one_line(str(text), _CHARS)).replace("|", "\\|")
+    return format_code_span(to_one_line(str(text), _CHARS)).replace("|", "\\|")
 
 
-def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], most: int = _ROWS) -> str:
+def render_markdown_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], most: int = _ROWS) -> str:
     """A section with a table of at most so many rows; empty without rows. The cells are Markdown already."""
     made = list(rows)
     if not made:

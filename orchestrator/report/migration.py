@@ -6,22 +6,22 @@ from typing import Any
 
 from orchestrator.domain.migration import FileRecord, FileStatus, Shard
 from orchestrator.domain.state import RunState
-from orchestrator.report.burndown import ALL, burndown_object
-from orchestrator.report.groups import step_names
-from orchestrator.report.result import run_result
+from orchestrator.report.burndown import FULL_BOUNDS, build_burndown
+from orchestrator.report.groups import list_step_names
+from orchestrator.report.result import build_run_result
 
 SCHEMA = "orchestrate.migration-report/1"
 _FROM_RESULT = ("outcome", "reason", "base", "pr_branch", "head", "unsafe", "notices", "flaky", "gate")
 
 
-def report_object(state: RunState) -> dict[str, Any]:
+def build_migration_report(state: RunState) -> dict[str, Any]:
     """The whole report as data: the burndown in full, what the run says of itself, invariants, and `files` by path.
 
     Files with nothing to do are left out.
     """
-    result = run_result(state, Path())
+    result = build_run_result(state, Path())
     return {
-        **burndown_object(state, ALL),
+        **build_burndown(state, FULL_BOUNDS),
         "schema": SCHEMA,
         **{name: result[name] for name in _FROM_RESULT},
         "started_at": state.run.started_at.isoformat(),
@@ -31,7 +31,7 @@ def report_object(state: RunState) -> dict[str, Any]:
 
 
 def _files(state: RunState) -> Iterator[dict[str, Any]]:
-    steps = step_names(state.recipe)
+    steps = list_step_names(state.recipe)
     shards = {path: shard for shard in state.shards.values() for path in shard.files}
     for file in sorted(state.files.values(), key=lambda file: file.path):
         if file.status != FileStatus.NOTHING_TO_DO:
@@ -47,7 +47,7 @@ def _file(file: FileRecord, shard: Shard | None, steps: list[str]) -> dict[str, 
         "step": steps[file.rung] if 0 <= file.rung < len(steps) else "",
         "attempt": file.attempt,
         "sites": file.sites,
-        "sites_left": file.remaining,
+        "sites_left": file.remaining_sites,
         "reason": file.reason,
         "signature": file.signature,
         "flags": list(file.flags),

@@ -17,12 +17,12 @@ _FILES = (
 )
 
 
-def series_csv(report: Mapping[str, Any]) -> str:
+def render_series_csv(report: Mapping[str, Any]) -> str:
     """A line for each point of the curve; seconds since the inventory, and seconds of work."""
     return _csv(_SERIES, ({**point, **point["files"]} for point in report["series"]), default=0)
 
 
-def files_csv(report: Mapping[str, Any]) -> str:
+def render_files_csv(report: Mapping[str, Any]) -> str:
     """A line for each file."""
     return _csv(_FILES, ({**file, "flags": "; ".join(file["flags"])} for file in report["files"]))
 

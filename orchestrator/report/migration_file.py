@@ -4,20 +4,20 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.migration import FileRecord, FileStatus, Shard
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.domain.state import RunState
 from orchestrator.errors import UsageProblem
-from orchestrator.report.groups import step_names
-from orchestrator.report.summary import reason_line
+from orchestrator.report.groups import list_step_names
+from orchestrator.report.summary import format_reason
 
 FILE_SCHEMA = "orchestrate.migration-file/1"
 SHARD_SCHEMA = "orchestrate.migration-shard/1"
 
 
-class MoveLog:
+class FileMoveLog:
     """Watches a journal go by for what became of one file at each try."""
 
     KINDS: ClassVar = ("file.moved",)
@@ -26,14 +26,14 @@ class MoveLog:
         self._path = path
         self.moves: list[FileMoved] = []
 
-    def watch(self, events: Iterable[Recorded]) -> None:
+    def record_events(self, events: Iterable[RecordedEvent]) -> None:
         """Take in events, of which only those of `KINDS` matter."""
         for recorded in events:
             if isinstance(recorded.event, FileMoved) and recorded.event.path == self._path:
                 self.moves.append(recorded.event)
 
 
-def find(state: RunState, name: str) -> FileRecord | Shard:
+def find_file_or_shard(state: RunState, name: str) -> FileRecord | Shard:
     """The file of this path, or the shard of this name.
 
     Raises:
@@ -47,13 +47,13 @@ def find(state: RunState, name: str) -> FileRecord | Shard:
     raise UsageProblem(f"migration {state.run.run} has no file and no shard {name!r}{hint}")
 
 
-def place_object(state: RunState, file: FileRecord, log: MoveLog) -> dict[str, Any]:
+def build_file_details(state: RunState, file: FileRecord, log: FileMoveLog) -> dict[str, Any]:
     """A file, as data. Each site is `done` or `left`; None where some of the file's sites remain, and which is unknown.
 
     `moves` are all its tries in order. `commit` is that of its shard, if the file landed in it.
     """
-    steps = step_names(state.recipe)
-    shard = state.shard_of(file.path)
+    steps = list_step_names(state.recipe)
+    shard = state.find_shard_of_file(file.path)
     done = _is_done(file)
     return {
         "schema": FILE_SCHEMA,
@@ -67,7 +67,7 @@ def place_object(state: RunState, file: FileRecord, log: MoveLog) -> dict[str, A
             {"id": place.site, "line": place.line, "column": place.column, "is_done": done} for place in file.places
         ],
         "found": file.sites,
-        "remaining": file.remaining,
+        "remaining": file.remaining_sites,
         "step": _step(steps, file.rung),
         "attempt": file.attempt,
         "reason": file.reason,
@@ -79,9 +79,9 @@ def place_object(state: RunState, file: FileRecord, log: MoveLog) -> dict[str, A
 
 
 def _is_done(file: FileRecord) -> bool | None:
-    if file.remaining == 0:
+    if file.remaining_sites == 0:
         return True
-    return False if file.remaining >= file.sites else None
+    return False if file.remaining_sites >= file.sites else None
 
 
 def _move(move: FileMoved, steps: list[str]) -> dict[str, Any]:
@@ -100,55 +100,55 @@ def _step(steps: list[str], rung: int) -> str | None:
     return steps[rung] if 0 <= rung < len(steps) else None
 
 
-def place_lines(place: dict[str, Any]) -> Iterator[str]:
+def render_file_details(place: dict[str, Any]) -> Iterator[str]:
     """The object of a file for a person."""
-    yield from where_lines(place)
-    yield from site_lines(place)
-    yield from why_lines(place)
+    yield from render_file_location(place)
+    yield from render_site_lines(place)
+    yield from render_file_history(place)
 
 
-def where_lines(place: dict[str, Any]) -> Iterator[str]:
+def render_file_location(place: dict[str, Any]) -> Iterator[str]:
     """A file's name and status, and the shard that it belongs to."""
-    yield f"{one_line(place['path'])}  {place['status']}"
-    owner = f"  owner {one_line(place['owner'])}" if place["owner"] else ""
+    yield f"{to_one_line(place['path'])}  {place['status']}"
+    owner = f"  owner {to_one_line(place['owner'])}" if place["owner"] else ""
     commit = f"  commit {place['commit'][:12]}" if place["commit"] else ""
-    yield f"  shard {one_line(place['shard'] or '-')}{owner}{commit}"
+    yield f"  shard {to_one_line(place['shard'] or '-')}{owner}{commit}"
 
 
-def site_lines(place: dict[str, Any]) -> Iterator[str]:
+def render_site_lines(place: dict[str, Any]) -> Iterator[str]:
     """How many sites a file has, and where each is."""
     yield f"  {place['found']} site{'s' * (place['found'] != 1)}, {place['remaining']} left"
     for site in place["sites"]:
         word = {True: "done", False: "left", None: "done or left"}[site["is_done"]]
-        yield f"    {one_line(place['path'])}:{site['line']}:{site['column']}  {site['id']}  {word}"
+        yield f"    {to_one_line(place['path'])}:{site['line']}:{site['column']}  {site['id']}  {word}"
 
 
-def why_lines(place: dict[str, Any]) -> Iterator[str]:
+def render_file_history(place: dict[str, Any]) -> Iterator[str]:
     """What became of a file at each try, and why it stands where it does."""
     for move in place["moves"]:
         yield _move_line(move)
-    yield from (f"  flagged: {one_line(flag)}" for flag in place["flags"])
+    yield from (f"  flagged: {to_one_line(flag)}" for flag in place["flags"])
     if place["reason"]:
-        yield f"  reason: {reason_line(place['reason'])}"
+        yield f"  reason: {format_reason(place['reason'])}"
     if place["signature"]:
-        yield f"  signature: {reason_line(place['signature'])}"
+        yield f"  signature: {format_reason(place['signature'])}"
 
 
 def _move_line(move: dict[str, Any]) -> str:
     attempt = f", try {move['attempt']}" if move["attempt"] else ""
     known = ", known from an earlier run" if move["is_cached"] else ""
-    reason = f": {reason_line(move['reason'])}" if move["reason"] else ""
+    reason = f": {format_reason(move['reason'])}" if move["reason"] else ""
     took = f" ({move['seconds']:.1f} s)" if move["seconds"] else ""
     return f"  {move['step'] or '-'}{attempt}{known}: {move['status']}{took}{reason}"
 
 
-def shard_object(state: RunState, shard: Shard) -> dict[str, Any]:
+def build_shard_details(state: RunState, shard: Shard) -> dict[str, Any]:
     """A shard, as data."""
     return {
         "schema": SHARD_SCHEMA,
         "run": state.run.run,
         "name": shard.name,
-        "status": state.shard_status(shard).value,
+        "status": state.get_shard_status(shard).value,
         "owner": shard.owner,
         "held": shard.held,
         "commit": shard.commit,
@@ -159,13 +159,13 @@ def shard_object(state: RunState, shard: Shard) -> dict[str, Any]:
     }
 
 
-def shard_lines(shard: dict[str, Any]) -> Iterator[str]:
+def render_shard_details(shard: dict[str, Any]) -> Iterator[str]:
     """The object of a shard for a person."""
-    owner = f"  owner {one_line(shard['owner'])}" if shard["owner"] else ""
+    owner = f"  owner {to_one_line(shard['owner'])}" if shard["owner"] else ""
     commit = f"  commit {shard['commit'][:12]}" if shard["commit"] else ""
-    yield f"shard {one_line(shard['name'])}  {shard['status']}{owner}{commit}"
+    yield f"shard {to_one_line(shard['name'])}  {shard['status']}{owner}{commit}"
     if shard["held"]:
-        yield f"  held: {reason_line(shard['held'])}"
+        yield f"  held: {format_reason(shard['held'])}"
     for file in shard["files"]:
-        reason = f": {reason_line(file['reason'])}" if file["reason"] else ""
-        yield f"  {file['status']:13} {one_line(file['path'])}{reason}"
+        reason = f": {format_reason(file['reason'])}" if file["reason"] else ""
+        yield f"  {file['status']:13} {to_one_line(file['path'])}{reason}"

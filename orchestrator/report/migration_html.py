@@ -3,20 +3,20 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from orchestrator.report.chart import chart
-from orchestrator.report.eta import duration
-from orchestrator.report.groups import NOBODY
-from orchestrator.report.page import page, plain, table, wide
+from orchestrator.report.chart import render_burndown_svg
+from orchestrator.report.eta import format_duration
+from orchestrator.report.groups import NO_GROUP
+from orchestrator.report.page import render_page, escape_html, render_html_table, render_scrollable
 
 
-def report_html(report: Mapping[str, Any]) -> str:
+def render_migration_html(report: Mapping[str, Any]) -> str:
     """The page."""
-    return page(f"{report['title']}: migration report", (*_head(report), *migration_parts(report)))
+    return render_page(f"{report['title']}: migration report", (*_head(report), *render_migration_parts(report)))
 
 
-def migration_parts(report: Mapping[str, Any]) -> Iterator[str]:
+def render_migration_parts(report: Mapping[str, Any]) -> Iterator[str]:
     """What a page says of a migration beside its head: the curve, tables, every file."""
-    yield wide(chart(report["series"], report["ideal"], report["unit"]))
+    yield render_scrollable(render_burndown_svg(report["series"], report["ideal"], report["unit"]))
     yield from _marks(report)
     yield from _groups(report)
     yield from _failures(report)
@@ -26,22 +26,22 @@ def migration_parts(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _head(report: Mapping[str, Any]) -> Iterator[str]:
     now, spent = report["now"], report["spent"]
-    yield f"<h1>{plain(report['title'])}</h1>"
+    yield f"<h1>{escape_html(report['title'])}</h1>"
     if report["unsafe"]:
         yield '<p class="unsafe">Commands of this run had no sandbox.</p>'
     counts = ", ".join(f"{count} {name}" for name, count in now["files"].items())
     yield (
-        f'<p class="big">{plain(report["unit"])} {now["found"]:,g} → {now["remaining"]:,g}'
-        f" (target {now['target']:,g}); files: {plain(counts)}</p>"
+        f'<p class="big">{escape_html(report["unit"])} {now["found"]:,g} → {now["remaining"]:,g}'
+        f" (target {now['target']:,g}); files: {escape_html(counts)}</p>"
     )
     price = f"${spent['usd_known']:.2f}" + (" + unknown" if spent["usd"] is None else "")
-    head = f", head <code>{plain(report['head'][:12])}</code>" if report["head"] else ""
+    head = f", head <code>{escape_html(report['head'][:12])}</code>" if report["head"] else ""
     yield (
-        f"<p>Run <code>{plain(report['run'])}</code>, {plain(report['outcome'])}: {plain(report['reason'])}<br>"
-        f"recipe revision {report['revision']}, base <code>{plain(report['base'][:12])}</code>{head}, "
-        f"begun {plain(report['started_at'])}<br>"
+        f"<p>Run <code>{escape_html(report['run'])}</code>, {escape_html(report['outcome'])}: {escape_html(report['reason'])}<br>"
+        f"recipe revision {report['revision']}, base <code>{escape_html(report['base'][:12])}</code>{head}, "
+        f"begun {escape_html(report['started_at'])}<br>"
         f"{spent['test_runs']} test runs, {spent['calls']} model calls, {price}, "
-        f"{duration(spent['wall_s'])} of work{_eta(report)}</p>"
+        f"{format_duration(spent['wall_s'])} of work{_eta(report)}</p>"
     )
 
 
@@ -49,26 +49,26 @@ def _eta(report: Mapping[str, Any]) -> str:
     eta = report["eta"]
     if not eta:
         return ""
-    return f", {duration(eta['seconds'])} more ({duration(eta['low_s'])} to {duration(eta['high_s'])})"
+    return f", {format_duration(eta['seconds'])} more ({format_duration(eta['low_s'])} to {format_duration(eta['high_s'])})"
 
 
 def _marks(report: Mapping[str, Any]) -> Iterator[str]:
-    rows = ((duration(point["at"]), f"{point['sites']:,g}", point["mark"]) for point in report["series"])
+    rows = ((format_duration(point["at"]), f"{point['sites']:,g}", point["mark"]) for point in report["series"])
     heads = ("#after", f"#{report['unit']} left", "what happened")
-    yield from table("What happened", heads, (row for row in rows if row[2]))
+    yield from render_html_table("What happened", heads, (row for row in rows if row[2]))
 
 
 def _groups(report: Mapping[str, Any]) -> Iterator[str]:
     heads = ("#files", "#landed", "#%", "#left", "#rejected", "#PRs", "#s/file", "#cost", "top reason")
     for what, name in (("owner", "owners"), ("directory", "directories")):
         groups = report[name]
-        if what == "owner" and all(group["name"] == NOBODY for group in groups):
+        if what == "owner" and all(group["name"] == NO_GROUP for group in groups):
             continue
-        yield from table(f"By {what}", (what, *heads), (_group(group) for group in groups))
+        yield from render_html_table(f"By {what}", (what, *heads), (_group(group) for group in groups))
 
 
 def _group(group: Mapping[str, Any]) -> tuple[object, ...]:
-    seconds = NOBODY if group["p50_s"] is None else f"{group['p50_s']:.1f}"
+    seconds = NO_GROUP if group["p50_s"] is None else f"{group['p50_s']:.1f}"
     return (
         *(group["name"], group["files"], group["done"], f"{group['share'] * 100:.0f}", f"{group['sites_left']:,g}"),
         *(group["rejected"], group["prs"], seconds, f"${group['usd']:.2f}", group["top_reason"]),
@@ -81,9 +81,9 @@ def _failures(report: Mapping[str, Any]) -> Iterator[str]:
         for row in report["signatures"]
     )
     heads = ("#files", f"#{report['unit']}", "steps", "signature", "such as")
-    yield from table("What failed alike", heads, rows)
+    yield from render_html_table("What failed alike", heads, rows)
     flags = ((flag["files"], flag["flag"], ", ".join(flag["examples"])) for flag in report["flags"])
-    yield from table("To look at in review", ("#files", "what", "such as"), flags)
+    yield from render_html_table("To look at in review", ("#files", "what", "such as"), flags)
 
 
 def _ladder(report: Mapping[str, Any]) -> Iterator[str]:
@@ -91,13 +91,13 @@ def _ladder(report: Mapping[str, Any]) -> Iterator[str]:
         (step["step"], step["kind"], step["tried"], step["landed"], step["first_try"], step["later_try"])
         for step in report["rungs"]
     )
-    yield from table("By step", ("step", "kind", "#tried on", "#landed", "#first try", "#later"), rows)
+    yield from render_html_table("By step", ("step", "kind", "#tried on", "#landed", "#first try", "#later"), rows)
     revisions = (
         (place, one["revision"], one["by"], one["files"]) for place, one in enumerate(report["revisions"], start=2)
     )
-    yield from table("Revisions of the recipe", ("#no.", "recipe", "by", "#files done again"), revisions)
+    yield from render_html_table("Revisions of the recipe", ("#no.", "recipe", "by", "#files done again"), revisions)
     invariants = ((one.get("kind", ""), _details(one)) for one in report["invariants"])
-    yield from table("Invariants", ("kind", "what"), invariants)
+    yield from render_html_table("Invariants", ("kind", "what"), invariants)
 
 
 def _details(invariant: Mapping[str, Any]) -> str:
@@ -113,4 +113,4 @@ def _files(report: Mapping[str, Any]) -> Iterator[str]:
         )
         for file in report["files"]
     )
-    yield from table("Files", heads, rows)
+    yield from render_html_table("Files", heads, rows)

@@ -6,15 +6,15 @@ GitHub what went wrong stands beside the run as an annotation.
 
 from collections.abc import Iterator, Mapping
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import RunEnded
 from orchestrator.domain.event.work import TaskEnded
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.domain.state import RunState
-from orchestrator.report.lines import DETAIL, line
-from orchestrator.report.phase import phase
+from orchestrator.report.lines import DETAIL_KINDS, render_event_line
+from orchestrator.report.phase import get_phase
 
-QUIET = DETAIL | {"model.replied", "tool.returned", "session.started", "session.ended", "check.started", "file.moved"}
+QUIET_KINDS = DETAIL_KINDS | {"model.replied", "tool.returned", "session.started", "session.ended", "check.started", "file.moved"}
 """What is left out besides what `logs` leaves out: each is one of very many."""
 _HEARTBEAT_S = 60.0
 _MINUTE_S = 60.0
@@ -23,7 +23,7 @@ _IMPORTANT = {"run.ended", "run.paused", "approval.requested", "run.draining"}
 """Told however many lines there were."""
 
 
-class Narration:
+class ProgressReporter:
     """Tells one run. All times are seconds of any clock that only goes forward.
 
     Args:
@@ -40,9 +40,9 @@ class Narration:
         self._is_github = is_github
         self._most = most
 
-    def told(self, recorded: Recorded, now: float) -> Iterator[str]:
+    def render_event(self, recorded: RecordedEvent, now: float) -> Iterator[str]:
         """The lines for an event; none for most."""
-        if recorded.event.kind in QUIET:
+        if recorded.event.kind in QUIET_KINDS:
             return
         yield from self._next_minute(now)
         self._lines += 1
@@ -50,11 +50,11 @@ class Narration:
             self._suppressed += 1
             return
         self._spoke = now
-        yield line(recorded)
+        yield render_event_line(recorded)
         if self._is_github:
             yield from _annotations(recorded)
 
-    def beat(self, state: RunState, clock: str, now: float) -> Iterator[str]:
+    def render_heartbeat(self, state: RunState, clock: str, now: float) -> Iterator[str]:
         """A line if nothing has been told for a minute.
 
         Args:
@@ -65,8 +65,8 @@ class Narration:
         yield from self._next_minute(now)
         if now - self._spoke > _HEARTBEAT_S:
             self._spoke = now
-            at = phase(state)
-            yield f"{clock}  {at.title}: {at.done} of {at.total}; {state.test_runs} test runs, {state.spent.price}"
+            at = get_phase(state)
+            yield f"{clock}  {at.title}: {at.done} of {at.total}; {state.test_runs} test runs, {state.spent.cost_text}"
 
     def _next_minute(self, now: float) -> Iterator[str]:
         if now - self._minute >= _MINUTE_S:
@@ -76,12 +76,12 @@ class Narration:
             self._minute, self._lines, self._suppressed = now, 0, 0
 
 
-def is_github(environ: Mapping[str, str]) -> bool:
+def is_github_actions(environ: Mapping[str, str]) -> bool:
     """Whether what is printed goes to a log of GitHub Actions."""
     return environ.get("GITHUB_ACTIONS") == "true"
 
 
-def _annotations(recorded: Recorded) -> Iterator[str]:
+def _annotations(recorded: RecordedEvent) -> Iterator[str]:
     event = recorded.event
     if isinstance(event, TaskEnded) and not event.status.is_reached:
         yield f"::warning title={_escaped(str(event.task))}::{_escaped(f'{event.status}: {event.reason}')}"
@@ -91,5 +91,5 @@ def _annotations(recorded: Recorded) -> Iterator[str]:
 
 def _escaped(text: str) -> str:
     """As GitHub's commands have it: nothing in the words can end them, or begin another."""
-    text = one_line(text).replace("%", "%25").replace(":", "%3A")
+    text = to_one_line(text).replace("%", "%25").replace(":", "%3A")
     return text.replace(",", "%2C")

@@ -4,28 +4,28 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from orchestrator.domain.ids import SessionId
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.domain.state import RunState
-from orchestrator.report.budget import limits_of
-from orchestrator.report.fleet import fleet
-from orchestrator.report.glyphs import Doing
-from orchestrator.report.seen import Seen
+from orchestrator.report.budget import get_budget_limits
+from orchestrator.report.fleet import build_fleet_rows
+from orchestrator.report.glyphs import Activity
+from orchestrator.report.seen import LastSessionEvent
 
 _CHARS = 120
 _SHARES = (1.0, 0.8)
 """Parts of a budget at which a person is called; only the greatest that is reached counts."""
 
 
-def news(state: RunState, seen: Mapping[SessionId, Seen], now: datetime, *, is_at_work: bool) -> Mapping[str, str]:
+def collect_alert_messages(state: RunState, seen: Mapping[SessionId, LastSessionEvent], now: datetime, *, is_at_work: bool) -> Mapping[str, str]:
     """What calls for a person as things stand: name → words, one line without control characters."""
     if state.started is None:
         return {}
     found = [*_asked(state), *_over(state), *_spent(state), *_stalled(state, seen, now, is_at_work)]
-    return {name: one_line(words, _CHARS) for name, words in found}
+    return {name: to_one_line(words, _CHARS) for name, words in found}
 
 
 def _asked(state: RunState) -> Iterator[tuple[str, str]]:
-    for one in state.waiting:
+    for one in state.pending_approvals:
         yield f"ask/{one.approval.item}", f"asks: {one.approval.title}"
 
 
@@ -37,7 +37,7 @@ def _over(state: RunState) -> Iterator[tuple[str, str]]:
 
 
 def _spent(state: RunState) -> Iterator[tuple[str, str]]:
-    limits = limits_of(state)
+    limits = get_budget_limits(state)
     for what, spent, most in (
         ("usd", float(state.spent.cost_usd), limits.usd),
         ("tokens", float(state.spent.tokens), float(limits.tokens)),
@@ -48,8 +48,8 @@ def _spent(state: RunState) -> Iterator[tuple[str, str]]:
 
 
 def _stalled(
-    state: RunState, seen: Mapping[SessionId, Seen], now: datetime, is_at_work: bool
+    state: RunState, seen: Mapping[SessionId, LastSessionEvent], now: datetime, is_at_work: bool
 ) -> Iterator[tuple[str, str]]:
-    for row in fleet(state, seen, now, is_at_work=is_at_work, is_whole=False):
-        if row.doing == Doing.STALL:
+    for row in build_fleet_rows(state, seen, now, is_at_work=is_at_work, is_whole=False):
+        if row.activity == Activity.STALL:
             yield f"stall/{row.key}", f"nothing is heard of {row.name}: {row.last}"

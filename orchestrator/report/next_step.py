@@ -6,11 +6,11 @@ from orchestrator.domain.migration import FileStatus
 from orchestrator.domain.state import RunState
 
 
-def next_step(state: RunState) -> str:
+def suggest_next_step(state: RunState) -> str:
     """A command to type with what it does; empty while the run needs nobody."""
     run = state.run.run
-    if state.waiting:
-        item = shlex.quote(state.waiting[0].approval.item)
+    if state.pending_approvals:
+        item = shlex.quote(state.pending_approvals[0].approval.item)
         return f"orchestrate approve {run} {item} (or deny, or a in orchestrate watch): the run waits for your answer"
     if state.ended is None:
         return f"orchestrate resume {run}: it has stopped and can go on" if state.paused else ""

@@ -33,7 +33,7 @@ _MIDDLING, _LONG = 12, 40
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def page(title: str, parts: Iterable[str]) -> str:
+def render_page(title: str, parts: Iterable[str]) -> str:
     """The whole page; `parts` are HTML already, the title is not."""
     return "\n".join(
         (
@@ -41,7 +41,7 @@ def page(title: str, parts: Iterable[str]) -> str:
             '<html lang="en"><head><meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{plain(title)}</title><style>{_STYLE}</style></head><body>",
+            f"<title>{escape_html(title)}</title><style>{_STYLE}</style></head><body>",
             *parts,
             "</body></html>",
             "",
@@ -49,19 +49,19 @@ def page(title: str, parts: Iterable[str]) -> str:
     )
 
 
-def plain(value: object) -> str:
+def escape_html(value: object) -> str:
     """Anything as text of a page or of an attribute; of what nobody would read to its end, the beginning."""
     text = str(value)
     more = f"… and {len(text) - _CHARS:,} characters more" if len(text) > _CHARS else ""
     return escape(strip_controls(text[:_CHARS])) + more
 
 
-def wide(element: str) -> str:
+def render_scrollable(element: str) -> str:
     """Something that may be wider than the page, which is then moved sideways by itself; empty for nothing."""
     return f'<div class="wide">{element}</div>' if element else ""
 
 
-def table(title: str, heads: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
+def render_html_table(title: str, heads: Iterable[str], rows: Iterable[Iterable[object]]) -> Iterator[str]:
     """A table; nothing without rows, and no column without a word. Heads that begin with `#` are columns of numbers."""
     made, columns = [[str(cell) for cell in row] for row in rows], list(heads)
     if not made:
@@ -69,16 +69,16 @@ def table(title: str, heads: Iterable[str], rows: Iterable[Iterable[object]]) ->
     kept = [place for place in range(len(columns)) if any(row[place] for row in made)]
     made, columns = [[row[place] for place in kept] for row in made], [columns[place] for place in kept]
     kinds = [_column(head, [row[place] for row in made]) for place, head in enumerate(columns)]
-    yield f"<h2>{plain(title)}</h2>"
+    yield f"<h2>{escape_html(title)}</h2>"
     cells = zip(columns, kinds, strict=True)
     yield (
         '<div class="wide"><table><thead><tr>'
-        + "".join(f"<th{kind}>{plain(head.lstrip('#'))}</th>" for head, kind in cells)
+        + "".join(f"<th{kind}>{escape_html(head.lstrip('#'))}</th>" for head, kind in cells)
         + "</tr></thead>"
     )
     yield "<tbody>"
     for row in made:
-        yield "<tr>" + "".join(f"<td{kind}>{plain(cell)}</td>" for cell, kind in zip(row, kinds, strict=True)) + "</tr>"
+        yield "<tr>" + "".join(f"<td{kind}>{escape_html(cell)}</td>" for cell, kind in zip(row, kinds, strict=True)) + "</tr>"
     yield "</tbody></table></div>"
 
 

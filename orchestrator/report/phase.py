@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from orchestrator.domain.event.forge import ChecksSeen
 from orchestrator.domain.event.migration import StepStarted
 from orchestrator.domain.event.run import CheckStarted
-from orchestrator.domain.forge_check import named
+from orchestrator.domain.forge_check import list_check_names
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
-from orchestrator.report.forge_checks import is_awaited
+from orchestrator.report.forge_checks import is_waiting_for_checks
 
 
 @dataclass(frozen=True)
@@ -20,19 +20,19 @@ class Phase:
     total: int
 
 
-def phase(state: RunState) -> Phase:
+def get_phase(state: RunState) -> Phase:
     """The current phase of a run."""
     if state.started is None:
         return Phase("starting", 0, 1)
     if not state.baseline:
         return Phase("testing the base", 0, 1)
-    if state.checks and is_awaited(state):
-        return _waiting(state.checks)
+    if state.forge_checks and is_waiting_for_checks(state):
+        return _waiting(state.forge_checks)
     return _migrating(state) if state.run.mode == "migration" else _working(state)
 
 
 def _waiting(seen: ChecksSeen) -> Phase:
-    total, pending = len(seen.checks), len(named(seen.checks, "pending"))
+    total, pending = len(seen.checks), len(list_check_names(seen.checks, "pending"))
     what = f"waits for {pending} check{'s' * (pending != 1)} of" if pending else "looks at the checks of"
     return Phase(f"{what} {seen.forge}", total - pending, total)
 
@@ -43,7 +43,7 @@ def _migrating(state: RunState) -> Phase:
             return Phase(f"step {intent.step}", state.rung_files[intent.rung], intent.files)
     for step in state.tasks.values():
         if step.status == TaskStatus.PLANNING:
-            leaves = list(state.children(step.spec.id))
+            leaves = list(state.iterate_children(step.spec.id))
             working = sum(
                 leaf.status in {TaskStatus.RUNNING, TaskStatus.JUDGING} for leaf in leaves if leaf.verdict is None
             )

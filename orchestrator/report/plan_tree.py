@@ -5,15 +5,15 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.domain.task import TaskStatus
 from orchestrator.domain.usage import Usage
-from orchestrator.report.filtering import NOTHING_LEFT_OUT, Filter, Value
-from orchestrator.report.glyphs import Doing
-from orchestrator.report.lines import short_model
-from orchestrator.report.prices import price
-from orchestrator.report.standing import Standing
+from orchestrator.report.filtering import NO_FILTER, RowFilter, FilterValue
+from orchestrator.report.glyphs import Activity
+from orchestrator.report.lines import shorten_model_name
+from orchestrator.report.prices import format_price
+from orchestrator.report.standing import TaskActivities
 
 PLAN_KEYS = ("task", "title", "state", "status", "kind", "cause", "reason", "model", "attempts", "cost")
 """What a plan can be filtered by."""
@@ -32,7 +32,7 @@ class PlanRow:
     depth: int
     is_branch: bool
     is_folded: bool
-    doing: Doing
+    activity: Activity
     status: TaskStatus
     title: str
     done: int
@@ -52,19 +52,19 @@ class PlanRow:
     @property
     def price(self) -> str:
         """What it cost with all below it; empty if nothing was asked of any model."""
-        return price(self.spent) if self.spent.calls else ""
+        return format_price(self.spent) if self.spent.calls else ""
 
     @property
-    def blocked(self) -> str:
+    def blocked_text(self) -> str:
         """`needs storage, cli`; empty if it waits for no other task."""
         return f"needs {', '.join(self.needs)}" if self.needs else ""
 
-    def fields(self) -> Mapping[str, Value]:
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
         """What it can be filtered by."""
         return {
             "task": self.id,
             "title": self.title,
-            "state": self.doing.value,
+            "state": self.activity.value,
             "status": self.status.value,
             "kind": "branch" if self.is_branch else "leaf",
             "cause": self.cause,
@@ -80,17 +80,17 @@ class PlanTree:
 
     def __init__(self, state: RunState) -> None:
         self._state = state
-        self._standing = Standing(state)
+        self._standing = TaskActivities(state)
         self._below: dict[TaskId | None, list[TaskState]] = {}
         for task in state.tasks.values():
             parent = task.spec.parent if task.spec.parent in state.tasks else None
             self._below.setdefault(parent, []).append(task)
         self._counts = self._counted()
 
-    def rows(
+    def build_rows(
         self,
         folded: Collection[TaskId] = (),
-        wanted: Filter = NOTHING_LEFT_OUT,
+        wanted: RowFilter = NO_FILTER,
         *,
         only_blocked: bool = False,
     ) -> list[PlanRow]:
@@ -105,17 +105,17 @@ class PlanTree:
             return [self._row(task, depth, task.spec.id in folded) for task, depth in self._walk(folded)]
         rows = [(self._row(task, depth, False), task) for task, depth in self._walk(())]
         fits = [
-            row for row, task in rows if wanted.fits(row.fields()) and not (only_blocked and not self._is_blocked(task))
+            row for row, task in rows if wanted.matches_row(row.get_filter_values()) and not (only_blocked and not self._is_blocked(task))
         ]
-        shown = {name for row in fits for name in self._state.lineage(row.id)}
+        shown = {name for row in fits for name in self._state.iterate_lineage(row.id)}
         return [row for row, _ in rows if row.id in shown]
 
-    def counts(self) -> Counter[Doing]:
+    def count_activities(self) -> Counter[Activity]:
         """How many leaves do what."""
         leaves = (task for task in self._state.tasks.values() if task.spec.kind == "leaf")
-        return Counter(self._standing.doing(task) for task in leaves)
+        return Counter(self._standing.get_activity(task) for task in leaves)
 
-    def branches(self) -> frozenset[TaskId]:
+    def list_branches(self) -> frozenset[TaskId]:
         """The tasks that have others below them."""
         return frozenset(name for name in self._below if name is not None)
 
@@ -151,28 +151,28 @@ class PlanTree:
             depth=depth,
             is_branch=task.spec.kind == "branch" or has_below,
             is_folded=is_folded and has_below,
-            doing=self._standing.doing(task),
+            activity=self._standing.get_activity(task),
             status=task.status,
-            title=one_line(task.spec.title, _CHARS),
+            title=to_one_line(task.spec.title, _CHARS),
             done=done,
             total=total,
             attempts=len(task.attempts),
-            model=short_model(task.attempt.model) if task.attempt else "",
-            needs=self._standing.needs(task),
+            model=shorten_model_name(task.attempt.model) if task.attempt else "",
+            needs=self._standing.list_unmet_dependencies(task),
             cause=task.cause.value if task.cause and task.status.is_terminal else "",
-            note=one_line(_note(task, self._standing), _CHARS),
+            note=to_one_line(_note(task, self._standing), _CHARS),
             spent=self._state.spent_by_node.get(task.spec.id, _NOTHING),
         )
 
 
-def _note(task: TaskState, standing: Standing) -> str:
+def _note(task: TaskState, standing: TaskActivities) -> str:
     if task.status.is_terminal:
         return "" if task.status.is_reached else task.reason
-    if item := standing.asking.get(task.spec.id):
+    if item := standing.questions_by_task.get(task.spec.id):
         return f"waits for your answer: {item}"
     if task.retry is not None:
         return f"a person has it tried again: {task.retry.note}".rstrip(": ")
-    if checks := standing.testing.get(task.spec.id):
+    if checks := standing.checks_by_task.get(task.spec.id):
         return f"testing: {', '.join(checks)}"
     if task.attempt is not None and task.attempt.feedback:
         return f"after attempt {task.attempt.number - 1}: {'; '.join(task.attempt.feedback)}"
@@ -181,8 +181,8 @@ def _note(task: TaskState, standing: Standing) -> str:
     return f"{task.verdict.verdict.kind}: {'; '.join(task.verdict.verdict.reasons)}" if task.verdict else ""
 
 
-def plan_line(state: RunState, counts: Mapping[Doing, int]) -> str:
+def render_plan_line(state: RunState, counts: Mapping[Activity, int]) -> str:
     """`88 tasks  61 done  14 run  9 queue  3 fail`: the leaves, by what they are doing, most done first."""
-    told = [f"{counts[doing]} {doing}" for doing in (Doing.DONE, *Doing) if counts.get(doing)]
+    told = [f"{counts[doing]} {doing}" for doing in (Activity.DONE, *Activity) if counts.get(doing)]
     iteration = [f"iteration {state.iteration}"] if state.iteration > 1 else []
     return "  ".join((f"{sum(counts.values())} tasks", *dict.fromkeys(told), *iteration))

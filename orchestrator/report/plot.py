@@ -9,7 +9,7 @@ BARS = "▁▂▃▄▅▆▇█"
 ASCII_BARS = "_.:-=+*#"
 
 
-def sampled(times: Sequence[float], values: Sequence[float], width: int, end: float) -> list[float]:
+def sample_step_curve(times: Sequence[float], values: Sequence[float], width: int, end: float) -> list[float]:
     """The value of a step curve at `width` times from 0 to `end`: what held last before each.
 
     Args:
@@ -24,7 +24,7 @@ def sampled(times: Sequence[float], values: Sequence[float], width: int, end: fl
     return [values[max(bisect_right(times, place) - 1, 0)] for place in places]
 
 
-def area(values: Sequence[float], height: int, top: float, bars: str = BARS) -> list[str]:
+def plot_area(values: Sequence[float], height: int, top: float, bars: str = BARS) -> list[str]:
     """A filled curve, a column for each value; what is above zero is seen, however small.
 
     Args:
@@ -48,7 +48,7 @@ def _cell(level: int, bars: str) -> str:
     return " " if level <= 0 else bars[min(level, len(bars)) - 1]
 
 
-def stacked(columns: Sequence[Mapping[str, float]], looks: Mapping[str, Span], height: int) -> list[list[Span]]:
+def plot_stacked_areas(columns: Sequence[Mapping[str, float]], looks: Mapping[str, Span], height: int) -> list[list[Span]]:
     """Parts of a whole over time: each column is full, each part has its share of it, the first one at the bottom.
 
     Args:
@@ -84,10 +84,10 @@ def _joined(cells: Sequence[Span]) -> list[Span]:
     return spans
 
 
-def sparkline(values: Sequence[float], width: int, bars: str = BARS) -> str:
+def plot_sparkline(values: Sequence[float], width: int, bars: str = BARS) -> str:
     """One line, a character for each value or for the sum of several neighbours; a blank stands for zero."""
     if not values or width <= 0:
         return ""
     each = -(-len(values) // width)
     sums = [sum(values[place : place + each]) for place in range(0, len(values), each)]
-    return area(sums, 1, max(sums), bars)[0]
+    return plot_area(sums, 1, max(sums), bars)[0]

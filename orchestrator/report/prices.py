@@ -2,18 +2,18 @@
 
 from orchestrator.domain.usage import Usage
 
-UNKNOWN = "n/a"
+UNKNOWN_PRICE = "n/a"
 
 
-def price(usage: Usage) -> str:
+def format_price(usage: Usage) -> str:
     """`$0.42`; `$0.42+` where some calls have no known price, `n/a` where none has."""
     if usage.unpriced_calls and usage.unpriced_calls >= usage.calls:
-        return UNKNOWN
-    return dollars(float(usage.cost_usd)) + "+" * bool(usage.unpriced_calls)
+        return UNKNOWN_PRICE
+    return format_dollars(float(usage.cost_usd)) + "+" * bool(usage.unpriced_calls)
 
 
-def dollars(usd: float | None) -> str:
+def format_dollars(usd: float | None) -> str:
     """`$0.42`, `$1,204`; `n/a` for None."""
     if usd is None:
-        return UNKNOWN
+        return UNKNOWN_PRICE
     return f"${usd:,.2f}" if usd < 1_000 else f"${usd:,.0f}"

@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from orchestrator.domain.approval import Answered, Approval
+from orchestrator.domain.approval import ApprovalState, Approval
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration import FileStatus
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.errors import UsageProblem
-from orchestrator.report.eta import duration
-from orchestrator.report.filtering import Value
+from orchestrator.report.eta import format_duration
+from orchestrator.report.filtering import FilterValue
 
-FIELDS = ("item", "matter", "title", "who", "state", "task", "by", "reason", "age")
+QUESTION_KEYS = ("item", "matter", "title", "who", "state", "task", "by", "reason", "age")
 """The fields that a filter can ask for."""
 _DIGITS = 9
 _TITLE_CHARS = 500
@@ -25,7 +25,7 @@ _ASKS = {
 
 
 @dataclass(frozen=True)
-class Question:
+class QuestionRow:
     """A question with what a person has to know to answer it.
 
     `number` counts what waits from 1, as `:approve 1` does; 0 once answered. `age_s` is since it was put, `left_s`
@@ -52,7 +52,7 @@ class Question:
         """Whether it waits for an answer."""
         return self.number > 0
 
-    def fields(self) -> Mapping[str, Value]:
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
         """What a filter sees of it."""
         return {
             "item": self.item,
@@ -67,9 +67,9 @@ class Question:
         }
 
 
-def questions(state: RunState, now: datetime) -> list[Question]:
+def build_question_rows(state: RunState, now: datetime) -> list[QuestionRow]:
     """What waits, oldest first, then what was answered, newest first."""
-    waiting = state.waiting
+    waiting = state.pending_approvals
     names = {one.approval.item for one in waiting}
     others = [one for item, one in state.approvals.items() if item not in names]
     others.sort(key=lambda one: _at(state, one), reverse=True)
@@ -91,9 +91,9 @@ class _Waits:
             for name in task.spec.depends_on:
                 self._after.setdefault(name, []).append(task)
 
-    def after(self, task: TaskId) -> int:
+    def count_dependents(self, task: TaskId) -> int:
         """How many tasks that have not ended depend on a task or on what is above it."""
-        needed = set(self._state.lineage(task))
+        needed = set(self._state.iterate_lineage(task))
         waiting = [one for name in needed for one in self._after.get(name, ())]
         found: set[TaskId] = set()
         while waiting:
@@ -104,22 +104,22 @@ class _Waits:
         return sum(not self._state.tasks[name].status.is_terminal for name in found - needed)
 
 
-def _at(state: RunState, one: Answered) -> float:
+def _at(state: RunState, one: ApprovalState) -> float:
     item = one.approval.item
-    at = state.answered_at.get(item) or state.asked_at.get(item)
+    at = state.approval_answered_at.get(item) or state.approval_asked_at.get(item)
     return at.timestamp() if at else 0.0
 
 
-def _question(state: RunState, one: Answered, number: int, now: datetime, waits: _Waits) -> Question:
+def _question(state: RunState, one: ApprovalState, number: int, now: datetime, waits: _Waits) -> QuestionRow:
     asked = one.approval
-    since = state.asked_at.get(asked.item) if number else state.answered_at.get(asked.item)
-    task = task_of(state, asked)
+    since = state.approval_asked_at.get(asked.item) if number else state.approval_answered_at.get(asked.item)
+    task = find_question_task(state, asked)
     ends = asked.expires_at if number else None
-    return Question(
+    return QuestionRow(
         number=number,
         item=asked.item,
         matter=asked.matter,
-        title=one_line(asked.title, _TITLE_CHARS),
+        title=to_one_line(asked.title, _TITLE_CHARS),
         who=" ".join(filter(None, (_ASKS[asked.matter], task or ""))),
         task=task,
         blocks=_blocks(state, asked, task, waits) if number else "",
@@ -133,7 +133,7 @@ def _question(state: RunState, one: Answered, number: int, now: datetime, waits:
     )
 
 
-def item_named(state: RunState, name: str) -> str:
+def get_question_item(state: RunState, name: str) -> str:
     """The question that a person means: by its name, or by its number among those that wait.
 
     Raises:
@@ -141,13 +141,13 @@ def item_named(state: RunState, name: str) -> str:
     """
     if not name.isdecimal():
         return name
-    waiting = [one.approval.item for one in state.waiting]
+    waiting = [one.approval.item for one in state.pending_approvals]
     if len(name) > _DIGITS or not 1 <= int(name) <= len(waiting):
         raise UsageProblem(f"nothing is asked under the number {name}; waiting: {', '.join(waiting) or 'nothing'}")
     return waiting[int(name) - 1]
 
 
-def task_of(state: RunState, asked: Approval) -> TaskId | None:
+def find_question_task(state: RunState, asked: Approval) -> TaskId | None:
     """The task that a question is about: its subject is `TASK`, `TASK@ATTEMPT` or `TASK/NUMBER`."""
     subject = asked.subject
     names = (subject, subject.rpartition("@")[0], subject.rpartition("/")[0])
@@ -160,7 +160,7 @@ def _blocks(state: RunState, asked: Approval, task: TaskId | None, waits: _Waits
             held = waits.planned[asked.item]
             return f"{held} tasks of {task}" if held else f"the plan of {task}"
         case "landing" | "tier" if task is not None:
-            after = waits.after(task)
+            after = waits.count_dependents(task)
             return f"{task}" + (f" and {after} after it" if after else "")
         case "landing":
             return "the landing of this pass"
@@ -176,7 +176,7 @@ def _blocks(state: RunState, asked: Approval, task: TaskId | None, waits: _Waits
 
 
 @dataclass(frozen=True)
-class Change:
+class QuestionedChange:
     """What a question is about: `old` and `new` are commits or trees; in `new` `files` are replaced (mode, blob)."""
 
     old: str
@@ -184,40 +184,40 @@ class Change:
     files: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
-def change_of(state: RunState, item: str) -> Change | None:
+def find_questioned_change(state: RunState, item: str) -> QuestionedChange | None:
     """The change that a question is about; None if it is about none, or not about one alone."""
     known = state.approvals.get(item)
     if known is None:
         return None
-    task = task_of(state, known.approval) if known.approval.matter == "landing" else None
+    task = find_question_task(state, known.approval) if known.approval.matter == "landing" else None
     if task is not None:
         found = state.tasks[task]
         number = known.approval.subject.rpartition("@")[2]
         taken = [one for one in found.candidates if str(one.number) == number]
         attempts = [one for one in found.attempts if str(one.number) == number]
-        return Change(attempts[-1].base, taken[-1].commit) if taken and attempts else None
+        return QuestionedChange(attempts[-1].base, taken[-1].commit) if taken and attempts else None
     if known.approval.matter in {"pull-request", "merge"} and state.head is not None:
-        return Change(state.run.base, state.head)
+        return QuestionedChange(state.run.base, state.head)
     if known.approval.matter == "landing" and known.is_open:
         return _to_land(state)
     return None
 
 
-def _to_land(state: RunState) -> Change | None:
+def _to_land(state: RunState) -> QuestionedChange | None:
     """What is about to land of a migration: one pass at a time does."""
-    ready = (one for one in state.files.values() if one.status == FileStatus.TRANSFORMED and one.is_to_come)
+    ready = (one for one in state.files.values() if one.status == FileStatus.TRANSFORMED and one.is_pending)
     files = {one.path: (one.mode, one.blob) for one in ready if one.blob is not None}
     base = state.landings[-1].new if state.landings else state.run.base_tree
-    return Change(base, base, files) if files else None
+    return QuestionedChange(base, base, files) if files else None
 
 
-def question_lines(one: Question) -> list[str]:
+def render_question_lines(one: QuestionRow) -> list[str]:
     """All that is known of a question, in words: title, what it is about, every line of detail, and the answer."""
     lines = [one.title, f"item      {one.item}", f"asked by  {one.who}"]
     if one.blocks:
         lines.append(f"blocks    {one.blocks}")
     if one.left_s is not None:
-        lines.append(f"expires   counts as {one.default} in {duration(max(one.left_s, 0))}")
+        lines.append(f"expires   counts as {one.default} in {format_duration(max(one.left_s, 0))}")
     if not one.is_open:
         because = f": {one.reason}" if one.reason else ""
         lines.append(f"answered  {one.decision} by {one.by}{because}" if one.decision else "no longer of interest")

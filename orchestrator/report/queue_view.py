@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
 from orchestrator.domain.ids import TaskId, UnitId
-from orchestrator.domain.plain import one_line
-from orchestrator.domain.state import RunState, TaskState, unit_task
+from orchestrator.domain.plain import to_one_line
+from orchestrator.domain.state import RunState, TaskState, parse_unit_task
 from orchestrator.domain.task import TaskStatus
-from orchestrator.report.filtering import Value
-from orchestrator.report.glyphs import Doing
-from orchestrator.report.queue_gates import STEPS, Gates, Passed, Step
-from orchestrator.report.standing import Standing
+from orchestrator.report.filtering import FilterValue
+from orchestrator.report.glyphs import Activity
+from orchestrator.report.queue_gates import GATE_NAMES, TaskGates, GateStatus, GateName
+from orchestrator.report.standing import TaskActivities
 
 QUEUE_KEYS = ("unit", "task", "state", "attempt", "title", "reason")
 """What a queue can be filtered by."""
@@ -34,33 +34,33 @@ class QueueRow:
     task: TaskId
     title: str
     attempt: int
-    doing: Doing
+    activity: Activity
     place: int
-    gates: Mapping[Step, Passed]
+    gates: Mapping[GateName, GateStatus]
     note: str = ""
     at: datetime | None = None
 
-    def fields(self) -> Mapping[str, Value]:
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
         """What it can be filtered by."""
         return {
             "unit": self.unit,
             "task": self.task,
-            "state": self.doing.value,
+            "state": self.activity.value,
             "attempt": float(self.attempt),
             "title": self.title,
             "reason": self.note,
         }
 
 
-def queue_rows(state: RunState, recent: Iterable[Recorded] = ()) -> list[QueueRow]:
+def build_queue_rows(state: RunState, recent: Iterable[RecordedEvent] = ()) -> list[QueueRow]:
     """First what is being tried and waits, then what is at the gates, then what has its end, newest first."""
     made = _Queue(state)
     ends = _ends_at(recent)
-    ended = (made.landed(ends), made.ejected(ends), made.refused())
-    return [*made.waiting(), *made.at_the_gates(), *chain(*(islice(rows, MOST_ENDED) for rows in ended))]
+    ended = (made.iterate_landed(ends), made.iterate_ejected(ends), made.iterate_refused())
+    return [*made.iterate_queued(), *made.iterate_judging(), *chain(*(islice(rows, MOST_ENDED) for rows in ended))]
 
 
-def queue_line(state: RunState) -> str:
+def render_queue_line(state: RunState) -> str:
     """`branch x at 4be21aa  3 landings  2 ejected  union of 3: red`."""
     head = f"branch {state.run.branch} " + (f"at {state.head[:10]}" if state.head else "not made yet: nothing landed")
     counts = [
@@ -81,47 +81,47 @@ class _Queue:
 
     def __init__(self, state: RunState) -> None:
         self._state = state
-        self._standing = Standing(state)
-        self._gates = Gates(state, self._standing)
+        self._standing = TaskActivities(state)
+        self._gates = TaskGates(state, self._standing)
 
-    def waiting(self) -> Iterator[QueueRow]:
+    def iterate_queued(self) -> Iterator[QueueRow]:
         """What the judge let through and has not landed."""
         queued = [task for task in self._state.tasks.values() if task.status == TaskStatus.QUEUED]
         for place, task in enumerate(queued, 1):
-            doing = Doing.TEST if self._gates.is_testing else self._standing.doing(task)
-            yield self._row(task, Doing.RETRY if task.ejection else doing, place)
+            doing = Activity.TEST if self._gates.is_testing else self._standing.get_activity(task)
+            yield self._row(task, Activity.RETRY if task.ejection else doing, place)
 
-    def at_the_gates(self) -> Iterator[QueueRow]:
+    def iterate_judging(self) -> Iterator[QueueRow]:
         """What is being judged, longest under way first."""
         for task in self._state.tasks.values():
             if task.status == TaskStatus.JUDGING and task.attempt is not None:
-                yield self._row(task, self._standing.doing(task), 0, _reasons(task))
+                yield self._row(task, self._standing.get_activity(task), 0, _reasons(task))
 
-    def landed(self, at: Mapping[str, datetime]) -> Iterator[QueueRow]:
+    def iterate_landed(self, at: Mapping[str, datetime]) -> Iterator[QueueRow]:
         """What landed, newest first."""
         for landing in reversed(self._state.landings):
             for unit in landing.units:
-                yield self._end(unit, Doing.DONE, f"landed at {landing.new[:10]}", at.get(unit))
+                yield self._end(unit, Activity.DONE, f"landed at {landing.new[:10]}", at.get(unit))
 
-    def ejected(self, at: Mapping[str, datetime]) -> Iterator[QueueRow]:
+    def iterate_ejected(self, at: Mapping[str, datetime]) -> Iterator[QueueRow]:
         """What was ejected, newest first; a task may stand here for several of its attempts."""
         for ejection in reversed(self._state.ejections):
-            yield self._end(ejection.unit, Doing.FAIL, why_ejected(ejection), at.get(ejection.unit))
+            yield self._end(ejection.unit, Activity.FAIL, describe_ejection(ejection), at.get(ejection.unit))
 
-    def refused(self) -> Iterator[QueueRow]:
+    def iterate_refused(self) -> Iterator[QueueRow]:
         """The tasks that a verdict or a person ended."""
         for task in self._state.tasks.values():
             if task.status.is_terminal and not task.status.is_reached and task.verdict and not task.ejection:
-                yield self._row(task, self._standing.doing(task), 0, task.reason or _reasons(task))
+                yield self._row(task, self._standing.get_activity(task), 0, task.reason or _reasons(task))
 
-    def _end(self, unit: UnitId, doing: Doing, note: str, at: datetime | None) -> QueueRow:
-        task = self._state.tasks.get(unit_task(unit))
+    def _end(self, unit: UnitId, doing: Activity, note: str, at: datetime | None) -> QueueRow:
+        task = self._state.tasks.get(parse_unit_task(unit))
         if task is None:
-            return QueueRow(unit, unit_task(unit), "", 0, doing, 0, {}, note, at)
+            return QueueRow(unit, parse_unit_task(unit), "", 0, doing, 0, {}, note, at)
         row = self._row(task, doing, 0, note)
         number = unit.rpartition("@")[2]
-        union = Passed("ok" if doing == Doing.DONE else "bad")
-        gates: dict[Step, Passed] = {step: Passed("ok") for step in STEPS if step != "person"}
+        union = GateStatus("ok" if doing == Activity.DONE else "bad")
+        gates: dict[GateName, GateStatus] = {step: GateStatus("ok") for step in GATE_NAMES if step != "person"}
         if row.unit == unit:
             gates = dict(row.gates)
         gates["union"] = union
@@ -129,20 +129,20 @@ class _Queue:
             unit, row.task, row.title, int(number) if number.isdecimal() else 0, doing, 0, gates, row.note, at
         )
 
-    def _row(self, task: TaskState, doing: Doing, place: int, note: str = "") -> QueueRow:
+    def _row(self, task: TaskState, doing: Activity, place: int, note: str = "") -> QueueRow:
         return QueueRow(
             unit=task.unit,
             task=task.spec.id,
-            title=one_line(task.spec.title, _CHARS),
+            title=to_one_line(task.spec.title, _CHARS),
             attempt=task.attempt.number if task.attempt else 0,
-            doing=doing,
+            activity=doing,
             place=place,
-            gates=self._gates.of(task),
-            note=one_line(note, _CHARS),
+            gates=self._gates.get_gate_statuses(task),
+            note=to_one_line(note, _CHARS),
         )
 
 
-def why_ejected(ejection: UnitEjected) -> str:
+def describe_ejection(ejection: UnitEjected) -> str:
     """Why a unit did not land, in one line."""
     if ejection.conflict:
         return f"conflicts in {', '.join(ejection.conflict)}"
@@ -161,7 +161,7 @@ def _reasons(task: TaskState) -> str:
     return f"{verdict.kind}: {'; '.join(verdict.reasons)}".rstrip(": ")
 
 
-def _ends_at(recent: Iterable[Recorded]) -> Mapping[str, datetime]:
+def _ends_at(recent: Iterable[RecordedEvent]) -> Mapping[str, datetime]:
     found: dict[str, datetime] = {}
     for recorded in recent:
         if isinstance(recorded.event, LandingFinished):

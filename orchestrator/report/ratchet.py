@@ -3,21 +3,21 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 
 _ANNOTATIONS = 50
 """A service shows only the first few anyway."""
 
 
-def ratchet_lines(report: Mapping[str, Any]) -> Iterator[str]:
+def render_site_check_lines(report: Mapping[str, Any]) -> Iterator[str]:
     """The sites of kinds of which there are too many, new ones first; then the verdict."""
-    for site in over(report):
-        news = f"  ({site['news']} since {one_line(report['since'])})" if site["news"] else ""
-        yield f"{site['path']}:{site['line']}:{site['column']}: {site['site']}: {one_line(site['text'])}{news}"
-    yield from (f"note: {one_line(text)}" for text in report["skipped"])
+    for site in list_excess_sites(report):
+        news = f"  ({site['news']} since {to_one_line(report['since'])})" if site["news"] else ""
+        yield f"{site['path']}:{site['line']}:{site['column']}: {site['site']}: {to_one_line(site['text'])}{news}"
+    yield from (f"note: {to_one_line(text)}" for text in report["skipped"])
     yield from (_limit(kind) for kind in report["limits"])
     new = sum(bool(site["news"]) for site in report["sites"])
-    since = f", {new} of them not there at {one_line(report['since'])}" if report["since"] else ""
+    since = f", {new} of them not there at {to_one_line(report['since'])}" if report["since"] else ""
     word = "holds" if report["holds"] else "FAILED: there are more sites than allowed"
     found = f"{report['found']} sites ({report['allowed']} allowed) in {report['files']} files"
     yield f"{found} at {report['commit'][:12]}{since}: {word}"
@@ -28,18 +28,18 @@ def _limit(kind: Mapping[str, Any]) -> str:
     return f"{kind['site']}: {kind['found']} found{bound}"
 
 
-def over(report: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def list_excess_sites(report: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """The sites of kinds of which there are too many, new ones first."""
     return sorted((site for site in report["sites"] if site["is_over"]), key=lambda site: not site["news"])
 
 
-def annotations(report: Mapping[str, Any]) -> Iterator[str]:
+def render_github_annotations(report: Mapping[str, Any]) -> Iterator[str]:
     """The same as workflow commands, by which GitHub shows them at their lines."""
-    for site in over(report)[:_ANNOTATIONS]:
+    for site in list_excess_sites(report)[:_ANNOTATIONS]:
         news = f", {site['news']} since {report['since']}" if site["news"] else ""
         place = f"file={_property(site['path'])},line={site['line']},col={site['column']}"
         title = _property(f"{site['site']}{news}")
-        yield f"::error {place},title={title}::{_message(one_line(site['text']))}"
+        yield f"::error {place},title={title}::{_message(to_one_line(site['text']))}"
 
 
 def _message(text: str) -> str:

@@ -5,14 +5,14 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import ClassVar
 
-from orchestrator.domain.check import BESIDE_THE_GATE, CANARY, Difference, Outcomes, Receipt, TestOutcome
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.check import GATE_VARIANTS, CANARY_CHECK, Difference, Outcomes, Receipt, TestOutcome
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import CheckStarted, FlakesSeen
-from orchestrator.domain.excerpt import cap
-from orchestrator.domain.plain import one_line, strip_controls
+from orchestrator.domain.excerpt import truncate_text
+from orchestrator.domain.plain import to_one_line, strip_controls
 from orchestrator.domain.state import RunState
 from orchestrator.domain.text import Text
-from orchestrator.judge.difference import compare
+from orchestrator.judge.difference import compare_outcomes
 
 _OUTPUT_CHARS = 4_000
 _SAID_CHARS = 8_000
@@ -31,7 +31,7 @@ class CheckLog:
         self.purposes: dict[str, str] = {}
         self.flaky: dict[Key, tuple[str, ...]] = {}
 
-    def watch(self, events: Iterable[Recorded]) -> None:
+    def record_events(self, events: Iterable[RecordedEvent]) -> None:
         """Take in events, of which only those of `KINDS` matter."""
         for recorded in events:
             event = recorded.event
@@ -42,15 +42,15 @@ class CheckLog:
                 self.flaky[key] = tuple(sorted({*self.flaky.get(key, ()), *event.flaky}))
 
 
-def difference_of(state: RunState, receipt: Receipt, log: CheckLog, read_blob: ReadBlob) -> Difference | None:
+def find_difference(state: RunState, receipt: Receipt, log: CheckLog, read_blob: ReadBlob) -> Difference | None:
     """What a receipt's tests lost against the base; None for a check without a baseline or without outcomes."""
-    baseline = state.baseline_receipts().get(receipt.check)
+    baseline = state.get_baseline_receipts().get(receipt.check)
     if baseline is None or baseline.key == receipt.key:
         return None
     before, now = _outcomes(baseline, read_blob), _outcomes(receipt, read_blob)
     if before is None or now is None:
         return None
-    found = compare(before, baseline.exit_code, now, receipt.exit_code)
+    found = compare_outcomes(before, baseline.exit_code, now, receipt.exit_code)
     return found.model_copy(update={"flaky": log.flaky.get((receipt.check, receipt.tree), ())})
 
 
@@ -65,14 +65,14 @@ def _outcomes(receipt: Receipt, read_blob: ReadBlob) -> Outcomes | None:
     return {test: TestOutcome(outcome) for test, outcome in stored.items()}
 
 
-def receipt_lines(receipt: Receipt, state: RunState, log: CheckLog, read_blob: ReadBlob) -> Iterator[str]:
+def render_receipt_lines(receipt: Receipt, state: RunState, log: CheckLog, read_blob: ReadBlob) -> Iterator[str]:
     """The receipt in lines, each list and text bounded."""
     counts = receipt.counts
     yield f"receipt {receipt.key}"
     if purpose := log.purposes.get(receipt.key):
-        yield f"  for {one_line(purpose)}"
-    yield f"  $ {said(receipt.command)}"
-    if how := BESIDE_THE_GATE.get(receipt.kind):
+        yield f"  for {to_one_line(purpose)}"
+    yield f"  $ {quote_text(receipt.command)}"
+    if how := GATE_VARIANTS.get(receipt.kind):
         yield f"  {how}"
     yield f"  {receipt.status}, exit {receipt.exit_code}, {receipt.seconds:.1f} s, tree {receipt.tree[:12]}"
     argv = f", command line {receipt.argv[:12]}" if receipt.argv else ""
@@ -80,16 +80,16 @@ def receipt_lines(receipt: Receipt, state: RunState, log: CheckLog, read_blob: R
     if receipt.tests is not None:
         yield f"  {counts.passed} passed, {counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
     if receipt.problem:
-        yield f"  its report: {said(receipt.problem)}"
-    if difference := difference_of(state, receipt, log, read_blob):
-        yield from difference_lines(difference)
-    output = strip_controls(cap(_whole(receipt.output, read_blob), _OUTPUT_CHARS).text)
+        yield f"  its report: {quote_text(receipt.problem)}"
+    if difference := find_difference(state, receipt, log, read_blob):
+        yield from render_difference_lines(difference)
+    output = strip_controls(truncate_text(_whole(receipt.output, read_blob), _OUTPUT_CHARS).text)
     yield from (f"  | {line}" for line in output.splitlines())
-    if line := again(receipt):
+    if line := build_rerun_command(receipt):
         yield f"  again: {line}"
 
 
-def difference_lines(difference: Difference) -> Iterator[str]:
+def render_difference_lines(difference: Difference) -> Iterator[str]:
     """What differs from the base, kind by kind; a line that nothing does."""
     kinds = {
         "fails now": difference.new_failures,
@@ -103,16 +103,16 @@ def difference_lines(difference: Difference) -> Iterator[str]:
     for what, tests in kinds.items():
         if tests:
             more = f" and {len(tests) - _SHOWN} more" if len(tests) > _SHOWN else ""
-            yield f"  {what} ({len(tests)}): {', '.join(map(one_line, tests[:_SHOWN]))}{more}"
-    yield from (f"  problem: {said(problem)}" for problem in difference.problems[:_SHOWN])
+            yield f"  {what} ({len(tests)}): {', '.join(map(to_one_line, tests[:_SHOWN]))}{more}"
+    yield from (f"  problem: {quote_text(problem)}" for problem in difference.problems[:_SHOWN])
 
 
-def again(receipt: Receipt) -> str | None:
+def build_rerun_command(receipt: Receipt) -> str | None:
     """A line for a shell in the repository that runs the check on a copy of its tree: without the sandbox around it.
 
     None for canaries, which the harness alone can plant.
     """
-    if receipt.kind == CANARY:
+    if receipt.kind == CANARY_CHECK:
         return None
     command = receipt.command.replace("{report}", "report.xml")
     top = 'cd "$(git rev-parse --show-toplevel)" && d=$(mktemp -d) && export GIT_INDEX_FILE="$d/index"'
@@ -131,9 +131,9 @@ def _word(text: str) -> str:
 _PLAIN = frozenset(range(0x20, 0x7F)) - set(b"'\\")
 
 
-def said(text: str) -> str:
+def quote_text(text: str) -> str:
     """Somebody's words: bounded, and with every further line further in, so that none can pass for one of ours."""
-    lines = strip_controls(cap(text, _SAID_CHARS).text).splitlines()
+    lines = strip_controls(truncate_text(text, _SAID_CHARS).text).splitlines()
     return "\n        ".join(lines)
 
 

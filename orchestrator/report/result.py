@@ -10,9 +10,9 @@ from orchestrator.domain.event.landing import TrialJudged
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import EndCause, TaskStatus
-from orchestrator.engine.pr_text import head_receipts
-from orchestrator.report.contract import contract_object
-from orchestrator.report.forge_checks import checks_object, merged_object
+from orchestrator.engine.pr_text import get_head_receipts
+from orchestrator.report.contract import build_contract
+from orchestrator.report.forge_checks import build_forge_checks, build_merge_result
 
 SCHEMA = "orchestrate.result/1"
 _CHANGED = {FileStatus.MERGED, FileStatus.REJECTED, FileStatus.NEEDS_HUMAN, FileStatus.REVERTED}
@@ -20,7 +20,7 @@ _PR = {"group", "branch", "head", "forge", "ref", "url"}
 _NOT_LANDED = {TaskStatus.REJECTED, TaskStatus.BLOCKED, TaskStatus.SPLIT}
 
 
-def run_result(state: RunState, journal: Path) -> dict[str, Any]:
+def build_run_result(state: RunState, journal: Path) -> dict[str, Any]:
     """The outcome of a run, or how far it has come.
 
     `exit` is the exit code; `gate.new_failures` and `gate.missing_tests` are of what landed, so both are empty unless
@@ -46,16 +46,16 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
         "pr_branch": run.branch,
         "head": state.head,
         "iterations": state.iteration,
-        "contract": contract_object(state),
+        "contract": build_contract(state),
         "tasks": _tasks(state),
         "causes": _causes(state),
         "files": _files(state),
         "gate": _gate(state),
-        "flaky": [{"test": test, "seen": seen} for test, seen in state.flaky_tests()],
+        "flaky": [{"test": test, "seen": seen} for test, seen in state.list_flaky_tests()],
         "test_runs": state.test_runs,
         "spent": _spent(state),
         **_pull_requests(state),
-        "attempted": [one.model_dump(mode="json") for one in state.attempted],
+        "attempted": [one.model_dump(mode="json") for one in state.unapproved_violations],
         "notices": [notice.text for notice in state.notices],
         "journal": str(journal),
     }
@@ -64,8 +64,8 @@ def run_result(state: RunState, journal: Path) -> dict[str, Any]:
 def _pull_requests(state: RunState) -> dict[str, Any]:
     return {
         "pr": state.pr.model_dump(include={"forge", "ref", "url"}) if state.pr else None,
-        "checks": checks_object(state),
-        "merged": merged_object(state),
+        "checks": build_forge_checks(state),
+        "merged": build_merge_result(state),
         "prs": [pr.model_dump(include=_PR) for pr in state.prs.values()],
     }
 
@@ -128,13 +128,13 @@ def _with_reasons(files: Iterable[FileRecord], status: FileStatus) -> list[dict[
 
 
 def _gate(state: RunState) -> dict[str, Any]:
-    baseline = list(state.baseline_receipts().values())
-    last = head_trial(state)
+    baseline = list(state.get_baseline_receipts().values())
+    last = find_head_trial(state)
     red = next((trial for trial in state.trials if not trial.difference.is_green), None)
     return {
         "command": " && ".join(receipt.command for receipt in baseline),
         "baseline": _counts(baseline),
-        "head": _counts(head_receipts(state)),
+        "head": _counts(get_head_receipts(state)),
         "new_failures": list(last.difference.new_failures) if last else [],
         "missing_tests": list(last.difference.missing_tests) if last else [],
         "rejected_union": None
@@ -147,7 +147,7 @@ def _gate(state: RunState) -> dict[str, Any]:
     }
 
 
-def head_trial(state: RunState) -> TrialJudged | None:
+def find_head_trial(state: RunState) -> TrialJudged | None:
     """The newest judgement of the whole gate on the tree that landed last; None if nothing landed."""
     tree = state.landings[-1].tree if state.landings else ""
     return next((one for one in reversed(state.trials) if one.tree == tree and not one.symptoms), None)
@@ -165,7 +165,7 @@ def _spent(state: RunState) -> dict[str, Any]:
         "usd": float(spent.cost_usd) if not spent.unpriced_calls else None,
         "usd_known": float(spent.cost_usd),
         "unpriced_calls": spent.unpriced_calls,
-        "possibly_billed_calls": state.possibly_billed,
+        "possibly_billed_calls": state.possibly_billed_calls,
         "at_risk_usd": float(state.at_risk.cost_usd) if not state.at_risk.unpriced_calls else None,
         "at_risk_tokens": state.at_risk.tokens,
         "tokens": spent.tokens,
@@ -174,6 +174,6 @@ def _spent(state: RunState) -> dict[str, Any]:
     }
 
 
-def failure_object(message: str, exit_code: int) -> dict[str, Any]:
+def build_failure(message: str, exit_code: int) -> dict[str, Any]:
     """What --json prints when a run could not be started."""
     return {"schema": "orchestrate.error/1", "outcome": "not-started", "error": message, "exit": exit_code}

@@ -8,7 +8,7 @@ _ROWS, _LEAST_ROWS = 2_000, 200
 _Report = dict[str, Any]
 
 
-def thinner(report: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], _Report]]:
+def iterate_smaller_reports(report: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], _Report]]:
     """The report as it is, then with ever less in it, each with words for what is not in it any more.
 
     Each task has a key more, `is_told`: whether the page has a part for it.
@@ -38,10 +38,10 @@ def _without_talk_that_landed(report: _Report) -> _Report:
 
 
 def _without_talk(report: _Report) -> _Report:
-    def quiet(task: _Report) -> _Report:
+    def remove_talk(task: _Report) -> _Report:
         return task | {"said": [], "receipts": [receipt | {"again": None} for receipt in task["receipts"]]}
 
-    return _each_task(report, quiet)
+    return _each_task(report, remove_talk)
 
 
 def _without_tasks_that_landed(report: _Report) -> _Report:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import EngineStarted
 from orchestrator.domain.event.work import (
     AttemptEnded,
@@ -17,14 +17,14 @@ from orchestrator.domain.event.work import (
     ToolReturned,
 )
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.report.lines import line
+from orchestrator.report.lines import render_event_line
 
 _EXCERPT_LINES = 24
 _EXCERPT_CHARS = 240
 
 
 @dataclass
-class Stretch:
+class WorkInterval:
     """Work at a task: an attempt, or a planner's round. `end` is None as long as it goes on."""
 
     task: TaskId
@@ -34,7 +34,7 @@ class Stretch:
     end: datetime | None = None
 
 
-class RunLog:
+class RunTimeline:
     """Watches a journal go by. `excerpts` are the last lines of each conversation, `left_out` how many came before."""
 
     KINDS: ClassVar = (
@@ -48,13 +48,13 @@ class RunLog:
     )
 
     def __init__(self) -> None:
-        self.stretches: list[Stretch] = []
+        self.intervals: list[WorkInterval] = []
         self.versions: dict[str, None] = {}
         self.excerpts: dict[SessionId, deque[str]] = {}
         self.left_out: dict[SessionId, int] = {}
-        self._open: dict[TaskId, Stretch] = {}
+        self._open: dict[TaskId, WorkInterval] = {}
 
-    def watch(self, events: Iterable[Recorded]) -> None:
+    def record_events(self, events: Iterable[RecordedEvent]) -> None:
         """Take in events, of which only those of `KINDS` matter."""
         for recorded in events:
             match recorded.event:
@@ -71,19 +71,19 @@ class RunLog:
                 case _:
                     pass
 
-    def _begin(self, recorded: Recorded, name: str, *, is_planning: bool) -> None:
+    def _begin(self, recorded: RecordedEvent, name: str, *, is_planning: bool) -> None:
         self._end(recorded)  # of what an engine left open when it died
         if (task := recorded.event.task) is not None:
-            self._open[task] = Stretch(task, name, is_planning, recorded.at)
-            self.stretches.append(self._open[task])
+            self._open[task] = WorkInterval(task, name, is_planning, recorded.at)
+            self.intervals.append(self._open[task])
 
-    def _end(self, recorded: Recorded) -> None:
+    def _end(self, recorded: RecordedEvent) -> None:
         if recorded.event.task in self._open:
             self._open.pop(recorded.event.task).end = recorded.at
 
-    def _hear(self, session: SessionId, recorded: Recorded) -> None:
+    def _hear(self, session: SessionId, recorded: RecordedEvent) -> None:
         lines = self.excerpts.setdefault(session, deque(maxlen=_EXCERPT_LINES))
         if len(lines) == _EXCERPT_LINES:
             self.left_out[session] = self.left_out.get(session, 0) + 1
-        said = line(recorded)
+        said = render_event_line(recorded)
         lines.append(said if len(said) <= _EXCERPT_CHARS else f"{said[:_EXCERPT_CHARS]}…")

@@ -7,37 +7,37 @@ from typing import Any
 
 from orchestrator.domain.chat import Role
 from orchestrator.domain.check import Receipt
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.state import RunState, TaskState, unit_id
-from orchestrator.report.contract import contract_receipts
-from orchestrator.report.cost import Cost, RefusedPlans, cost_of
-from orchestrator.report.cost_view import cost_object
-from orchestrator.report.fates import fates
-from orchestrator.report.migration import report_object
-from orchestrator.report.next_step import next_step
-from orchestrator.report.queue_view import why_ejected
-from orchestrator.report.receipt import CheckLog, ReadBlob, again, difference_of
-from orchestrator.report.result import run_result
-from orchestrator.report.run_log import RunLog, Stretch
+from orchestrator.domain.state import RunState, TaskState, build_unit_id
+from orchestrator.report.contract import iterate_contract_receipts
+from orchestrator.report.cost import CostBreakdown, RefusedPlanLog, build_cost_breakdown
+from orchestrator.report.cost_view import build_cost_report
+from orchestrator.report.fates import get_attempt_fates
+from orchestrator.report.migration import build_migration_report
+from orchestrator.report.next_step import suggest_next_step
+from orchestrator.report.queue_view import describe_ejection
+from orchestrator.report.receipt import CheckLog, ReadBlob, build_rerun_command, find_difference
+from orchestrator.report.result import build_run_result
+from orchestrator.report.run_log import RunTimeline, WorkInterval
 
 SCHEMA = "orchestrate.run-report/1"
 _SPEAKERS: tuple[Role, ...] = ("planner", "worker", "judge", "arbiter")
 _TESTS = 12
-OfKinds = Callable[[Sequence[str]], Iterable[Recorded]]
+ReadEvents = Callable[[Sequence[str]], Iterable[RecordedEvent]]
 """Gives the events of these kinds, in order."""
 
 
-def report_of(state: RunState, journal: Path, of_kinds: OfKinds, read: ReadBlob) -> dict[str, Any]:
+def collect_run_report(state: RunState, journal: Path, of_kinds: ReadEvents, read: ReadBlob) -> dict[str, Any]:
     """The whole report as data, of a run and of the events that `state` was folded from."""
-    refused, log, checks = RefusedPlans(), RunLog(), CheckLog()
+    refused, log, checks = RefusedPlanLog(), RunTimeline(), CheckLog()
     for watcher in (refused, log, checks):
-        watcher.watch(of_kinds(watcher.KINDS))
-    return run_report(state, journal, cost_of(state, refused), log, checks, read)
+        watcher.record_events(of_kinds(watcher.KINDS))
+    return build_run_report(state, journal, build_cost_breakdown(state, refused), log, checks, read)
 
 
-def run_report(
-    state: RunState, journal: Path, cost: Cost, log: RunLog, checks: CheckLog, read: ReadBlob
+def build_run_report(
+    state: RunState, journal: Path, cost: CostBreakdown, log: RunTimeline, checks: CheckLog, read: ReadBlob
 ) -> dict[str, Any]:
     """The whole report as data.
 
@@ -52,20 +52,20 @@ def run_report(
     tasks = [state.tasks[TaskId(entry.name)] for entry in cost.tasks]  # in the order of the tree
     sessions = _by_task(state)
     return {
-        **run_result(state, journal),
+        **build_run_result(state, journal),
         "schema": SCHEMA,
-        "next": next_step(state),
+        "next": suggest_next_step(state),
         "repository": Path(state.run.repository).name,
         "target": state.run.target,
         "started_at": state.run.started_at.isoformat(),
         "last_at": state.last_at.isoformat() if state.last_at else None,
         "iterations_judged": [given.model_dump(mode="json") for given in state.iterations],
-        "timeline": [_stretch(state, one) for one in log.stretches],
+        "timeline": [_stretch(state, one) for one in log.intervals],
         "tasks_by_tree": [_task(state, task, sessions, log, checks, read) for task in tasks],
         "contract_receipts": [_receipt(state, state.receipts[key], checks, read) for key in _contract(state)],
-        "cost": cost_object(state, cost),
-        "migration": report_object(state) if state.run.mode == "migration" else None,
-        "reproduce": list(reproduce(state)),
+        "cost": build_cost_report(state, cost),
+        "migration": build_migration_report(state) if state.run.mode == "migration" else None,
+        "reproduce": list(list_reproduction_commands(state)),
         "versions": list(log.versions),
         "settings": state.run.settings,
         "settings_changed": list(state.overrides),
@@ -73,10 +73,10 @@ def run_report(
 
 
 def _contract(state: RunState) -> Sequence[str]:
-    return list(dict.fromkeys(contract_receipts(state)))
+    return list(dict.fromkeys(iterate_contract_receipts(state)))
 
 
-def _stretch(state: RunState, one: Stretch) -> dict[str, Any]:
+def _stretch(state: RunState, one: WorkInterval) -> dict[str, Any]:
     """Seconds count from the run's start."""
     begun = state.run.started_at
     return {
@@ -99,12 +99,12 @@ def _task(
     state: RunState,
     task: TaskState,
     sessions: dict[tuple[TaskId | None, int], list[SessionId]],
-    log: RunLog,
+    log: RunTimeline,
     checks: CheckLog,
     read: ReadBlob,
 ) -> dict[str, Any]:
     spec, spent = task.spec, state.spent_by_node.get(task.spec.id)
-    became = fates(task)
+    became = get_attempt_fates(task)
     numbers = [attempt.number for attempt in task.attempts] or [0]
     return {
         "id": spec.id,
@@ -117,7 +117,7 @@ def _task(
         "status": task.status.value,
         "cause": task.cause.value if task.cause else None,
         "reason": task.reason,
-        "price": spent.price if spent else "$0.00",
+        "price": spent.cost_text if spent else "$0.00",
         "tokens": spent.tokens if spent else 0,
         "attempts": [_attempt(task, number, became.get(number)) for number in numbers if number],
         "receipts": [_receipt(state, state.receipts[key], checks, read) for key in _keys(task)],
@@ -145,7 +145,7 @@ def _attempt(task: TaskState, number: int, fate: str | None) -> dict[str, Any]:
     attempt = next(one for one in task.attempts if one.number == number)
     end = next((one for one in task.ends if one.number == number), None)
     candidate = next((one for one in task.candidates if one.number == number), None)
-    ejections = [one for one in task.ejections if one.unit == unit_id(task.spec.id, number)]
+    ejections = [one for one in task.ejections if one.unit == build_unit_id(task.spec.id, number)]
     return {
         "number": number,
         "mode": attempt.mode,
@@ -159,14 +159,14 @@ def _attempt(task: TaskState, number: int, fate: str | None) -> dict[str, Any]:
         )
         if candidate
         else None,
-        "ejected": [why_ejected(one) for one in ejections],
+        "ejected": [describe_ejection(one) for one in ejections],
         "conflicts": [path for one in ejections for path in one.conflict],
         "verdicts": [given.verdict.model_dump(mode="json") for given in task.verdicts if given.number == number],
     }
 
 
 def _receipt(state: RunState, receipt: Receipt, checks: CheckLog, read: ReadBlob) -> dict[str, Any]:
-    difference = difference_of(state, receipt, checks, read)
+    difference = find_difference(state, receipt, checks, read)
     return {
         "check": receipt.check,
         "command": receipt.command,
@@ -181,15 +181,15 @@ def _receipt(state: RunState, receipt: Receipt, checks: CheckLog, read: ReadBlob
         "more": max(0, len(difference.new_failures) - _TESTS) + max(0, len(difference.missing_tests) - _TESTS)
         if difference
         else 0,
-        "again": again(receipt),
+        "again": build_rerun_command(receipt),
     }
 
 
-def reproduce(state: RunState) -> Iterator[str]:
+def list_reproduction_commands(state: RunState) -> Iterator[str]:
     """Lines for a shell in the repository: look at what landed, test it again, do the run over from its journal."""
     run = state.run
     if state.head:
         yield f"git diff {run.base}..{state.head}"
         yield f"git checkout --detach {state.head}"
-    yield from dict.fromkeys(receipt.command for receipt in state.baseline_receipts().values())
+    yield from dict.fromkeys(receipt.command for receipt in state.get_baseline_receipts().values())
     yield f"orchestrate replay {shlex.quote(run.run)} --offline"

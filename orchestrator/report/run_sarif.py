@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from orchestrator.domain.plain import strip_controls
-from orchestrator.report.judge_findings import Found, Level, findings
-from orchestrator.report.sarif import log, place
+from orchestrator.report.judge_findings import JudgeFinding, FindingLevel, iterate_judge_findings
+from orchestrator.report.sarif import build_sarif_log, build_sarif_location
 
 MOST_RESULTS = 5_000
 """What GitHub shows of one log; of more, those that are excused are left out first, then those that weigh least."""
 _CHARS = 2_000
-_LEVELS: Sequence[Level] = ("error", "warning", "note")
+_LEVELS: Sequence[FindingLevel] = ("error", "warning", "note")
 _RULES: Mapping[str, str] = {
     "addressed": "text in a change that speaks to whoever reviews it",
     "binary": "a file whose content no diff shows",
@@ -42,16 +42,16 @@ _RULES: Mapping[str, str] = {
 }
 
 
-def run_sarif(report: Mapping[str, Any], version: str) -> dict[str, Any]:
+def build_run_sarif(report: Mapping[str, Any], version: str) -> dict[str, Any]:
     """The log, made of what `report.run_report.run_report` gives; `version` is this program's.
 
     What the plan granted, and what was found in work that is not on the branch, is there as suppressed. Findings
     whose words name no file have no location.
     """
-    found = sorted(findings(report), key=lambda one: (bool(one.excuse), _LEVELS.index(one.level)))
+    found = sorted(iterate_judge_findings(report), key=lambda one: (bool(one.excuse), _LEVELS.index(one.level)))
     kept = found[:MOST_RESULTS]
     rules = dict.fromkeys(sorted(one.rule for one in kept))
-    return log(
+    return build_sarif_log(
         version,
         ((rule, _described(rule)) for rule in rules),
         [_result(one) for one in kept],
@@ -67,7 +67,7 @@ def _described(rule: str) -> str:
     return _RULES.get(rule, rule.replace("-", " "))
 
 
-def _result(one: Found) -> dict[str, Any]:
+def _result(one: JudgeFinding) -> dict[str, Any]:
     text = strip_controls(one.text)
     result: dict[str, Any] = {
         "ruleId": one.rule,
@@ -75,7 +75,7 @@ def _result(one: Found) -> dict[str, Any]:
         "message": {"text": text if len(text) <= _CHARS else f"{text[:_CHARS]}…"},
         "properties": {"task": one.task, "attempt": one.attempt},
     }
-    places = [place(*where) for where in one.places]
+    places = [build_sarif_location(*where) for where in one.places]
     if places:
         result["locations"] = places[:1]
     if places[1:]:

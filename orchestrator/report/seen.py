@@ -4,24 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from orchestrator.domain.event import Recorded, work
-from orchestrator.domain.plain import one_line
-from orchestrator.report.calls import call_words
-from orchestrator.report.lines import say
+from orchestrator.domain.event import RecordedEvent, work
+from orchestrator.domain.plain import to_one_line
+from orchestrator.report.calls import format_tool_call
+from orchestrator.report.lines import describe_event
 
 _LOOKED_AT = 1_000
 _SHOWN = 200
 
 
-SILENT = frozenset({"model.called", "turn.ended", "snapshot.taking", "snapshot.taken", "session.ended"})
+SILENT_KINDS = frozenset({"model.called", "turn.ended", "snapshot.taking", "snapshot.taken", "session.ended"})
 """Kinds of events that are signs of life and say nothing new."""
 
-LOOKED_AT = 6
+EVENTS_TO_READ = 6
 """So many of a conversation's last events always hold one that says something."""
 
 
 @dataclass(frozen=True)
-class Seen:
+class LastSessionEvent:
     """The last event of a conversation: when, in words (one line without control characters), and its kind."""
 
     at: datetime
@@ -30,7 +30,7 @@ class Seen:
     kind: str = ""
 
 
-def seen_of(events: Sequence[Recorded]) -> Seen | None:
+def find_last_session_event(events: Sequence[RecordedEvent]) -> LastSessionEvent | None:
     """What the last events of a conversation, oldest first, tell of it; None without any.
 
     Its words are those of the last that says something; it was heard of when the last one came.
@@ -38,11 +38,11 @@ def seen_of(events: Sequence[Recorded]) -> Seen | None:
     if not events:
         return None
     last = events[-1]
-    telling = next((one for one in reversed(events) if one.event.kind not in SILENT), last)
-    return Seen(last.at, words_of(telling), getattr(last.event, "turn", None), last.event.kind)
+    telling = next((one for one in reversed(events) if one.event.kind not in SILENT_KINDS), last)
+    return LastSessionEvent(last.at, describe_event_briefly(telling), getattr(last.event, "turn", None), last.event.kind)
 
 
-def words_of(recorded: Recorded) -> str:
+def describe_event_briefly(recorded: RecordedEvent) -> str:
     """The event in a few words, for somebody who knows whose it is."""
     match recorded.event:
         case work.ModelCalled(turn=turn):
@@ -50,7 +50,7 @@ def words_of(recorded: Recorded) -> str:
         case work.ModelReplied() as reply:
             said = reply.text.head[:_LOOKED_AT] or "uses " + ", ".join(call.name for call in reply.tool_calls)
         case work.ToolCalled(name=name, arguments=arguments):
-            said = call_words(name, arguments.head)
+            said = format_tool_call(name, arguments.head)
         case work.ToolReturned(name=name, ok=ok, observation=observation):
             said = f"{name} {'ok' if ok else 'refused'}: {observation.head[:_LOOKED_AT]}"
         case work.TurnEnded(turn=turn):
@@ -58,7 +58,7 @@ def words_of(recorded: Recorded) -> str:
         case work.SnapshotTaking() | work.SnapshotTaken():
             said = "keeps its workspace"
         case work.SessionStarted() | work.SessionEnded() as event:
-            said = say(event).replace(f"({event.session})", "").replace(event.session, "").strip()
+            said = describe_event(event).replace(f"({event.session})", "").replace(event.session, "").strip()
         case event:
-            said = say(event)[:_LOOKED_AT]
-    return one_line(said, _SHOWN)
+            said = describe_event(event)[:_LOOKED_AT]
+    return to_one_line(said, _SHOWN)

@@ -5,31 +5,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished
 from orchestrator.domain.event.run import CheckStarted
 from orchestrator.domain.migration import FileStatus, Shard, ShardStatus
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.domain.state import RunState
-from orchestrator.report.filtering import Value
-from orchestrator.report.glyphs import Doing
+from orchestrator.report.filtering import FilterValue
+from orchestrator.report.glyphs import Activity
 from orchestrator.report.groups import has_failed
 
 SHARD_KEYS = ("shard", "state", "status", "owner", "wave", "files", "left", "commit", "reason")
 """What the shards can be filtered by."""
 _CHARS = 300
-_DOING: Mapping[ShardStatus, Doing] = {
-    ShardStatus.OPEN: Doing.QUEUE,
-    ShardStatus.RUNNING: Doing.RUN,
-    ShardStatus.MERGED: Doing.DONE,
-    ShardStatus.FAILED: Doing.FAIL,
-    ShardStatus.HELD: Doing.PAUSE,
-    ShardStatus.REVERTED: Doing.STOP,
-    ShardStatus.EMPTY: Doing.DONE,
+_DOING: Mapping[ShardStatus, Activity] = {
+    ShardStatus.OPEN: Activity.QUEUE,
+    ShardStatus.RUNNING: Activity.RUN,
+    ShardStatus.MERGED: Activity.DONE,
+    ShardStatus.FAILED: Activity.FAIL,
+    ShardStatus.HELD: Activity.PAUSE,
+    ShardStatus.REVERTED: Activity.STOP,
+    ShardStatus.EMPTY: Activity.DONE,
 }
 _ORDER = [
-    *(Doing.ASK, Doing.TEST, Doing.RUN, Doing.RETRY, Doing.PAUSE, Doing.QUEUE, Doing.FAIL),
-    *(Doing.STOP, Doing.DONE),
+    *(Activity.ASK, Activity.TEST, Activity.RUN, Activity.RETRY, Activity.PAUSE, Activity.QUEUE, Activity.FAIL),
+    *(Activity.STOP, Activity.DONE),
 ]
 
 
@@ -38,7 +38,7 @@ class ShardRow:
     """A shard: `landed` of `files` files are on the branch, `failed` failed; `wave` is 0 before its first."""
 
     name: str
-    doing: Doing
+    activity: Activity
     status: ShardStatus
     owner: str
     wave: int
@@ -49,11 +49,11 @@ class ShardRow:
     note: str
     at: datetime | None = None
 
-    def fields(self) -> Mapping[str, Value]:
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
         """What it can be filtered by."""
         return {
             "shard": self.name,
-            "state": self.doing.value,
+            "state": self.activity.value,
             "status": self.status.value,
             "owner": self.owner,
             "wave": float(self.wave),
@@ -64,11 +64,11 @@ class ShardRow:
         }
 
 
-def shard_rows(state: RunState, recent: Iterable[Recorded] = ()) -> list[ShardRow]:
+def build_shard_rows(state: RunState, recent: Iterable[RecordedEvent] = ()) -> list[ShardRow]:
     """What is being tried, then what is on its way, kept back, to come, failed, taken back and landed."""
     waves, at = _waves(state), _landed_at(recent)
     made = [_row(state, shard, waves, at) for shard in _whole(state)]
-    return sorted(made, key=lambda row: _ORDER.index(row.doing))
+    return sorted(made, key=lambda row: _ORDER.index(row.activity))
 
 
 def _whole(state: RunState) -> Iterator[Shard]:
@@ -79,10 +79,10 @@ def _whole(state: RunState) -> Iterator[Shard]:
 def _row(state: RunState, shard: Shard, waves: Mapping[str, int], at: Mapping[str, datetime]) -> ShardRow:
     files = [state.files[path] for path in shard.files]
     counts = Counter(file.status for file in files)
-    status = shard.status(files)
+    status = shard.compute_status(files)
     return ShardRow(
         name=shard.name,
-        doing=_doing(state, shard, status),
+        activity=_doing(state, shard, status),
         status=status,
         owner=shard.owner,
         wave=waves.get(shard.name, 0),
@@ -90,20 +90,20 @@ def _row(state: RunState, shard: Shard, waves: Mapping[str, int], at: Mapping[st
         landed=counts[FileStatus.MERGED],
         failed=sum(has_failed(file) for file in files),
         commit=(shard.commit or "")[:10],
-        note=one_line(_note(state, shard, counts), _CHARS),
+        note=to_one_line(_note(state, shard, counts), _CHARS),
         at=at.get(shard.name),
     )
 
 
-def _doing(state: RunState, shard: Shard, status: ShardStatus) -> Doing:
-    if shard.name in state.rollbacks:
-        return Doing.RETRY
+def _doing(state: RunState, shard: Shard, status: ShardStatus) -> Activity:
+    if shard.name in state.requested_rollbacks:
+        return Activity.RETRY
     return _DOING[status]
 
 
 def _note(state: RunState, shard: Shard, counts: Counter[FileStatus]) -> str:
     said = state.rollback_reasons.get(shard.name, "")
-    if shard.name in state.rollbacks:
+    if shard.name in state.requested_rollbacks:
         return said or "is to be taken back"
     if shard.is_reverted:
         return said or "taken back"
@@ -120,15 +120,15 @@ def _waves(state: RunState) -> Mapping[str, int]:
     return {name: wave.number for wave in state.waves for name in wave.shards}
 
 
-def _landed_at(recent: Iterable[Recorded]) -> Mapping[str, datetime]:
+def _landed_at(recent: Iterable[RecordedEvent]) -> Mapping[str, datetime]:
     landings = ((one.at, one.event) for one in recent if isinstance(one.event, LandingFinished))
     return {part.name: at for at, event in landings for part in event.parts}
 
 
-def shards_line(state: RunState) -> str:
+def render_shards_line(state: RunState) -> str:
     """`wave 2 (sweep)  12 of 40 shards landed  searching: union of 14 is red, 6 looks  3 files ejected`."""
     wave = next((wave for wave in reversed(state.waves) if not wave.is_over), None)
-    shards = [state.shard_status(shard) for shard in _whole(state)]
+    shards = [state.get_shard_status(shard) for shard in _whole(state)]
     ejected = sum(file.status == FileStatus.EJECTED for file in state.files.values())
     parts = [
         f"wave {wave.number} ({wave.kind})" if wave else "",

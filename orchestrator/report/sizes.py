@@ -3,7 +3,7 @@
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
-def size_text(size: float) -> str:
+def format_size(size: float) -> str:
     """Bytes in decimal units, `12.3 MB`."""
     unit = 0
     while size >= 999.5 and unit < len(_UNITS) - 1:

@@ -7,19 +7,19 @@ from typing import Literal
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import RunState
 from orchestrator.domain.usage import Usage
-from orchestrator.report.agent_row import tokens_text
-from orchestrator.report.budget import accounts_of
-from orchestrator.report.cost import Cost, Entry
-from orchestrator.report.eta import duration
-from orchestrator.report.filtering import Value
-from orchestrator.report.lines import short_model
-from orchestrator.report.prices import UNKNOWN, dollars, price
-from orchestrator.report.spending import burn, by_outcome, cached_share, forecast, per_merged
+from orchestrator.report.agent_row import format_tokens
+from orchestrator.report.budget import build_accounts
+from orchestrator.report.cost import CostBreakdown, CostEntry
+from orchestrator.report.eta import format_duration
+from orchestrator.report.filtering import FilterValue
+from orchestrator.report.lines import shorten_model_name
+from orchestrator.report.prices import UNKNOWN_PRICE, format_dollars, format_price
+from orchestrator.report.spending import get_hourly_cost, sum_usage_by_fate, get_cached_share, forecast_cost, get_cost_per_landed
 
 SPEND_KEYS = ("name", "status", "attempts", "cost", "tokens", "calls")
 """What the rows can be filtered by."""
-By = Literal["task", "role", "model", "outcome", "waste"]
-SIDES: tuple[By, ...] = ("task", "role", "model", "outcome", "waste")
+SpendSide = Literal["task", "role", "model", "outcome", "waste"]
+SPEND_SIDES: tuple[SpendSide, ...] = ("task", "role", "model", "outcome", "waste")
 """The sides from which a cost can be looked at."""
 
 
@@ -40,9 +40,9 @@ class SpendRow:
     @property
     def price(self) -> str:
         """What it cost."""
-        return price(self.spent) if self.spent.calls else ""
+        return format_price(self.spent) if self.spent.calls else ""
 
-    def fields(self) -> Mapping[str, Value]:
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
         """What it can be filtered by."""
         return {
             "name": self.name,
@@ -54,59 +54,59 @@ class SpendRow:
         }
 
 
-def spend_rows(state: RunState, cost: Cost, by: By) -> list[SpendRow]:
+def build_spend_rows(state: RunState, cost: CostBreakdown, by: SpendSide) -> list[SpendRow]:
     """The rows of one side: tasks in the order of the tree, everything else with the largest first."""
     if by == "task":
         return [_task(state, cost, entry) for entry in cost.tasks]
-    rows = [SpendRow(name, spent, cost.share(spent), detail) for name, spent, detail in _entries(state, cost, by)]
+    rows = [SpendRow(name, spent, cost.get_share(spent), detail) for name, spent, detail in _entries(state, cost, by)]
     return sorted(rows, key=lambda row: (-row.share, row.name))
 
 
-def _task(state: RunState, cost: Cost, entry: Entry) -> SpendRow:
+def _task(state: RunState, cost: CostBreakdown, entry: CostEntry) -> SpendRow:
     depth = state.tasks[TaskId(entry.name)].spec.depth
-    return SpendRow(entry.name, entry.spent, cost.share(entry.spent), entry.detail, entry.count, depth)
+    return SpendRow(entry.name, entry.spent, cost.get_share(entry.spent), entry.detail, entry.count, depth)
 
 
-def _entries(state: RunState, cost: Cost, by: By) -> Iterator[tuple[str, Usage, str]]:
+def _entries(state: RunState, cost: CostBreakdown, by: SpendSide) -> Iterator[tuple[str, Usage, str]]:
     if by == "outcome":
-        yield from ((name, spent, "") for name, spent in by_outcome(state, cost).items())
+        yield from ((name, spent, "") for name, spent in sum_usage_by_fate(state, cost).items())
         return
     entries = {"role": cost.roles, "model": cost.models, "waste": cost.waste}[by]
     for entry in entries:
-        name = short_model(entry.name) if by == "model" else entry.name
+        name = shorten_model_name(entry.name) if by == "model" else entry.name
         yield name, entry.spent, f"{entry.count} times" if by == "waste" else ""
 
 
-def spend_lines(state: RunState, cost: Cost) -> Iterator[str]:
+def render_spend_lines(state: RunState, cost: CostBreakdown) -> Iterator[str]:
     """Some lines that sum up, the most important first."""
-    spent, account = state.spent, accounts_of(state).run()
-    limit = f" of {dollars(account.limit.usd)}" if account.limit.usd else ""
+    spent, account = state.spent, build_accounts(state).get_run_account()
+    limit = f" of {format_dollars(account.limit.usd)}" if account.limit.usd else ""
     used = float(spent.cost_usd) / account.limit.usd if account.limit.usd and not spent.unpriced_calls else None
     yield "   ".join(
         part
         for part in (
-            f"spent {price(spent)}{limit}{f' ({used:.0%})' if used is not None else ''}",
+            f"spent {format_price(spent)}{limit}{f' ({used:.0%})' if used is not None else ''}",
             _forecast(state),
-            f"reserved {price(account.reserved)}" if account.reserved.calls else "",
-            f"at risk {price(state.at_risk)}" if state.at_risk.calls else "",
+            f"reserved {format_price(account.reserved)}" if account.reserved.calls else "",
+            f"at risk {format_price(state.at_risk)}" if state.at_risk.calls else "",
             f"{spent.unpriced_calls:,} calls of unknown price" if spent.unpriced_calls else "",
         )
         if part
     )
-    hourly, each = burn(state), per_merged(state)
+    hourly, each = get_hourly_cost(state), get_cost_per_landed(state)
     wasted = cost.wasted
     yield "   ".join(
         (
-            f"per merged {'file' if state.run.mode == 'migration' else 'task'} {dollars(each)}",
-            f"wasted {price(wasted)} ({cost.share(wasted):.0%} of the {_MEASURES[cost.measure]})"
+            f"per merged {'file' if state.run.mode == 'migration' else 'task'} {format_dollars(each)}",
+            f"wasted {format_price(wasted)} ({cost.get_share(wasted):.0%} of the {_MEASURES[cost.measure]})"
             if wasted.calls
             else "nothing wasted",
-            f"burn {dollars(hourly)}{'/h' if hourly is not None else ''} over {duration(state.wall_s)} of work",
+            f"burn {format_dollars(hourly)}{'/h' if hourly is not None else ''} over {format_duration(state.wall_s)} of work",
         )
     )
-    cached = f" (cache {cached_share(spent):.0%})" if spent.cached_tokens else ""
-    out = f"out {tokens_text(spent.output_tokens)}"
-    yield f"tokens in {tokens_text(spent.input_tokens)}{cached} {out}   {spent.calls:,} model calls"
+    cached = f" (cache {get_cached_share(spent):.0%})" if spent.cached_tokens else ""
+    out = f"out {format_tokens(spent.output_tokens)}"
+    yield f"tokens in {format_tokens(spent.input_tokens)}{cached} {out}   {spent.calls:,} model calls"
 
 
 _MEASURES = {"usd": "dollars", "tokens": "tokens", "calls": "calls"}
@@ -115,12 +115,12 @@ _MEASURES = {"usd": "dollars", "tokens": "tokens", "calls": "calls"}
 def _forecast(state: RunState) -> str:
     if state.ended is not None or not state.spent.calls:
         return ""
-    found = forecast(state)
+    found = forecast_cost(state)
     if found is None:
-        return f"forecast {UNKNOWN}"
-    return f"forecast {dollars(found.usd)} ({dollars(found.low)} to {dollars(found.high)})"
+        return f"forecast {UNKNOWN_PRICE}"
+    return f"forecast {format_dollars(found.usd)} ({format_dollars(found.low)} to {format_dollars(found.high)})"
 
 
-def brief(rows: list[SpendRow], most: int = 4) -> str:
+def render_top_rows(rows: list[SpendRow], most: int = 4) -> str:
     """`worker $14.05  judge $3.17  planner $1.20`: the first rows in one line."""
     return "  ".join(f"{row.name} {row.price or '-'}" for row in rows[:most])

@@ -6,12 +6,12 @@ from datetime import datetime
 from statistics import fmean, stdev
 from typing import ClassVar
 
-from orchestrator.domain.burndown import counts_sites, remaining
-from orchestrator.domain.event import Recorded, work
+from orchestrator.domain.burndown import counts_sites, get_remaining_weight
+from orchestrator.domain.event import RecordedEvent, work
 from orchestrator.domain.state import RunState
 from orchestrator.domain.usage import Usage
-from orchestrator.report.cost import NOTHING, Cost, RefusedPlans
-from orchestrator.report.eta import eta
+from orchestrator.report.cost import NO_USAGE, CostBreakdown, RefusedPlanLog
+from orchestrator.report.eta import estimate_eta
 
 BIN_S = 600
 """Seconds of the clock that are summed as one."""
@@ -23,21 +23,21 @@ _LEAST_WORK_S = 1.0
 class SpendLog:
     """Watches a journal go by for what was spent when, and on plans that were refused."""
 
-    KINDS: ClassVar = RefusedPlans.KINDS
+    KINDS: ClassVar = RefusedPlanLog.KINDS
 
     def __init__(self) -> None:
-        self.refused = RefusedPlans()
+        self.refused_plans = RefusedPlanLog()
         self._bins: dict[int, Usage] = {}
 
-    def watch(self, events: Iterable[Recorded]) -> None:
+    def record_events(self, events: Iterable[RecordedEvent]) -> None:
         """Take in events, of which only those of `KINDS` matter."""
         for recorded in events:
-            self.refused.watch((recorded,))
+            self.refused_plans.record_events((recorded,))
             if isinstance(recorded.event, work.ModelReplied):
                 place = int(recorded.at.timestamp()) // BIN_S
-                self._bins[place] = self._bins.get(place, NOTHING) + recorded.event.usage
+                self._bins[place] = self._bins.get(place, NO_USAGE) + recorded.event.usage
 
-    def bins(self, now: datetime) -> list[Usage]:
+    def list_bins(self, now: datetime) -> list[Usage]:
         """What was spent in each stretch of ten minutes from the first call up to `now`, with the empty ones between;
         of very many the latest.
         """
@@ -45,11 +45,11 @@ class SpendLog:
             return []
         end = max(int(now.timestamp()) // BIN_S, *self._bins)
         begin = max(min(self._bins), end - MOST_BINS + 1)
-        return [self._bins.get(place, NOTHING) for place in range(begin, end + 1)]
+        return [self._bins.get(place, NO_USAGE) for place in range(begin, end + 1)]
 
 
 @dataclass(frozen=True)
-class Forecast:
+class CostForecast:
     """What a run will have cost in the end, in dollars, with a range."""
 
     usd: float
@@ -57,7 +57,7 @@ class Forecast:
     high: float
 
 
-def forecast(state: RunState) -> Forecast | None:
+def forecast_cost(state: RunState) -> CostForecast | None:
     """What it will come to; None where that cannot be told: a price is unknown, too little is done, or it has ended.
 
     Of a goal, every task that is still open costs what those did on average that have ended; the range is one standard
@@ -68,9 +68,9 @@ def forecast(state: RunState) -> Forecast | None:
     return _of_migration(state) if state.run.mode == "migration" else _of_goal(state)
 
 
-def _of_goal(state: RunState) -> Forecast | None:
+def _of_goal(state: RunState) -> CostForecast | None:
     leaves = [task for task in state.tasks.values() if task.spec.kind == "leaf"]
-    by_task = {task.spec.id: float(state.spent_by_node.get(task.spec.id, NOTHING).cost_usd) for task in leaves}
+    by_task = {task.spec.id: float(state.spent_by_node.get(task.spec.id, NO_USAGE).cost_usd) for task in leaves}
     ended = [by_task[task.spec.id] for task in leaves if task.status.is_terminal and task.attempts]
     spent = [by_task[task.spec.id] for task in leaves if not task.status.is_terminal]
     if len(ended) < _LEAST_ENDED:
@@ -78,44 +78,44 @@ def _of_goal(state: RunState) -> Forecast | None:
     to_come = sum(max(fmean(ended) - already, 0.0) for already in spent)
     spread = stdev(ended) * len(spent) ** 0.5
     now = float(state.spent.cost_usd)
-    return Forecast(now + to_come, now + max(to_come - spread, 0.0), now + to_come + spread)
+    return CostForecast(now + to_come, now + max(to_come - spread, 0.0), now + to_come + spread)
 
 
-def _of_migration(state: RunState) -> Forecast | None:
+def _of_migration(state: RunState) -> CostForecast | None:
     has_sites = counts_sites(state.recipe)
     climbing = (file for file in state.files.values() if not file.status.is_terminal)
-    judged = eta(state.burndown, sum(remaining(file, has_sites) for file in climbing))
-    rate = burn(state)
+    judged = estimate_eta(state.burndown, sum(get_remaining_weight(file, has_sites) for file in climbing))
+    rate = get_hourly_cost(state)
     if judged is None or rate is None:
         return None
     now, per_s = float(state.spent.cost_usd), rate / 3_600
-    return Forecast(*(now + per_s * seconds for seconds in (judged.seconds, judged.low_s, judged.high_s)))
+    return CostForecast(*(now + per_s * seconds for seconds in (judged.seconds, judged.low_s, judged.high_s)))
 
 
-def burn(state: RunState) -> float | None:
+def get_hourly_cost(state: RunState) -> float | None:
     """Dollars per hour of work so far; None where a price is unknown or no work was done."""
     if state.spent.unpriced_calls or not state.spent.calls or state.wall_s < _LEAST_WORK_S:
         return None
     return float(state.spent.cost_usd) / state.wall_s * 3_600
 
 
-def per_merged(state: RunState) -> float | None:
+def get_cost_per_landed(state: RunState) -> float | None:
     """Dollars of the whole run for each task, or file of a migration, that landed; None where that is not known."""
     landed = len(state.landed_units)
     return float(state.spent.cost_usd) / landed if landed and not state.spent.unpriced_calls else None
 
 
-def by_outcome(state: RunState, cost: Cost) -> Mapping[str, Usage]:
+def sum_usage_by_fate(state: RunState, cost: CostBreakdown) -> Mapping[str, Usage]:
     """What went into attempts by what became of them, most first, and what into everything else: `planning`."""
     found: dict[str, Usage] = {}
     for attempt in cost.attempts:
-        found[attempt.detail] = found.get(attempt.detail, NOTHING) + attempt.spent
+        found[attempt.detail] = found.get(attempt.detail, NO_USAGE) + attempt.spent
     sums = {name: usage for name, usage in found.items() if usage.calls}
     ordered = dict(sorted(sums.items(), key=lambda item: (-item[1].cost_usd, -item[1].tokens, item[0])))
-    planner = state.spent_by_role.get("planner", NOTHING)
+    planner = state.spent_by_role.get("planner", NO_USAGE)
     return ordered | ({"planning": planner} if planner.calls else {})
 
 
-def cached_share(usage: Usage) -> float:
+def get_cached_share(usage: Usage) -> float:
     """Which part of the input came from the provider's cache, from 0 to 1."""
     return usage.cached_tokens / usage.input_tokens if usage.input_tokens else 0.0

@@ -8,38 +8,38 @@ from typing import Any
 from orchestrator.domain.accounts import Accounts
 from orchestrator.domain.event.work import VerdictGiven
 from orchestrator.domain.state import RunState, TaskState
-from orchestrator.report.budget import accounts_of, bar, budget_object
-from orchestrator.report.burndown import burndown_object
-from orchestrator.report.result import run_result
+from orchestrator.report.budget import build_accounts, build_account_usage, build_budgets
+from orchestrator.report.burndown import build_burndown
+from orchestrator.report.result import build_run_result
 
-STATUS = "status"
+STATUS_PROJECTION = "status"
 """The name under which the journal keeps this projection."""
 SCHEMA = "orchestrate.status/1"
 
 
-def status_body(state: RunState, journal: Path) -> str:
+def render_status_json(state: RunState, journal: Path) -> str:
     """The object as JSON."""
-    return json.dumps(status_object(state, journal), ensure_ascii=False)
+    return json.dumps(build_status(state, journal), ensure_ascii=False)
 
 
-def status_object(state: RunState, journal: Path) -> dict[str, Any]:
+def build_status(state: RunState, journal: Path) -> dict[str, Any]:
     """The object. `seq` is the last event it knows; `is_live` is for the reader to fill in.
 
     The `budget` of a task holds what it and all below it spent and may spend. A migration has its `burndown`.
     """
-    accounts = accounts_of(state)
+    accounts = build_accounts(state)
     return {
-        **run_result(state, journal),
+        **build_run_result(state, journal),
         "schema": SCHEMA,
         "is_live": None,
         "seq": state.seq,
-        "budget": budget_object(state),
+        "budget": build_budgets(state),
         "plan": [_task(state, task, accounts) for task in state.tasks.values()],
         "file_status": dict(Counter(file.status.value for file in state.files.values())),
-        "steps": state.steps,
+        "steps": state.step_seconds,
         "trials": len(state.trials),
         "landings": [{"commit": landing.new, "units": list(landing.units)} for landing in state.landings],
-        **({"burndown": burndown_object(state)} if state.run.mode == "migration" else {}),
+        **({"burndown": build_burndown(state)} if state.run.mode == "migration" else {}),
         "models": sorted({session.model for session in state.sessions.values()}),
     }
 
@@ -62,7 +62,7 @@ def _task(state: RunState, task: TaskState, accounts: Accounts) -> dict[str, Any
         "verdicts": [_verdict(given) for given in task.verdicts],
         "calls": usage.calls if usage else 0,
         "tokens": usage.tokens if usage else 0,
-        "budget": bar(accounts.node(task.spec.id)),
+        "budget": build_account_usage(accounts.get_task_account(task.spec.id)),
     }
 
 

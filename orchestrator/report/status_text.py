@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from orchestrator.domain.plain import strip_controls
-from orchestrator.report.burndown_text import USUAL, Glyphs, burndown_lines
-from orchestrator.report.contract import contract_lines
-from orchestrator.report.sizes import size_text
-from orchestrator.report.summary import reason_line
+from orchestrator.report.burndown_text import UNICODE_GLYPHS, BurndownGlyphs, render_burndown_lines
+from orchestrator.report.contract import render_contract_lines
+from orchestrator.report.sizes import format_size
+from orchestrator.report.summary import format_reason
 
 _SHOWN = 20
 
 
-def status_text(status: Mapping[str, Any], glyphs: Glyphs = USUAL) -> Iterator[str]:
+def render_status_lines(status: Mapping[str, Any], glyphs: BurndownGlyphs = UNICODE_GLYPHS) -> Iterator[str]:
     """Run, branch, what it took so far, the plan tree or the files by state, and what was rejected."""
     life = "live" if status["is_live"] else "no process"
     yield f"{status['run']}  {status['outcome']} ({life})  {_plain(status['goal'].splitlines()[0])}"
@@ -22,18 +22,18 @@ def status_text(status: Mapping[str, Any], glyphs: Glyphs = USUAL) -> Iterator[s
     yield f"  branch {status['pr_branch']}  base {status['base'][:12]}  head {head}"
     yield _spent(status)
     yield from _budget(status["budget"])
-    yield from (f"  {line}" for line in contract_lines(status.get("contract", ())))
+    yield from (f"  {line}" for line in render_contract_lines(status.get("contract", ())))
     yield from (_task(task) for task in status["plan"])
     yield from _pull_request(status)
     if "burndown" in status:
-        first, *rest = burndown_lines(status["burndown"], glyphs)
+        first, *rest = render_burndown_lines(status["burndown"], glyphs)
         yield f"  {first}"
         yield from rest
     yield _disk(status["disk"])
     kinds = ("rejected", "unchanged", "needs_human")
     not_landed = [file for kind in kinds for file in status["files"].get(kind, ())]
     for file in not_landed[:_SHOWN]:
-        yield f"  {glyphs.cross} {_plain(file['path'])}: {reason_line(file['reason'])}"
+        yield f"  {glyphs.cross} {_plain(file['path'])}: {format_reason(file['reason'])}"
     if len(not_landed) > _SHOWN:
         yield f"  {glyphs.more} and {len(not_landed) - _SHOWN} more: orchestrate migrate report {status['run']}"
 
@@ -70,15 +70,15 @@ _USED = ("spent", "at_risk", "reserved")
 
 def _disk(disk: Mapping[str, Any]) -> str:
     kinds = ("journals", "blobs", "logs", "worktrees")
-    sizes = ", ".join(f"{name} {size_text(disk[name])}" for name in kinds)
-    return f"  disk, all runs: {'' if disk['is_whole'] else 'at least '}{size_text(disk['total'])} ({sizes})"
+    sizes = ", ".join(f"{name} {format_size(disk[name])}" for name in kinds)
+    return f"  disk, all runs: {'' if disk['is_whole'] else 'at least '}{format_size(disk['total'])} ({sizes})"
 
 
 def _task(task: Mapping[str, Any]) -> str:
     indent = "  " * (task["depth"] + 1)
     tries = f" ×{len(task['attempts'])}" if len(task["attempts"]) > 1 else ""
     cause = f"  {task['cause']}:" if task.get("cause") else " "
-    reason = f"{cause} {reason_line(task['reason'])}" if task["reason"] else ""
+    reason = f"{cause} {format_reason(task['reason'])}" if task["reason"] else ""
     return f"{indent}{task['status']:9} {task['id']}{tries}  {_plain(task['title'])}{reason}"
 
 

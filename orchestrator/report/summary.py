@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from orchestrator.domain.migration import FileStatus
-from orchestrator.domain.plain import one_line, strip_controls
+from orchestrator.domain.plain import to_one_line, strip_controls
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
-from orchestrator.report.contract import contract_lines, contract_object
-from orchestrator.report.forge_checks import forge_lines
-from orchestrator.report.receipt import said
-from orchestrator.report.result import head_trial
+from orchestrator.report.contract import render_contract_lines, build_contract
+from orchestrator.report.forge_checks import render_forge_lines
+from orchestrator.report.receipt import quote_text
+from orchestrator.report.result import find_head_trial
 
 _SHOWN = 20
 _LEFT = {
@@ -31,22 +31,22 @@ _SHOWN_FLAKES = 5
 _LINE_CHARS = 300
 
 
-def summary(state: RunState, where: str = "") -> Iterator[str]:
+def render_summary_lines(state: RunState, where: str = "") -> Iterator[str]:
     """At most some forty lines; `where` are the options with which other verbs find the run."""
     run, end = state.run, state.ended or state.paused
     word = (state.ended.outcome if state.ended else "paused") if end else "running"
-    yield f"run {run.run}  {word}: {said(end.reason) if end else ''}"
+    yield f"run {run.run}  {word}: {quote_text(end.reason) if end else ''}"
     if state.head:
         yield f"branch {run.branch} at {state.head[:12]}, from {run.target or 'base'} {run.base[:12]}"
     else:
         yield f"nothing landed; base {run.base[:12]} is untouched"
     yield from _migration(state) if run.mode == "migration" else _tasks(state)
     if state.iterations:
-        yield from contract_lines(contract_object(state), only_unmet=True)
-    yield from tried(state)
+        yield from render_contract_lines(build_contract(state), only_unmet=True)
+    yield from render_violation_lines(state)
     yield _tests(state)
     yield from _flaky(state)
-    price = f"{state.spent.price}{f', up to {state.at_risk.price} more at risk' if state.at_risk.calls else ''}"
+    price = f"{state.spent.cost_text}{f', up to {state.at_risk.cost_text} more at risk' if state.at_risk.calls else ''}"
     yield f"{state.test_runs} test runs, {state.spent.calls} model calls ({price}), {state.wall_s:.1f} s"
     for pr in list(state.prs.values())[:_SHOWN]:
         yield f"pull request {strip_controls(pr.group)} ({pr.forge}): {pr.url}"
@@ -54,9 +54,9 @@ def summary(state: RunState, where: str = "") -> Iterator[str]:
         yield f"  … and {len(state.prs) - _SHOWN} more pull requests: see orchestrate status --json"
     if state.pr and not state.pr.group:
         yield f"pull request ({state.pr.forge}): {state.pr.url}"
-    yield from forge_lines(state)
-    if state.ended is None and state.waiting:
-        item = shlex.quote(state.waiting[0].approval.item)
+    yield from render_forge_lines(state)
+    if state.ended is None and state.pending_approvals:
+        item = shlex.quote(state.pending_approvals[0].approval.item)
         yield f"answer it: orchestrate watch {run.run}{where}"
         yield f"  or: orchestrate approve {run.run} {item}{where}   (or deny)"
     elif state.ended is None:
@@ -77,7 +77,7 @@ def _migration(state: RunState) -> Iterator[str]:
         yield f"all {len(red.units)} changes together would have {broken}"
     rest = [(mark, file) for status, mark in _MARKS.items() for file in by_status[status]]
     for mark, file in rest[:_SHOWN]:
-        yield f"  {mark} {strip_controls(file.path)}: {reason_line(file.reason)}"
+        yield f"  {mark} {strip_controls(file.path)}: {format_reason(file.reason)}"
     if len(rest) > _SHOWN:
         yield f"  … and {len(rest) - _SHOWN} more: see orchestrate status"
 
@@ -90,17 +90,17 @@ def _tasks(state: RunState) -> Iterator[str]:
         tries = f" ({len(task.attempts)} attempts)" if len(task.attempts) > 1 else ""
         mark = "✓" if task.status == TaskStatus.MERGED else "✗" if task.status.is_terminal else "·"
         cause = f", {task.cause}" if task.cause else ""
-        reason = f": {reason_line(task.reason)}" if task.reason else ""
+        reason = f": {format_reason(task.reason)}" if task.reason else ""
         yield f"  {mark} {task.spec.id}  {task.status}{cause}{tries}{reason}"
 
 
-def tried(state: RunState) -> Iterator[str]:
+def render_violation_lines(state: RunState) -> Iterator[str]:
     """What agents tried beyond their walls, a line for each task; `show` has every try."""
     by_task: dict[str, Counter[str]] = {}
-    for one in state.attempted:
+    for one in state.unapproved_violations:
         by_task.setdefault(one.task or "?", Counter())[one.kind] += 1
     if by_task:
-        yield f"tried beyond its walls, which hold ({len(state.attempted)}; see orchestrate show {state.run.run} TASK):"
+        yield f"tried beyond its walls, which hold ({len(state.unapproved_violations)}; see orchestrate show {state.run.run} TASK):"
     for task, kinds in list(by_task.items())[:_SHOWN]:
         yield f"  ! {task}: {', '.join(f'{count} × {kind}' for kind, count in kinds.items())}"
     if len(by_task) > _SHOWN:
@@ -108,21 +108,21 @@ def tried(state: RunState) -> Iterator[str]:
 
 
 def _flaky(state: RunState) -> Iterator[str]:
-    tests = state.flaky_tests()
+    tests = state.list_flaky_tests()
     if tests:
         told = ", ".join(f"{strip_controls(test)} ({seen} ×)" for test, seen in tests[:_SHOWN_FLAKES])
         more = f" and {len(tests) - _SHOWN_FLAKES} more" if len(tests) > _SHOWN_FLAKES else ""
-        yield f"flaky tests, which passed and failed on one tree ({len(tests)}): {reason_line(told)}{more}"
+        yield f"flaky tests, which passed and failed on one tree ({len(tests)}): {format_reason(told)}{more}"
 
 
-def reason_line(text: str) -> str:
+def format_reason(text: str) -> str:
     """A reason in one bounded line; `show` and `status --json` have all of it."""
-    line = one_line(text)
+    line = to_one_line(text)
     return line if len(line) <= _LINE_CHARS else f"{line[:_LINE_CHARS]}…"
 
 
 def _tests(state: RunState) -> str:
-    baseline = state.baseline_receipts().values()
+    baseline = state.get_baseline_receipts().values()
     if not baseline:
         return "no baseline was recorded"
     counted = [receipt.counts for receipt in baseline if receipt.tests is not None]
@@ -132,7 +132,7 @@ def _tests(state: RunState) -> str:
     total = sum((counts for counts in counted[1:]), counted[0])
     red = total.failed + total.errors
     already = f", {red} of them red before anything changed" if red else ""
-    landed = head_trial(state)
+    landed = find_head_trial(state)
     if landed is None:
         return f"baseline: {total.total} tests{already}"
     lost = len(landed.difference.new_failures) + len(landed.difference.missing_tests)

@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import accumulate
 
-from orchestrator.domain.event import Recorded, work
-from orchestrator.report.transcript_items import Item, Level, ReadBlob, item_of, whole
+from orchestrator.domain.event import RecordedEvent, work
+from orchestrator.report.transcript_items import TranscriptItem, TranscriptLevel, ReadBlob, build_item, read_whole_text
 
 _INDENT = "      "
 _KEPT = 64
@@ -24,7 +24,7 @@ class Transcript:
     """
 
     def __init__(
-        self, read_blob: ReadBlob, level: Level = Level.NORMAL, *, is_ascii: bool = False, opens_all: bool = False
+        self, read_blob: ReadBlob, level: TranscriptLevel = TranscriptLevel.NORMAL, *, is_ascii: bool = False, opens_all: bool = False
     ) -> None:
         """`opens_all` shows everything open that comes in."""
         self.level = level
@@ -32,28 +32,28 @@ class Transcript:
         self.seq = 0
         self._read_blob = read_blob
         self._is_ascii = is_ascii
-        self._items: list[Item] = []
-        self._tools: dict[str, Item] = {}
-        self._shown: list[Item] = []
+        self._items: list[TranscriptItem] = []
+        self._tools: dict[str, TranscriptItem] = {}
+        self._shown: list[TranscriptItem] = []
         self._ends: list[int] = []
         self._near = _NOWHERE
         self._body = lru_cache(_KEPT)(self._lines_below)
 
     # --- what there is -----------------------------------------------------------------------------------------------
 
-    def extend(self, events: Iterable[Recorded]) -> int:
+    def extend(self, events: Iterable[RecordedEvent]) -> int:
         """Take in what came since, in order; gives the first line that may look different now."""
         changed = len(self._shown)
         for recorded in events:
             self.seq = recorded.seq
             event = recorded.event
             if isinstance(event, work.ToolReturned) and (item := self._tools.pop(event.key, None)):
-                item.complete(event)
+                item.add_result(event)
                 item.is_open = item.is_open or (self._opens_all and item.can_open)
                 if item.level <= self.level:
                     changed = min(changed, self._place(item))
                 continue
-            item = item_of(len(self._items) + 1, recorded)
+            item = build_item(len(self._items) + 1, recorded)
             item.is_open = item.is_open or (self._opens_all and item.can_open)
             self._items.append(item)
             if isinstance(event, work.ToolCalled):
@@ -63,7 +63,7 @@ class Transcript:
         self._count(changed)
         return self._start(changed) if changed < len(self._shown) else len(self)
 
-    def show(self, level: Level) -> None:
+    def set_level(self, level: TranscriptLevel) -> None:
         """Show more or less from now on."""
         self.level = level
         self._shown = [item for item in self._items if item.level <= level]
@@ -75,7 +75,7 @@ class Transcript:
             item.is_open = is_open and item.can_open
         self._count(0)
 
-    def holding(self, wanted: str) -> list[int]:
+    def find_closed_items(self, wanted: str) -> list[int]:
         """The numbers of closed items that are shown and have a text below their heads that holds some words.
 
         Nothing is changed by it, so that it can go on in a thread while the lines are drawn.
@@ -83,20 +83,20 @@ class Transcript:
         needle = wanted.lower()
         closed = [item for item in list(self._shown) if not item.is_open]
         return [
-            item.number for item in closed if item.may_hold(needle, self._read_blob) and self._is_below(item, needle)
+            item.number for item in closed if item.may_contain(needle, self._read_blob) and self._is_below(item, needle)
         ]
 
-    def _is_below(self, item: Item, needle: str) -> bool:
-        return any(needle in line.lower() for line in item.body(self._read_blob))
+    def _is_below(self, item: TranscriptItem, needle: str) -> bool:
+        return any(needle in line.lower() for line in item.iterate_body_lines(self._read_blob))
 
-    def open(self, numbers: Iterable[int], *, is_open: bool = True) -> None:
+    def open_items(self, numbers: Iterable[int], *, is_open: bool = True) -> None:
         """Open some items, or close them."""
         for number in numbers:
             item = self._items[number - 1]
             item.is_open = is_open and item.can_open
         self._count(0)
 
-    def toggle(self, line: int) -> int:
+    def toggle_item(self, line: int) -> int:
         """Open what a line belongs to, or close it; gives the line of its head."""
         place = self._at(line)
         item = self._shown[place]
@@ -104,20 +104,20 @@ class Transcript:
         self._count(place)
         return self._start(place)
 
-    def everything(self) -> "Transcript":
+    def copy_with_all_open(self) -> "Transcript":
         """Another one of the same conversation with all that was recorded, which goes on with all being opened."""
-        other = Transcript(self._read_blob, Level.VERBOSE, is_ascii=self._is_ascii, opens_all=True)
+        other = Transcript(self._read_blob, TranscriptLevel.VERBOSE, is_ascii=self._is_ascii, opens_all=True)
         for item in self._items:
             copied = replace(item, events=list(item.events), is_open=True)
             copied.is_open = copied.can_open
             other._items.append(copied)
         other._tools = {key: other._items[item.number - 1] for key, item in self._tools.items()}
         other.seq = self.seq
-        other.show(Level.VERBOSE)
+        other.set_level(TranscriptLevel.VERBOSE)
         return other
 
     @property
-    def settled(self) -> int:
+    def settled_count(self) -> int:
         """How many of the first lines will never change: of a tool that is at work there is more to come."""
         last = self._items[-1] if self._items else None
         is_at_work = last is not None and last in self._tools.values() and last.level <= self.level
@@ -128,11 +128,11 @@ class Transcript:
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
-    def line(self, index: int) -> str:
+    def get_line(self, index: int) -> str:
         """One line, from 0 on."""
-        return self.styled(index)[0]
+        return self.get_styled_line(index)[0]
 
-    def styled(self, index: int) -> tuple[str, str]:
+    def get_styled_line(self, index: int) -> tuple[str, str]:
         """One line with the name of its style."""
         start, end, lines, below = self._near
         if not start <= index < end:  # lines are mostly asked for one after the other
@@ -143,15 +143,15 @@ class Transcript:
         """The first line of the item at a line, that of the next one, its lines, and the styles of head and text."""
         place = self._at(index)
         item, start = self._shown[place], self._start(place)
-        head = item.head(self._is_ascii)
+        head = item.render_head(self._is_ascii)
         lines = (head, *self._body(item.number, len(item.events))) if item.is_open else (head,)
-        return start, self._ends[place], lines, (item.style, "" if isinstance(item.last, work.ModelReplied) else "dim")
+        return start, self._ends[place], lines, (item.style, "" if isinstance(item.last_event, work.ModelReplied) else "dim")
 
-    def block(self, index: int) -> str:
+    def get_item_text(self, index: int) -> str:
         """All of what a line belongs to, as it was said, for copying."""
         item = self._shown[self._at(index)]
-        texts = [whole(text, self._read_blob) for _, text in item.texts]
-        return "\n".join(texts) if texts else item.words()
+        texts = [read_whole_text(text, self._read_blob) for _, text in item.texts]
+        return "\n".join(texts) if texts else item.render_summary()
 
     # --- where lines are ---------------------------------------------------------------------------------------------
 
@@ -164,7 +164,7 @@ class Transcript:
     def _start(self, place: int) -> int:
         return self._ends[place - 1] if place else 0
 
-    def _place(self, item: Item) -> int:
+    def _place(self, item: TranscriptItem) -> int:
         """The place of an item that is shown; they stand in the order of their numbers."""
         low, high = 0, len(self._shown)
         while low < high:
@@ -177,15 +177,15 @@ class Transcript:
         del self._ends[place:]
         self._near = _NOWHERE
         before = self._ends[-1] if self._ends else 0
-        counts = (item.count(self._read_blob) for item in self._shown[place:])
+        counts = (item.count_lines(self._read_blob) for item in self._shown[place:])
         self._ends.extend(list(accumulate(counts, initial=before))[1:])
 
     def _lines_below(self, number: int, _events: int) -> tuple[str, ...]:
-        return tuple(f"{_INDENT}{line}" for line in self._items[number - 1].body(self._read_blob))
+        return tuple(f"{_INDENT}{line}" for line in self._items[number - 1].iterate_body_lines(self._read_blob))
 
 
-def transcript_lines(events: Iterable[Recorded], read_blob: ReadBlob, level: Level = Level.VERBOSE) -> Iterator[str]:
+def render_transcript_lines(events: Iterable[RecordedEvent], read_blob: ReadBlob, level: TranscriptLevel = TranscriptLevel.VERBOSE) -> Iterator[str]:
     """All lines of a conversation with all texts, each once."""
     lines = Transcript(read_blob, level, opens_all=True)
     lines.extend(events)
-    yield from (lines.line(index) for index in range(len(lines)))
+    yield from (lines.get_line(index) for index in range(len(lines)))

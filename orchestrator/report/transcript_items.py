@@ -7,18 +7,18 @@ from datetime import datetime
 from enum import IntEnum
 from functools import singledispatch
 
-from orchestrator.domain.event import Event, Recorded, work
-from orchestrator.domain.plain import one_line, strip_controls
+from orchestrator.domain.event import Event, RecordedEvent, work
+from orchestrator.domain.plain import to_one_line, strip_controls
 from orchestrator.domain.text import Text
-from orchestrator.report.calls import arguments_of, call_words, value_text
-from orchestrator.report.lines import say, short_model
+from orchestrator.report.calls import parse_arguments, format_tool_call, format_argument_value
+from orchestrator.report.lines import describe_event, shorten_model_name
 
 ReadBlob = Callable[[str], bytes]
 _HEAD_CHARS = 1_000
 _LINE_CHARS = 8_000
 
 
-class Level(IntEnum):
+class TranscriptLevel(IntEnum):
     """How much of a conversation is shown: its words; its tools as well; everything that was recorded."""
 
     QUIET = 0
@@ -27,7 +27,7 @@ class Level(IntEnum):
 
 
 @dataclass(slots=True)
-class Item:
+class TranscriptItem:
     """One thing. `events` are one, or a tool's call with what it returned. `is_open` shows the text below its head.
 
     `below` is how many lines that text has, once they were counted.
@@ -35,25 +35,25 @@ class Item:
 
     number: int
     at: datetime
-    level: Level
+    level: TranscriptLevel
     events: list[Event]
     is_open: bool = False
-    below: int | None = None
+    body_line_count: int | None = None
 
-    def complete(self, event: Event) -> None:
+    def add_result(self, event: Event) -> None:
         """What a tool returned belongs to its call."""
         self.events.append(event)
-        self.below = None
+        self.body_line_count = None
 
     @property
-    def last(self) -> Event:
+    def last_event(self) -> Event:
         """The newest of its events."""
         return self.events[-1]
 
     @property
     def style(self) -> str:
         """The name of the style of its head."""
-        match self.last:
+        match self.last_event:
             case work.ModelReplied(text=text) if text.size:
                 return ""
             case work.ModelFailed():
@@ -76,36 +76,36 @@ class Item:
         """Whether there is anything below its head."""
         return any(_has_more(title, text) for title, text in self.texts)
 
-    def head(self, is_ascii: bool = False) -> str:
+    def render_head(self, is_ascii: bool = False) -> str:
         """`#39 12:41:07 ▸ tool  shell  pytest -q  ok  0.4 s`, without control characters."""
         sign = (">", "v") if is_ascii else ("▸", "▾")
         mark = sign[self.is_open] if self.can_open else " "
         return (
-            f"{f'#{self.number}':<6} {self.at.astimezone():%H:%M:%S} {mark} {_words(self.events)[0]:<5} {self.words()}"
+            f"{f'#{self.number}':<6} {self.at.astimezone():%H:%M:%S} {mark} {_words(self.events)[0]:<5} {self.render_summary()}"
         )
 
-    def words(self) -> str:
+    def render_summary(self) -> str:
         """What it says, in one line."""
-        return one_line(_words(self.events)[1], _HEAD_CHARS)
+        return to_one_line(_words(self.events)[1], _HEAD_CHARS)
 
-    def count(self, read_blob: ReadBlob) -> int:
+    def count_lines(self, read_blob: ReadBlob) -> int:
         """How many lines it takes as it is shown now; a blob is read only for one that is open."""
         if not self.is_open:
             return 1
-        if self.below is None:
-            self.below = sum(1 for _ in self.body(read_blob))
-        return 1 + self.below
+        if self.body_line_count is None:
+            self.body_line_count = sum(1 for _ in self.iterate_body_lines(read_blob))
+        return 1 + self.body_line_count
 
-    def body(self, read_blob: ReadBlob) -> Iterator[str]:
+    def iterate_body_lines(self, read_blob: ReadBlob) -> Iterator[str]:
         """The lines below the head, whole but for what is beyond some thousand characters of one line."""
         for event in self.events:
             for title, text in _texts(event):
-                words = whole(text, read_blob)
-                lines = (arguments_text(words) if isinstance(event, work.ToolCalled) else words).split("\n")
+                words = read_whole_text(text, read_blob)
+                lines = (format_arguments(words) if isinstance(event, work.ToolCalled) else words).split("\n")
                 yield from ([title] if title else ())
-                yield from (cut(line) for line in (lines if title else lines[1:]))
+                yield from (cut_line(line) for line in (lines if title else lines[1:]))
 
-    def may_hold(self, needle: str, read_blob: ReadBlob) -> bool:
+    def may_contain(self, needle: str, read_blob: ReadBlob) -> bool:
         """Whether its words or a line below may hold a text, which is in lower case: quick, for very many items."""
         first = self.events[0]
         if not isinstance(first, work.ToolCalled | work.ModelReplied) or not self.texts:
@@ -113,7 +113,7 @@ class Item:
         if isinstance(first, work.ToolCalled) and needle in first.name:
             return True
         escaped = json.dumps(needle)[1:-1]  # arguments are JSON
-        texts = (whole(text, read_blob) for _, text in self.texts)
+        texts = (read_whole_text(text, read_blob) for _, text in self.texts)
         return any(needle in text.lower() or escaped in text.lower() or not _is_plain(text) for text in texts)
 
 
@@ -122,21 +122,21 @@ def _is_plain(text: str) -> bool:
     return text.replace("\n", "").replace("\t", "").isprintable()
 
 
-def whole(text: Text, read_blob: ReadBlob) -> str:
+def read_whole_text(text: Text, read_blob: ReadBlob) -> str:
     """The whole of a text."""
     return text.head if text.sha is None else read_blob(text.sha).decode("utf-8", "replace")
 
 
-def arguments_text(arguments: str) -> str:
+def format_arguments(arguments: str) -> str:
     """A tool's arguments for a person: `name: value`, and a value of several lines below its name."""
-    found = arguments_of(arguments)
+    found = parse_arguments(arguments)
     if found is None:
         return arguments
-    texts = {key: value_text(value) for key, value in found.items()}
+    texts = {key: format_argument_value(value) for key, value in found.items()}
     return "\n".join(f"{key}:\n{text}" if "\n" in text else f"{key}: {text}" for key, text in texts.items())
 
 
-def cut(line: str) -> str:
+def cut_line(line: str) -> str:
     """A line without control characters, and without the end of a very long one."""
     if len(line) <= _LINE_CHARS:
         return strip_controls(line)
@@ -159,9 +159,9 @@ def _texts(event: Event) -> list[tuple[str, Text]]:
         case work.ToolReturned():
             return [("returned:", event.observation)] if event.observation.size else []
         case work.TurnEnded(nudge=nudge) if nudge:
-            return [("", Text.inline(nudge))]
+            return [("", Text.build_inline(nudge))]
         case work.ModelFailed():
-            return [("", Text.inline(f"{event.error}: {event.detail}"))]
+            return [("", Text.build_inline(f"{event.error}: {event.detail}"))]
     return []
 
 
@@ -171,13 +171,13 @@ def _words(events: list[Event]) -> tuple[str, str]:
         how = "…"
         if isinstance(last, work.ToolReturned):
             how = f"{'ok' if last.ok else 'refused'}  {last.seconds:.1f} s"
-        return "tool", f"{call_words(first.name, first.arguments.head)}  {how}"
+        return "tool", f"{format_tool_call(first.name, first.arguments.head)}  {how}"
     return _said(last)
 
 
 @singledispatch
 def _said(event: Event) -> tuple[str, str]:
-    return "note", say(event)
+    return "note", describe_event(event)
 
 
 @_said.register
@@ -185,17 +185,17 @@ def _(event: work.ModelReplied) -> tuple[str, str]:
     if event.text.size:
         return "say", f"{event.text.head.partition(chr(10))[0][:_HEAD_CHARS]}"
     asked = ", ".join(call.name for call in event.tool_calls)
-    return "reply", f"{asked or 'nothing'}  {event.usage.tokens:,} tokens  {event.usage.price}  {event.seconds:.1f} s"
+    return "reply", f"{asked or 'nothing'}  {event.usage.tokens:,} tokens  {event.usage.cost_text}  {event.seconds:.1f} s"
 
 
 @_said.register
 def _(event: work.ModelCalled) -> tuple[str, str]:
-    return "call", f"{short_model(event.model)}, turn {event.turn + 1}"
+    return "call", f"{shorten_model_name(event.model)}, turn {event.turn + 1}"
 
 
 @_said.register
 def _(event: work.ModelFailed) -> tuple[str, str]:
-    return "fail", say(event)
+    return "fail", describe_event(event)
 
 
 @_said.register
@@ -205,7 +205,7 @@ def _(event: work.TurnEnded) -> tuple[str, str]:
 
 @_said.register
 def _(event: work.SessionStarted) -> tuple[str, str]:
-    return "begin", f"{event.role} on {short_model(event.model)}, prompt {event.prompt[:12]}"
+    return "begin", f"{event.role} on {shorten_model_name(event.model)}, prompt {event.prompt[:12]}"
 
 
 @_said.register
@@ -213,24 +213,24 @@ def _(event: work.SessionEnded) -> tuple[str, str]:
     return "end", f"{event.exit} {event.detail}"
 
 
-def level_of(event: Event) -> Level:
+def get_event_level(event: Event) -> TranscriptLevel:
     """From which level on an event is shown."""
     match event:
         case work.ModelReplied(text=text):
-            return Level.QUIET if text.size else Level.VERBOSE
+            return TranscriptLevel.QUIET if text.size else TranscriptLevel.VERBOSE
         case work.ToolCalled(name="request_tier"):
-            return Level.QUIET
+            return TranscriptLevel.QUIET
         case work.ToolCalled():
-            return Level.NORMAL
+            return TranscriptLevel.NORMAL
         case work.TurnEnded(nudge=nudge) if nudge:
-            return Level.NORMAL
+            return TranscriptLevel.NORMAL
         case work.SessionStarted() | work.SessionEnded() | work.ModelFailed():
-            return Level.QUIET
-    return Level.VERBOSE
+            return TranscriptLevel.QUIET
+    return TranscriptLevel.VERBOSE
 
 
-def item_of(number: int, recorded: Recorded) -> Item:
+def build_item(number: int, recorded: RecordedEvent) -> TranscriptItem:
     """The thing that an event is. Words that are whole in their event are shown whole."""
     event = recorded.event
     is_open = isinstance(event, work.ModelReplied) and event.text.is_whole and event.text.size > 0
-    return Item(number, recorded.at, level_of(event), [event], is_open)
+    return TranscriptItem(number, recorded.at, get_event_level(event), [event], is_open)

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from time import monotonic
 
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 
 _CHARS = 200
-QUIET_S = 30.0
+QUIET_PERIOD_S = 30.0
 
 
 class Alerts:
@@ -15,13 +15,13 @@ class Alerts:
     After each call it is quiet for `quiet_s` seconds; what came meanwhile is told together.
     """
 
-    def __init__(self, quiet_s: float = QUIET_S, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, quiet_s: float = QUIET_PERIOD_S, clock: Callable[[], float] = monotonic) -> None:
         self._quiet_s, self._clock = quiet_s, clock
         self._known: set[str] | None = None
         self._waiting: dict[str, str] = {}
         self._last: float | None = None
 
-    def look(self, news: Mapping[str, str]) -> str:
+    def compose_alert(self, news: Mapping[str, str]) -> str:
         """The words to call with now; empty if nobody is to be called."""
         if self._known is None:
             self._known = set(news)
@@ -37,6 +37,6 @@ class Alerts:
         return words + (f" (and {len(more)} more)" if more else "")
 
 
-def osc_9(run: str, words: str) -> str:
+def format_osc_9(run: str, words: str) -> str:
     """The escape sequence by which many terminals show a notification; others ignore it."""
-    return f"\x1b]9;{one_line(f'orchestrate {run}: {words}', _CHARS)}\x07"
+    return f"\x1b]9;{to_one_line(f'orchestrate {run}: {words}', _CHARS)}\x07"

@@ -12,31 +12,31 @@ from textual.filter import LineFilter
 
 from orchestrator.domain.command import Command, Stop
 from orchestrator.errors import OrchestrateError, UsageProblem
-from orchestrator.report.news import news
-from orchestrator.tui.acts.acts import Acts, Opening
-from orchestrator.tui.acts.verbs import VERBS
-from orchestrator.tui.alerts import Alerts, osc_9
-from orchestrator.tui.ascii import Ascii
-from orchestrator.tui.doors import Doors
+from orchestrator.report.news import collect_alert_messages
+from orchestrator.tui.acts.acts import CommandBar, CopyOpener
+from orchestrator.tui.acts.verbs import TYPED_VERBS
+from orchestrator.tui.alerts import Alerts, format_osc_9
+from orchestrator.tui.ascii import AsciiFilter
+from orchestrator.tui.doors import DashboardActions
 from orchestrator.tui.filterbox import FilterBox
-from orchestrator.tui.front import Front
-from orchestrator.tui.header import TabLine, header_line, key_line, waiting_counts
-from orchestrator.tui.help import Help
-from orchestrator.tui.inert import Inert
-from orchestrator.tui.keymap import FOOTER, GLOBAL, RECORDING, bindings, help_rows, pressed, remapped
-from orchestrator.tui.leaving import Leaving, Way
-from orchestrator.tui.look import USUAL, Look
-from orchestrator.tui.moment import Connection, Moment
-from orchestrator.tui.palette import Palette
-from orchestrator.tui.source import Source
-from orchestrator.tui.stream import Streaming, can_stream
-from orchestrator.tui.theme import PALETTES, style
-from orchestrator.tui.view import View
-from orchestrator.tui.widgets.copying import copy
-from orchestrator.tui.widgets.line import Line
+from orchestrator.tui.front import ViewStack
+from orchestrator.tui.header import TabLine, build_header_line, build_key_line, count_waiting
+from orchestrator.tui.help import KeyHelp
+from orchestrator.tui.inert import ControlCharacterFilter
+from orchestrator.tui.keymap import FOOTER_KEYS, GLOBAL_KEYS, PLAYBACK_KEYS, build_bindings, build_help_rows, parse_shown_key, build_keymap
+from orchestrator.tui.leaving import LeaveDialog, LeaveChoice
+from orchestrator.tui.look import DEFAULT_SETTINGS, DashboardSettings
+from orchestrator.tui.moment import Connection, ViewModel
+from orchestrator.tui.palette import CommandPaletteScreen
+from orchestrator.tui.source import ViewModelSource
+from orchestrator.tui.stream import StreamMode, can_stream
+from orchestrator.tui.theme import COLOUR_SCHEMES, get_theme_style
+from orchestrator.tui.view import DashboardView
+from orchestrator.tui.widgets.copying import copy_text
+from orchestrator.tui.widgets.line import StyledLine
 
 if TYPE_CHECKING:
-    from orchestrator.tui.views.worker_diff import Commented
+    from orchestrator.tui.views.worker_diff import CommentSubmitted
 
 _TICK_S = 1 / 4
 _CALL_S = 2.0
@@ -48,7 +48,7 @@ _HEIGHTS = [(0, "-low"), (20, "-high")]
 
 
 class Dashboard(App[None]):
-    """What `orchestrate watch` shows. It reads `source`, acts through `doors`, and knows no engine."""
+    """What `orchestrate watch` shows. It reads `source`, acts through `actions`, and knows no engine."""
 
     ENABLE_COMMAND_PALETTE = False
     AUTO_FOCUS = None
@@ -59,49 +59,49 @@ class Dashboard(App[None]):
     ModalScreen { background: $background 60%; }
     #head, #tabs, #problem, #keys { background: $panel; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = bindings()
+    BINDINGS: ClassVar[list[BindingType]] = build_bindings()
 
-    def __init__(self, source: Source, doors: Doors, look: Look = USUAL) -> None:
+    def __init__(self, source: ViewModelSource, doors: DashboardActions, look: DashboardSettings = DEFAULT_SETTINGS) -> None:
         super().__init__()
-        self.doors, self.look = doors, look
-        self.moment: Moment | None = None
-        self.before_leaving: list[Callable[[], None]] = []
-        self.crashed: Exception | None = None
+        self.actions, self.settings = doors, look
+        self.view_model: ViewModel | None = None
+        self.exit_hooks: list[Callable[[], None]] = []
+        self.crash_error: Exception | None = None
         self._source = source
         self._tab_line: TabLine | None = None
         self._last_filter = ""
         self._alerts = Alerts(look.quiet_s)
-        self._streaming: Streaming | None = None
+        self._streaming: StreamMode | None = None
         self._has_interrupted = False
-        self._line_filters = [Inert(), *([Ascii()] if look.is_ascii else [])]
-        for palette in PALETTES.values():
-            self.register_theme(palette.theme())
+        self._line_filters = [ControlCharacterFilter(), *([AsciiFilter()] if look.is_ascii else [])]
+        for palette in COLOUR_SCHEMES.values():
+            self.register_theme(palette.build_theme())
         self.theme = look.theme
-        self.set_keymap(remapped(look.keys))
+        self.set_keymap(build_keymap(look.keys))
         if not look.has_animations:
             self.animation_level = "none"
 
     def compose(self) -> ComposeResult:
         """The frame; views come when they are first in front."""
-        yield Line(id="head")
-        yield Line(id="tabs")
-        yield Line(id="problem")
-        yield Front()
+        yield StyledLine(id="head")
+        yield StyledLine(id="tabs")
+        yield StyledLine(id="problem")
+        yield ViewStack()
         yield FilterBox()
-        yield Acts()
-        yield Line(id="keys")
+        yield CommandBar()
+        yield StyledLine(id="keys")
 
     async def on_mount(self) -> None:
         """Begin to read."""
         self.app_resume_signal.subscribe(self, self._draw_all)
         self._source.start()
-        self.run_worker(self._source.keep_up())
-        self.every(_TICK_S, self.look_again)
-        self.every(_CALL_S, self.call)
+        self.run_worker(self._source.fold_until_closed())
+        self.run_every(_TICK_S, self.update_from_source)
+        self.run_every(_CALL_S, self.alert_user)
         await self.action_tab("1")
-        self.look_again()
+        self.update_from_source()
 
-    def every(self, seconds: float, act: Callable[[], object]) -> None:
+    def run_every(self, seconds: float, act: Callable[[], object]) -> None:
         """Do something again and again while there is a screen: Textual ends the screens before the timers."""
         self.set_interval(seconds, lambda: act() if self.is_running and not self._exit else None)
 
@@ -116,23 +116,23 @@ class Dashboard(App[None]):
     # --- what is shown -----------------------------------------------------------------------------------------------
 
     @property
-    def front(self) -> Front:
+    def view_stack(self) -> ViewStack:
         """The views."""
-        return self.screen_stack[0].query_one(Front)
+        return self.screen_stack[0].query_one(ViewStack)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """What is done to every line before it is drawn."""
         return [*super().get_line_filters(), *self._line_filters]
 
-    def style_of(self, name: str) -> Style:
+    def get_style(self, name: str) -> Style:
         """A style by the name that views give it, in the present theme."""
-        return style(name, self.theme)
+        return get_theme_style(name, self.theme)
 
-    def look_again(self) -> None:
+    def update_from_source(self) -> None:
         """One tick: the newest moment into the frame and into the view in front."""
-        if (found := self._source.look()) is not None:
-            self.moment = replace(found, is_read_only=found.is_read_only or self.look.is_read_only)
-            self.front.show(self.moment)
+        if (found := self._source.get_view_model()) is not None:
+            self.view_model = replace(found, is_read_only=found.is_read_only or self.settings.is_read_only)
+            self.view_stack.show_view_model(self.view_model)
         self._paint()
 
     def on_resize(self, _event: Resize) -> None:
@@ -141,172 +141,172 @@ class Dashboard(App[None]):
 
     def _paint(self) -> None:
         width, height = self.size
-        frame, front = self.screen_stack[0], self.front
-        view = front.view
-        if self.moment is not None:
-            head = header_line(self.moment, width, self._source.replay, is_ascii=self.look.is_ascii)
-            frame.query_one("#head", Line).put(head)
-        problem = frame.query_one("#problem", Line)
+        frame, front = self.screen_stack[0], self.view_stack
+        view = front.current_view
+        if self.view_model is not None:
+            head = build_header_line(self.view_model, width, self._source.replay, is_ascii=self.settings.is_ascii)
+            frame.query_one("#head", StyledLine).show_spans(head)
+        problem = frame.query_one("#problem", StyledLine)
         problem.display = bool(self._source.problem)
-        problem.put([(self._source.problem, "warn")])
-        common = FOOTER if self._source.replay is None else (*RECORDING, *FOOTER)
-        frame.query_one("#keys", Line).put(key_line(view.KEYS if view else (), common, width, height))
-        counts = waiting_counts(self.moment.state) if self.moment else {}
+        problem.show_spans([(self._source.problem, "warn")])
+        common = FOOTER_KEYS if self._source.replay is None else (*PLAYBACK_KEYS, *FOOTER_KEYS)
+        frame.query_one("#keys", StyledLine).show_spans(build_key_line(view.KEYS if view else (), common, width, height))
+        counts = count_waiting(self.view_model.state) if self.view_model else {}
         told = (
-            f"filter: {front.filter.text}" if front.filter.text else "",
-            f"[{view.told}]" if view and view.told else "",
+            f"filter: {front.current_filter.text}" if front.current_filter.text else "",
+            f"[{view.status_text}]" if view and view.status_text else "",
         )
-        self._tab_line = TabLine(front.tabs, front.key, counts, "  ".join(filter(None, told)), width)
-        frame.query_one("#tabs", Line).put(self._tab_line.spans)
+        self._tab_line = TabLine(front.tabs, front.tab_key, counts, "  ".join(filter(None, told)), width)
+        frame.query_one("#tabs", StyledLine).show_spans(self._tab_line.spans)
 
     # --- tabs and filters --------------------------------------------------------------------------------------------
 
-    async def on_line_clicked(self, event: Line.Clicked) -> None:
+    async def on_styled_line_span_clicked(self, event: StyledLine.SpanClicked) -> None:
         """A click on a tab brings it to the front; one on the name of a key presses it."""
-        if event.line.id == "tabs" and self._tab_line and (key := self._tab_line.key_of(event.span)):
+        if event.line.id == "tabs" and self._tab_line and (key := self._tab_line.find_tab_key(event.span)):
             await self.action_tab(key)
-        elif key := pressed(event.key):
+        elif key := parse_shown_key(event.key):
             self.simulate_key(key)
 
-    async def on_view_opened(self, event: View.Opened) -> None:
+    async def on_dashboard_view_open_requested(self, event: DashboardView.OpenRequested) -> None:
         """Show one thing whole, or the tab on which it is."""
-        await self.front.open(event.subject)
+        await self.view_stack.open_subject(event.subject)
         self._paint()
 
     async def action_tab(self, key: str) -> None:
         """Bring a tab to the front."""
-        await self.front.to_tab(key)
+        await self.view_stack.switch_to_tab(key)
         self._paint()
 
     async def action_turn(self, by: int) -> None:
         """The next tab, or the one before."""
-        await self.front.turn(by)
+        await self.view_stack.switch_tab_by(by)
         self._paint()
 
     async def action_back(self) -> None:
         """From one thing to where it was opened; else without the filter."""
-        if not await self.front.back():
-            self.front.narrow("")
+        if not await self.view_stack.go_back():
+            self.view_stack.apply_filter_text("")
         self._paint()
 
     def action_filter(self) -> None:
         """Type a filter."""
-        self.front.screen.query_one(FilterBox).open(self._last_filter)
+        self.view_stack.screen.query_one(FilterBox).open_with_text(self._last_filter)
 
-    def on_filter_box_changed(self, event: FilterBox.Changed) -> None:
+    def on_filter_box_filter_changed(self, event: FilterBox.FilterChanged) -> None:
         """A filter is being typed, or was."""
-        box, wrong = self.front.screen.query_one(FilterBox), self.front.narrow(event.text)
-        box.tell(wrong)
+        box, wrong = self.view_stack.screen.query_one(FilterBox), self.view_stack.apply_filter_text(event.text)
+        box.show_problem(wrong)
         if event.is_final and not wrong:
             self._last_filter = event.text or self._last_filter
-            box.shut()
-            self.front.focus_view()
+            box.hide_box()
+            self.view_stack.focus_view()
         self._paint()
 
     # --- help, commands, copies --------------------------------------------------------------------------------------
 
     def action_help(self) -> None:
         """All keys."""
-        view, held = self.front.view, self.screen.active_bindings
+        view, held = self.view_stack.current_view, self.screen.active_bindings
         taken = {key: one.binding.description for key, one in held.items() if one.node not in {self, self.screen}}
-        self.push_screen(Help(help_rows(view.KEYS if view else (), taken, self.look.keys)))
+        self.push_screen(KeyHelp(build_help_rows(view.KEYS if view else (), taken, self.settings.keys)))
 
     def action_palette(self) -> None:
         """Type a command."""
-        verbs = {name: verb.does for name, verb in VERBS.items()}
-        places = {tab.title.lower(): f"tab {tab.key}" for tab in self.front.tabs}
-        self.push_screen(Palette(verbs | places | _OWN, self._carry_out))
+        verbs = {name: verb.summary for name, verb in TYPED_VERBS.items()}
+        places = {tab.title.lower(): f"tab {tab.key}" for tab in self.view_stack.tabs}
+        self.push_screen(CommandPaletteScreen(verbs | places | _OWN, self._carry_out))
 
     def _carry_out(self, text: str) -> None:
         word, _, rest = text.partition(" ")
-        tabs = {tab.title.lower(): tab.key for tab in self.front.tabs}
+        tabs = {tab.title.lower(): tab.key for tab in self.view_stack.tabs}
         if word == "quit":
             self.action_detach()
         elif word in tabs and not rest:
             self.call_later(self.action_tab, tabs[word])  # once the palette is shut
         elif word == "filter":
-            if wrong := self.front.narrow(rest):
+            if wrong := self.view_stack.apply_filter_text(rest):
                 raise UsageProblem(wrong)
         else:
-            self.acts.carry_out(text)
+            self.command_bar.run_typed_command(text)
 
     @property
-    def acts(self) -> Acts:
+    def command_bar(self) -> CommandBar:
         """What may be done to the run."""
-        return self.screen_stack[0].query_one(Acts)
+        return self.screen_stack[0].query_one(CommandBar)
 
     def action_act(self, name: str) -> None:
         """Do what a key stands for to what is chosen."""
-        self.acts.act(name)
+        self.command_bar.run_key_action(name)
 
-    def on_commented(self, event: "Commented") -> None:
+    def on_comment_submitted(self, event: "CommentSubmitted") -> None:
         """Something is to be said of a line of the change in front."""
-        self.acts.comment(event.path, event.line, event.text)
+        self.command_bar.add_line_comment(event.path, event.line, event.text)
 
     def action_review(self) -> None:
         """Send all that was said of lines."""
-        self.acts.review()
+        self.command_bar.submit_review()
 
-    def action_open(self, how: Opening) -> None:
+    def action_open(self, how: CopyOpener) -> None:
         """Open a copy of what is chosen elsewhere."""
-        self.acts.open(how)
+        self.command_bar.open_copy(how)
 
     def action_undo(self) -> None:
         """Take back the last command, while it is held."""
-        self.acts.undo()
+        self.command_bar.undo_last_commands()
 
     def action_copy(self) -> None:
         """Copy what is chosen."""
-        if (view := self.front.view) is not None and view.chosen:
-            self.say(copy(self.app, "\n".join(subject.title or subject.id for subject in view.chosen)))
+        if (view := self.view_stack.current_view) is not None and view.selected_subjects:
+            self.show_message(copy_text(self.app, "\n".join(subject.title or subject.id for subject in view.selected_subjects)))
 
-    def say(self, words: str, *, is_problem: bool = False) -> None:
+    def show_message(self, words: str, *, is_problem: bool = False) -> None:
         """Tell whoever watches something, for some seconds."""
         self.notify(words, severity="warning" if is_problem else "information", markup=False)
 
     def action_stream(self) -> None:
         """Print the lines of what is in front on the terminal's own screen, until the key comes again."""
-        view = self.front.view
-        lines = view.streamed() if view else None
+        view = self.view_stack.current_view
+        lines = view.find_stream_lines() if view else None
         if lines is None or view is None or not can_stream(self):
-            self.say("there are no lines to print here", is_problem=True)
+            self.show_message("there are no lines to print here", is_problem=True)
         elif self._streaming is None:
-            self._streaming = Streaming(self, lines)  # at once: the key may be pressed twice
+            self._streaming = StreamMode(self, lines)  # at once: the key may be pressed twice
             self.run_worker(self._stream(self._streaming, view.TITLE))
 
-    async def _stream(self, streaming: Streaming, title: str) -> None:
-        keys = self.look.keys.get("stream") or next(key.keys for key in GLOBAL if key.id == "stream")
+    async def _stream(self, streaming: StreamMode, title: str) -> None:
+        keys = self.settings.keys.get("stream") or next(key.keys for key in GLOBAL_KEYS if key.id == "stream")
         try:
             count = await streaming.run(title, keys.split(","))
         finally:
             self._streaming = None
-        self.say(f"{count:,} line{'s' * (count != 1)} printed")
+        self.show_message(f"{count:,} line{'s' * (count != 1)} printed")
 
     def action_replay(self, what: str) -> None:
         """Hold the recording, play it slower or faster, or go to its end."""
         replay = self._source.replay
         match what:
             case _ if replay is None:
-                self.say("this is no recording: orchestrate watch --replay RUN plays one", is_problem=True)
+                self.show_message("this is no recording: orchestrate watch --replay RUN plays one", is_problem=True)
             case "hold":
                 replay.is_paused = not replay.is_paused
             case "end":
                 replay.is_paused = False
-                replay.to_end()
+                replay.jump_to_end()
             case _:
                 replay.speed *= 2 if what == "faster" else 0.5
-        self.look_again()
+        self.update_from_source()
 
     # --- leaving -----------------------------------------------------------------------------------------------------
 
     def action_detach(self) -> None:
         """Leave; the run goes on."""
-        self.let_go()
+        self.run_exit_hooks()
         self.exit()
 
-    def let_go(self) -> None:
+    def run_exit_hooks(self) -> None:
         """What has to be done before leaving, however that comes about: once."""
-        last, self.before_leaving = self.before_leaving, []
+        last, self.exit_hooks = self.exit_hooks, []
         for act in last:
             act()
 
@@ -317,54 +317,54 @@ class Dashboard(App[None]):
             return
         self._has_interrupted = True
         self.set_timer(_TWICE_S, self._forget_interrupt)
-        self.say("q leaves, the run goes on; ctrl+c again asks whether to stop it")
+        self.show_message("q leaves, the run goes on; ctrl+c again asks whether to stop it")
 
     def _forget_interrupt(self) -> None:
         self._has_interrupted = False
 
     def action_leave(self) -> None:
         """Ask how."""
-        if not isinstance(self.screen, Leaving):
-            moment = self.moment
+        if not isinstance(self.screen, LeaveDialog):
+            moment = self.view_model
             is_live = moment is not None and moment.connection in {Connection.LIVE, Connection.STALE}
             may_stop = moment is not None and is_live and not moment.is_read_only
-            self.push_screen(Leaving(may_stop=may_stop), self._leave)
+            self.push_screen(LeaveDialog(may_stop=may_stop), self._leave)
 
-    def _leave(self, way: Way | None) -> None:
+    def _leave(self, way: LeaveChoice | None) -> None:
         if way is None:
             return
-        if way == "detach" or self.send(Stop(how="drain" if way == "drain" else "interrupt")):
+        if way == "detach" or self.send_command(Stop(how="drain" if way == "drain" else "interrupt")):
             self.action_detach()
 
-    def send(self, command: Command) -> bool:
+    def send_command(self, command: Command) -> bool:
         """Send a command at once; false, and told, if that cannot be done."""
         try:
-            self.doors.send(command)
+            self.actions.send_command(command)
         except OrchestrateError as problem:
-            self.say(str(problem), is_problem=True)
+            self.show_message(str(problem), is_problem=True)
             return False
         return True
 
-    def call(self) -> None:
+    def alert_user(self) -> None:
         """Call whoever should look at the run, if there is something new."""
-        moment = self.moment
-        if moment is None or self.acts.is_lent or not (self.look.bell or self.look.notifications):
+        moment = self.view_model
+        if moment is None or self.command_bar.is_suspended or not (self.settings.bell or self.settings.notifications):
             return
         at_work = moment.connection in {Connection.LIVE, Connection.STALE, Connection.REPLAY}
-        words = self._alerts.look(news(moment.state, moment.seen, moment.now, is_at_work=at_work))
-        if words and self.look.bell:
+        words = self._alerts.compose_alert(collect_alert_messages(moment.state, moment.last_session_events, moment.now, is_at_work=at_work))
+        if words and self.settings.bell:
             self.bell()
-        if words and self.look.notifications and self._streaming is None and self._driver is not None:
-            self._driver.write(osc_9(moment.state.run.run, words))
+        if words and self.settings.notifications and self._streaming is None and self._driver is not None:
+            self._driver.write(format_osc_9(moment.state.run.run, words))
 
     def bell(self) -> None:
         """Ring; also while the terminal is not ours."""
         if self._streaming is not None:
-            self._streaming.bell()
+            self._streaming.ring_bell()
         else:
             super().bell()
 
     def _fatal_error(self) -> None:
         """Whoever started the dashboard tells what went wrong; Textual would print all variables with it."""
-        self.crashed = self._exception
+        self.crash_error = self._exception
         self._close_messages_no_wait()

@@ -19,18 +19,18 @@ _BOXES = range(0x2500, 0x2580)
 _BLOCKS = range(0x2580, 0x25A0)
 
 
-class Ascii(LineFilter):
+class AsciiFilter(LineFilter):
     """The last thing that happens to a line before it is drawn. It keeps the width of everything."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The same segments in ASCII."""
         return [
-            segment if segment.text.isascii() else Segment(in_ascii(segment.text), segment.style, segment.control)
+            segment if segment.text.isascii() else Segment(convert_to_ascii(segment.text), segment.style, segment.control)
             for segment in segments
         ]
 
 
-def in_ascii(text: str) -> str:
+def convert_to_ascii(text: str) -> str:
     """The text with as many cells as before; what has no likeness becomes `?`."""
     return text if text.isascii() else "".join(map(_character, text))
 

@@ -4,41 +4,41 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.ids import SessionId
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.blobs import Blobs
-from orchestrator.journal.reader import Reader
+from orchestrator.journal.blobs import BlobStore
+from orchestrator.journal.reader import EventReader
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.report.transcript import Transcript
-from orchestrator.report.transcript_items import Level
+from orchestrator.report.transcript_items import TranscriptLevel
 
-ENDING = 2_000
+FIRST_READ_EVENTS = 2_000
 """How many events are read before anything is shown."""
 
 
-def tolerant(directory: RunDirectory) -> Callable[[str], bytes]:
+def build_blob_reader(directory: RunDirectory) -> Callable[[str], bytes]:
     """Gives blobs; words in place of one that cannot be read."""
-    blobs = Blobs(directory.blobs)
+    blobs = BlobStore(directory.blobs)
 
-    def get(sha: str) -> bytes:
+    def read_blob(sha: str) -> bytes:
         try:
-            return blobs.get(sha)
+            return blobs.read_blob(sha)
         except JournalProblem as problem:
             return f"[this text cannot be read: {problem}]".encode()
 
-    return get
+    return read_blob
 
 
 @dataclass(frozen=True)
-class Conversation:
+class ConversationReader:
     """One conversation of a run. Everything here blocks: it is for threads."""
 
     directory: RunDirectory
     session: SessionId
     is_ascii: bool = False
 
-    def ending(self, until: int, level: Level, last: int = ENDING) -> tuple[Transcript, bool]:
+    def read_end(self, until: int, level: TranscriptLevel, last: int = FIRST_READ_EVENTS) -> tuple[Transcript, bool]:
         """Its last events up to a seq as a transcript, and whether that is all of it.
 
         Raises:
@@ -47,19 +47,19 @@ class Conversation:
         events = self._read(until=until, last=last)
         return self._transcript(events, level), len(events) < last
 
-    def whole(self, until: int, level: Level) -> Transcript:
-        """All of it up to a seq; raises as `ending` does."""
+    def read_all(self, until: int, level: TranscriptLevel) -> Transcript:
+        """All of it up to a seq; raises as `read_end` does."""
         return self._transcript(self._read(until=until), level)
 
-    def since(self, after: int, until: int) -> list[Recorded]:
-        """What came after a seq, up to another one; raises as `ending` does."""
+    def read_since(self, after: int, until: int) -> list[RecordedEvent]:
+        """What came after a seq, up to another one; raises as `read_end` does."""
         return self._read(after=after, until=until)
 
-    def _read(self, **within: int) -> list[Recorded]:
-        with closing(Reader.open_reader(self.directory.journal)) as reader:
-            return reader.part(self.session, **within)
+    def _read(self, **within: int) -> list[RecordedEvent]:
+        with closing(EventReader.open_reader(self.directory.journal)) as reader:
+            return reader.read_session_part(self.session, **within)
 
-    def _transcript(self, events: list[Recorded], level: Level) -> Transcript:
-        transcript = Transcript(tolerant(self.directory), level, is_ascii=self.is_ascii)
+    def _transcript(self, events: list[RecordedEvent], level: TranscriptLevel) -> Transcript:
+        transcript = Transcript(build_blob_reader(self.directory), level, is_ascii=self.is_ascii)
         transcript.extend(events)
         return transcript

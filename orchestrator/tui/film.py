@@ -12,11 +12,11 @@ from rich.segment import Segment
 from textual.strip import Strip
 
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.doors import Doors
-from orchestrator.tui.feed import Feed
-from orchestrator.tui.look import Look
+from orchestrator.tui.doors import DashboardActions
+from orchestrator.tui.feed import RunFeed
+from orchestrator.tui.look import DashboardSettings
 
-EVERY_S = 0.5
+FRAME_INTERVAL_S = 0.5
 _CELL_W, _CELL_H, _SIZE = 8.4, 18, 14
 _TABS = ("1", "2", "3")
 _FRAMES_A_TAB = 8
@@ -26,10 +26,10 @@ Frame = tuple[str, ...]
 """The lines of a screen, each as SVG."""
 
 
-class Filmed(Dashboard):
+class FilmedDashboard(Dashboard):
     """A dashboard that nobody sees, filmed until its recording is over; it goes from tab to tab meanwhile."""
 
-    def __init__(self, source: Feed, doors: Doors, look: Look) -> None:
+    def __init__(self, source: RunFeed, doors: DashboardActions, look: DashboardSettings) -> None:
         super().__init__(source, doors, look)
         self.frames: list[Frame] = []
         self._feed = source
@@ -37,11 +37,11 @@ class Filmed(Dashboard):
 
     def on_mount(self) -> None:  # type: ignore[override]
         """Begin to film."""
-        self.every(EVERY_S, self._shoot)
+        self.run_every(FRAME_INTERVAL_S, self._shoot)
 
     async def _shoot(self) -> None:
-        self.frames.append(tuple(map(drawn, self.screen._compositor.render_strips())))
-        if self._feed.is_over:
+        self.frames.append(tuple(map(render_strip_svg, self.screen._compositor.render_strips())))
+        if self._feed.is_caught_up:
             self._left -= 1
             if not self._left:
                 self.exit()
@@ -49,7 +49,7 @@ class Filmed(Dashboard):
             await self.action_tab(_TABS[len(self.frames) // _FRAMES_A_TAB % len(_TABS)])
 
 
-def drawn(strip: Strip) -> str:
+def render_strip_svg(strip: Strip) -> str:
     """A line as SVG, from its left end and its top."""
     parts, x = [], 0
     for style, run in groupby(strip, key=lambda segment: (*_colors(segment), _is_bold(segment))):
@@ -85,7 +85,7 @@ def _is_bold(segment: Segment) -> bool:
     return bool(segment.style and segment.style.bold)
 
 
-def film(frames: Sequence[Frame], columns: int, rows: int) -> str:
+def render_film_svg(frames: Sequence[Frame], columns: int, rows: int) -> str:
     """The picture: each frame half a second, again and again.
 
     Args:
@@ -94,7 +94,7 @@ def film(frames: Sequence[Frame], columns: int, rows: int) -> str:
         rows: lines of a frame.
     """
     lines = {line: number for number, line in enumerate(dict.fromkeys(line for frame in frames for line in frame))}
-    width, height, whole = round(columns * _CELL_W), rows * _CELL_H, len(frames) * EVERY_S
+    width, height, whole = round(columns * _CELL_W), rows * _CELL_H, len(frames) * FRAME_INTERVAL_S
     style = (
         f"text {{ font: {_SIZE}px monospace; white-space: pre; }} "
         f".f {{ visibility: hidden; animation: f {whole}s steps(1) infinite; }} "
@@ -115,4 +115,4 @@ def film(frames: Sequence[Frame], columns: int, rows: int) -> str:
 
 def _frame(lines: Sequence[int], place: int) -> str:
     uses = "".join(f'<use href="#l{number}" y="{row * _CELL_H}"/>' for row, number in enumerate(lines))
-    return f'<g class="f" style="animation-delay: {place * EVERY_S}s">{uses}</g>'
+    return f'<g class="f" style="animation-delay: {place * FRAME_INTERVAL_S}s">{uses}</g>'

@@ -6,67 +6,67 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
 from orchestrator.errors import UsageProblem
-from orchestrator.report.filtering import NOTHING_LEFT_OUT, Filter, filter_of
-from orchestrator.tui.moment import Moment
-from orchestrator.tui.tabs import LEADS_TO, TABS, WHOLE, Tab, tabs_of, view_class
-from orchestrator.tui.view import Subject, View
+from orchestrator.report.filtering import NO_FILTER, RowFilter, parse_filter
+from orchestrator.tui.moment import ViewModel
+from orchestrator.tui.tabs import TAB_KEYS_BY_KIND, TABS, DETAIL_VIEWS, Tab, list_tabs, load_view_class
+from orchestrator.tui.view import Subject, DashboardView
 
 _WHOLE = "whole"
 
 
-class Front(ContentSwitcher):
+class ViewStack(ContentSwitcher):
     """The views. They are made when they are first in front; only the one in front is shown moments."""
 
-    DEFAULT_CSS = "Front { height: 1fr; } Front > View { height: 1fr; }"
+    DEFAULT_CSS = "ViewStack { height: 1fr; } ViewStack > DashboardView { height: 1fr; }"
 
     def __init__(self) -> None:
         super().__init__()
         self.tabs: tuple[Tab, ...] = TABS
-        self.key = TABS[0].key
-        self._moment: Moment | None = None
-        self._filters: dict[str, Filter] = {}
+        self.tab_key = TABS[0].key
+        self._moment: ViewModel | None = None
+        self._filters: dict[str, RowFilter] = {}
         self._before_whole = ""
 
     @property
-    def view(self) -> View | None:
+    def current_view(self) -> DashboardView | None:
         """The view in front."""
-        return next((one for one in self.children if isinstance(one, View) and one.id == self.current), None)
+        return next((one for one in self.children if isinstance(one, DashboardView) and one.id == self.current), None)
 
     @property
-    def filter(self) -> Filter:
+    def current_filter(self) -> RowFilter:
         """The filter of the view in front."""
-        return self._filters.get(self.current or "", NOTHING_LEFT_OUT)
+        return self._filters.get(self.current or "", NO_FILTER)
 
-    def show(self, moment: Moment) -> None:
+    def show_view_model(self, moment: ViewModel) -> None:
         """Bring the view in front up to date."""
         self._moment = moment
         if moment.state.started is not None:
-            self.tabs = tabs_of(moment.state.run.mode)
-        if (view := self.view) is not None:
-            view.show(moment)
+            self.tabs = list_tabs(moment.state.run.mode)
+        if (view := self.current_view) is not None:
+            view.show_view_model(moment)
 
-    async def to_tab(self, key: str) -> None:
+    async def switch_to_tab(self, key: str) -> None:
         """Bring a tab to the front; what was shown whole goes."""
         tab = next(tab for tab in self.tabs if tab.key == key)
-        self.key = key
+        self.tab_key = key
         if not self.query(f"#{tab.id}"):
-            await self.add_content(tab.make())
+            await self.add_content(tab.create_view())
         self._to_front(tab.id)
         await self.query(f"#{_WHOLE}").remove()
 
-    async def turn(self, by: int) -> None:
+    async def switch_tab_by(self, by: int) -> None:
         """The tab that is so many further on."""
         keys = [tab.key for tab in self.tabs]
-        await self.to_tab(keys[(keys.index(self.key) + by) % len(keys)])
+        await self.switch_to_tab(keys[(keys.index(self.tab_key) + by) % len(keys)])
 
-    async def open(self, subject: Subject) -> None:
+    async def open_subject(self, subject: Subject) -> None:
         """Show one thing whole, or the tab on which it is."""
-        if subject.kind not in WHOLE:
-            await self.to_tab(LEADS_TO[subject.kind])
-            if self.view is not None:
-                self.view.point(subject)
+        if subject.kind not in DETAIL_VIEWS:
+            await self.switch_to_tab(TAB_KEYS_BY_KIND[subject.kind])
+            if self.current_view is not None:
+                self.current_view.select_subject(subject)
             return
-        make: Callable[..., View] = view_class(WHOLE[subject.kind])
+        make: Callable[..., DashboardView] = load_view_class(DETAIL_VIEWS[subject.kind])
         if self.current != _WHOLE:
             self._before_whole = self.current or ""
         await self.query(f"#{_WHOLE}").remove()
@@ -74,7 +74,7 @@ class Front(ContentSwitcher):
         await self.add_content(make(subject, id=_WHOLE))
         self._to_front(_WHOLE)
 
-    async def back(self) -> bool:
+    async def go_back(self) -> bool:
         """From one thing to where it was opened, as that was left; false if there is no way back."""
         if self.current != _WHOLE:
             return False
@@ -82,30 +82,30 @@ class Front(ContentSwitcher):
         await self.query(f"#{_WHOLE}").remove()
         return True
 
-    def narrow(self, text: str) -> str:
+    def apply_filter_text(self, text: str) -> str:
         """Filter the view in front; gives why that cannot be done, empty if it was."""
-        view = self.view
+        view = self.current_view
         if view is None:
             return ""
         try:
-            wanted = filter_of(text, view.FIELDS)
+            wanted = parse_filter(text, view.FIELDS)
         except UsageProblem as problem:
             return str(problem)
         self._filters[self.current or ""] = wanted
-        view.narrow(wanted)
+        view.apply_filter(wanted)
         if self._moment is not None:
-            view.show(self._moment)
+            view.show_view_model(self._moment)
         return ""
 
     def focus_view(self) -> None:
         """Let the view in front have the keys."""
-        inner = (one for one in self.view.query("*") if one.focusable and _is_shown(one)) if self.view else iter(())
+        inner = (one for one in self.current_view.query("*") if one.focusable and _is_shown(one)) if self.current_view else iter(())
         self.screen.set_focus(next(inner, None))
 
     def _to_front(self, name: str) -> None:
         self.current = name
-        if self.view is not None and self._moment is not None:
-            self.view.show(self._moment)
+        if self.current_view is not None and self._moment is not None:
+            self.current_view.show_view_model(self._moment)
         self.focus_view()
 
 

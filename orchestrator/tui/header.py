@@ -7,13 +7,13 @@ from rich.cells import cell_len
 from orchestrator.domain.migration import FileStatus
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
-from orchestrator.report.heading import Part, Span, fitted, heading
-from orchestrator.tui.moment import Connection, Moment
-from orchestrator.tui.recording import Recording
+from orchestrator.report.heading import HeaderPart, Span, fit_header_parts, build_header_parts
+from orchestrator.tui.moment import Connection, ViewModel
+from orchestrator.tui.recording import PlaybackClock
 from orchestrator.tui.tabs import Tab
 from orchestrator.tui.widgets.line import Spans
 
-SMALL = (80, 20)
+SMALL_TERMINAL = (80, 20)
 """Below so many columns or lines a terminal is called small."""
 _CONNECTED = {
     Connection.LIVE: ("LIVE", "good"),
@@ -23,31 +23,31 @@ _CONNECTED = {
 }
 
 
-def header_line(moment: Moment, width: int, replay: Recording | None = None, *, is_ascii: bool = False) -> list[Span]:
+def build_header_line(moment: ViewModel, width: int, replay: PlaybackClock | None = None, *, is_ascii: bool = False) -> list[Span]:
     """Which run, how far, what it took; at its end whether one may act, and where all this comes from."""
     is_at_work = moment.is_at_work and moment.state.ended is None
-    parts = heading(moment.state, moment.now, is_at_work=is_at_work, is_ascii=is_ascii)
-    parts.append(Part("RO", "warn", 1) if moment.is_read_only else Part("RW", "dim", 12))
-    parts.append(connection_part(moment, replay))
-    return fitted(parts, width)
+    parts = build_header_parts(moment.state, moment.now, is_at_work=is_at_work, is_ascii=is_ascii)
+    parts.append(HeaderPart("RO", "warn", 1) if moment.is_read_only else HeaderPart("RW", "dim", 12))
+    parts.append(build_connection_part(moment, replay))
+    return fit_header_parts(parts, width)
 
 
-def connection_part(moment: Moment, replay: Recording | None = None) -> Part:
+def build_connection_part(moment: ViewModel, replay: PlaybackClock | None = None) -> HeaderPart:
     """`LIVE`, `STALE 3s`, `NO PROCESS`, `ENDED`, `REPLAY 20x` or `REPLAY HELD`."""
     if replay is not None:
-        return Part("REPLAY HELD" if replay.is_paused else f"REPLAY {replay.speed:g}x", "accent")
+        return HeaderPart("REPLAY HELD" if replay.is_paused else f"REPLAY {replay.speed:g}x", "accent")
     if moment.connection == Connection.STALE:
-        return Part(f"STALE {moment.stale_s:.0f}s", "warn")
-    return Part(*_CONNECTED[moment.connection])
+        return HeaderPart(f"STALE {moment.stale_s:.0f}s", "warn")
+    return HeaderPart(*_CONNECTED[moment.connection])
 
 
-def waiting_counts(state: RunState) -> dict[str, int]:
+def count_waiting(state: RunState) -> dict[str, int]:
     """By the key of a tab, how many things wait on it: in the merge queue, and for a person."""
     if state.started is not None and state.run.mode == "migration":
-        queued = sum(file.status == FileStatus.TRANSFORMED and file.is_to_come for file in state.files.values())
+        queued = sum(file.status == FileStatus.TRANSFORMED and file.is_pending for file in state.files.values())
     else:
         queued = sum(task.status == TaskStatus.QUEUED for task in state.tasks.values())
-    return {"3": queued, "4": len(state.waiting)}
+    return {"3": queued, "4": len(state.pending_approvals)}
 
 
 class TabLine:
@@ -63,7 +63,7 @@ class TabLine:
         gap = max(room - cell_len(told), 0)
         self.spans: Spans = [*zip(names, map(self._style, tabs), strict=True), (" " * gap, ""), (told, "accent")]
 
-    def key_of(self, span: int) -> str | None:
+    def find_tab_key(self, span: int) -> str | None:
         """The key of the tab that a span shows."""
         return self._tabs[span].key if span < len(self._tabs) else None
 
@@ -80,12 +80,12 @@ class TabLine:
         )
 
 
-def key_line(own: Sequence[tuple[str, str]], common: Sequence[tuple[str, str]], width: int, height: int) -> Spans:
+def build_key_line(own: Sequence[tuple[str, str]], common: Sequence[tuple[str, str]], width: int, height: int) -> Spans:
     """The keys of the view in front as far as they fit, then those that always hold, at the right.
 
     In a small terminal it says that that is why there is one column only, and `common` are only the last two.
     """
-    is_small = width < SMALL[0] or height < SMALL[1]
+    is_small = width < SMALL_TERMINAL[0] or height < SMALL_TERMINAL[1]
     right = _key_spans(common[-2:] if is_small else common)
     room = width - _cells(right)
     left: list[Span] = [("small terminal  ", "warn")] if is_small else []

@@ -10,7 +10,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from orchestrator.tui.keymap import HelpRow
-from orchestrator.tui.widgets.line import Line
+from orchestrator.tui.widgets.line import StyledLine
 from orchestrator.tui.widgets.table import Column, Row, Table
 
 _COLUMNS = (
@@ -20,13 +20,13 @@ _COLUMNS = (
 )
 
 
-class Help(ModalScreen[None]):
+class KeyHelp(ModalScreen[None]):
     """What every key does; what is typed narrows the list."""
 
     DEFAULT_CSS = """
-    Help { align: center middle; }
-    Help > Vertical { width: 110; max-width: 100%; height: 80%; max-height: 100%; background: $panel; padding: 0 1; }
-    Help Input { height: 1; border: none; padding: 0; }
+    KeyHelp { align: center middle; }
+    KeyHelp > Vertical { width: 110; max-width: 100%; height: 80%; max-height: 100%; background: $panel; padding: 0 1; }
+    KeyHelp Input { height: 1; border: none; padding: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,question_mark,f1", "dismiss", "back", show=False),
@@ -41,13 +41,13 @@ class Help(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """What is searched for, and the list."""
         with Vertical():
-            yield Line(id="title")
+            yield StyledLine(id="title")
             yield Input(placeholder="type to search; esc goes back", compact=True)
             yield Table(_COLUMNS, empty="no key does that")
 
     def on_mount(self) -> None:
         """All keys."""
-        self.query_one(Line).put([("Keys", "title"), ("  remapped by [tui.keys] in config.toml", "dim")])
+        self.query_one(StyledLine).show_spans([("Keys", "title"), ("  remapped by [tui.keys] in config.toml", "dim")])
         self._fill("")
         self.query_one(Input).focus()
 
@@ -61,7 +61,7 @@ class Help(ModalScreen[None]):
 
     def _fill(self, text: str) -> None:
         found = [row for row in self._rows if all(word in row.text for word in text.lower().split())]
-        self.query_one(Table).put(
+        self.query_one(Table).show_rows(
             Row(str(at), {"key": (row.key, "key"), "words": row.words, "command": (row.command, "dim")})
             for at, row in enumerate(found)
         )

@@ -11,7 +11,7 @@ from textual.filter import LineFilter
 from orchestrator.domain.plain import strip_controls
 
 
-class Inert(LineFilter):
+class ControlCharacterFilter(LineFilter):
     """Control characters, halves of surrogate pairs and what turns text round become blanks, or nothing where they had
     no width: everything keeps its place.
     """

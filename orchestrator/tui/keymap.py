@@ -10,7 +10,7 @@ from orchestrator.errors import UsageProblem
 
 
 @dataclass(frozen=True)
-class Key:
+class GlobalKey:
     """A key by name (`[tui.keys]` names it so), what it is bound to, and what it does in words.
 
     `keys` are separated by commas, as Textual names them. `command` is the verb of the command line that does the same.
@@ -21,7 +21,7 @@ class Key:
     action: str
     words: str
     command: str = ""
-    is_prior: bool = False
+    has_priority: bool = False
 
 
 @dataclass(frozen=True)
@@ -38,41 +38,41 @@ class HelpRow:
         return f"{self.key} {self.words} {self.command}".lower()
 
 
-GLOBAL = (
-    *(Key(f"tab-{number}", number, f"tab('{number}')", f"tab {number}", "") for number in "123456"),
-    Key("next-tab", "right_square_bracket", "turn(1)", "next tab"),
-    Key("previous-tab", "left_square_bracket", "turn(-1)", "previous tab"),
-    Key("filter", "slash", "filter", "filter; recalls the last one", "orchestrate status --filter EXPR"),
-    Key("back", "escape", "back", "back; clears the filter"),
-    Key("stream", "L", "stream", "print all lines of what is in front, and follow", "orchestrate logs --follow"),
-    Key("copy", "y", "copy", "copy what is selected or chosen, also to a file"),
-    Key("help", "question_mark,f1", "help", "all keys"),
-    Key("palette", "colon,ctrl+p", "palette", "type a command", "orchestrate VERB"),
-    Key("approve", "a", "act('approve')", "answer yes to what is asked", "orchestrate approve RUN ITEM"),
-    Key("deny", "d", "act('deny')", "answer no, with a note", "orchestrate deny RUN ITEM --reason TEXT"),
-    Key("pause", "p", "act('pause')", "pause the run, or go on", "orchestrate pause RUN; orchestrate continue RUN"),
-    Key("retry", "r", "act('retry')", "try again, with a note to the worker", "orchestrate retry RUN TASK --note TEXT"),
-    Key("give-up", "x", "act('give-up')", "cancel a task; leave a file out", "orchestrate cancel RUN TASK"),
-    Key("stop-call", "K", "act('stop-call')", "stop the command it waits for", "orchestrate stop-call RUN TASK"),
-    Key("hold", "H", "act('hold')", "hold a shard, or release it", "orchestrate migrate hold RUN SHARD"),
-    Key("rollback", "U", "act('rollback')", "take back a shard", "orchestrate migrate rollback RUN SHARD"),
-    Key("publish", "P", "act('publish')", "open the pull requests now", "orchestrate migrate publish RUN"),
-    Key("editor", "o", "open('editor')", "open a copy of the worktree in $EDITOR"),
-    Key("shell", "exclamation_mark", "open('shell')", "a shell in a copy of the worktree"),
-    Key("review", "S", "review", "send what was said of lines", "orchestrate retry RUN TASK --note TEXT"),
-    Key("undo", "u", "undo", "take back what was just given"),
-    Key("replay-hold", "full_stop", "replay('hold')", "in a recording: hold it, or go on"),
-    Key("replay-faster", "greater_than_sign", "replay('faster')", "in a recording: twice as fast"),
-    Key("replay-slower", "less_than_sign", "replay('slower')", "in a recording: half as fast"),
-    Key("replay-end", "ctrl+end", "replay('end')", "in a recording: to its end"),
-    Key("detach", "q", "detach", "leave; the run goes on", "orchestrate watch RUN comes back"),
-    Key("leave", "Q", "leave", "leave, drain or stop", "orchestrate pause RUN"),
-    Key("interrupt", "ctrl+c", "interrupt", "twice: leave, drain or stop", is_prior=True),
-    Key("suspend", "ctrl+z", "suspend_process", "put the dashboard to sleep; the shell's fg wakes it", is_prior=True),
+GLOBAL_KEYS = (
+    *(GlobalKey(f"tab-{number}", number, f"tab('{number}')", f"tab {number}", "") for number in "123456"),
+    GlobalKey("next-tab", "right_square_bracket", "turn(1)", "next tab"),
+    GlobalKey("previous-tab", "left_square_bracket", "turn(-1)", "previous tab"),
+    GlobalKey("filter", "slash", "filter", "filter; recalls the last one", "orchestrate status --filter EXPR"),
+    GlobalKey("back", "escape", "back", "back; clears the filter"),
+    GlobalKey("stream", "L", "stream", "print all lines of what is in front, and follow", "orchestrate logs --follow"),
+    GlobalKey("copy", "y", "copy", "copy what is selected or chosen, also to a file"),
+    GlobalKey("help", "question_mark,f1", "help", "all keys"),
+    GlobalKey("palette", "colon,ctrl+p", "palette", "type a command", "orchestrate VERB"),
+    GlobalKey("approve", "a", "act('approve')", "answer yes to what is asked", "orchestrate approve RUN ITEM"),
+    GlobalKey("deny", "d", "act('deny')", "answer no, with a note", "orchestrate deny RUN ITEM --reason TEXT"),
+    GlobalKey("pause", "p", "act('pause')", "pause the run, or go on", "orchestrate pause RUN; orchestrate continue RUN"),
+    GlobalKey("retry", "r", "act('retry')", "try again, with a note to the worker", "orchestrate retry RUN TASK --note TEXT"),
+    GlobalKey("give-up", "x", "act('give-up')", "cancel a task; leave a file out", "orchestrate cancel RUN TASK"),
+    GlobalKey("stop-call", "K", "act('stop-call')", "stop the command it waits for", "orchestrate stop-call RUN TASK"),
+    GlobalKey("hold", "H", "act('hold')", "hold a shard, or release it", "orchestrate migrate hold RUN SHARD"),
+    GlobalKey("rollback", "U", "act('rollback')", "take back a shard", "orchestrate migrate rollback RUN SHARD"),
+    GlobalKey("publish", "P", "act('publish')", "open the pull requests now", "orchestrate migrate publish RUN"),
+    GlobalKey("editor", "o", "open('editor')", "open a copy of the worktree in $EDITOR"),
+    GlobalKey("shell", "exclamation_mark", "open('shell')", "a shell in a copy of the worktree"),
+    GlobalKey("review", "S", "review", "send what was said of lines", "orchestrate retry RUN TASK --note TEXT"),
+    GlobalKey("undo", "u", "undo", "take back what was just given"),
+    GlobalKey("replay-hold", "full_stop", "replay('hold')", "in a recording: hold it, or go on"),
+    GlobalKey("replay-faster", "greater_than_sign", "replay('faster')", "in a recording: twice as fast"),
+    GlobalKey("replay-slower", "less_than_sign", "replay('slower')", "in a recording: half as fast"),
+    GlobalKey("replay-end", "ctrl+end", "replay('end')", "in a recording: to its end"),
+    GlobalKey("detach", "q", "detach", "leave; the run goes on", "orchestrate watch RUN comes back"),
+    GlobalKey("leave", "Q", "leave", "leave, drain or stop", "orchestrate pause RUN"),
+    GlobalKey("interrupt", "ctrl+c", "interrupt", "twice: leave, drain or stop", has_priority=True),
+    GlobalKey("suspend", "ctrl+z", "suspend_process", "put the dashboard to sleep; the shell's fg wakes it", has_priority=True),
 )
-FOOTER = (("/", "filter"), (":", "command"), ("?", "help"), ("q", "detach"))
+FOOTER_KEYS = (("/", "filter"), (":", "command"), ("?", "help"), ("q", "detach"))
 """What the last line always tells."""
-RECORDING = ((".", "hold"), ("< >", "speed"))
+PLAYBACK_KEYS = ((".", "hold"), ("< >", "speed"))
 """What it tells as well while a run is played."""
 _PASSED_ON = frozenset({"back", "copy"})
 """What a part of a view may take first: it means the same there, and comes here where there is nothing to do."""
@@ -85,27 +85,27 @@ _SHOWN = {
 }  # fmt: skip
 
 
-def pressed(shown_key: str) -> str:
+def parse_shown_key(shown_key: str) -> str:
     """What Textual calls a key that is shown to people; empty for several at once."""
     names = {shown: name for name, shown in _SHOWN.items()}
     return "" if " " in shown_key.strip() else names.get(shown_key, shown_key)
 
 
-def bindings() -> list[BindingType]:
-    """The global keys for Textual; their ids are what `remapped` names."""
+def build_bindings() -> list[BindingType]:
+    """The global keys for Textual; their ids are what `build_keymap` names."""
     return [
-        Binding(key.keys, key.action, key.words, show=False, priority=key.is_prior, id=f"tui.{key.id}")
-        for key in GLOBAL
+        Binding(key.keys, key.action, key.words, show=False, priority=key.has_priority, id=f"tui.{key.id}")
+        for key in GLOBAL_KEYS
     ]
 
 
-def remapped(wanted: Mapping[str, str]) -> dict[str, str]:
+def build_keymap(wanted: Mapping[str, str]) -> dict[str, str]:
     """`[tui.keys]` as Textual's keymap.
 
     Raises:
         UsageProblem: it names something that has no key, or one key twice.
     """
-    known = {key.id: key.keys for key in GLOBAL}
+    known = {key.id: key.keys for key in GLOBAL_KEYS}
     if unknown := sorted(set(wanted) - set(known)):
         raise UsageProblem(f"[tui.keys] knows no {', '.join(unknown)}; there are {', '.join(known)}")
     used: dict[str, str] = {}
@@ -117,12 +117,12 @@ def remapped(wanted: Mapping[str, str]) -> dict[str, str]:
     return {f"tui.{name}": keys for name, keys in wanted.items()}
 
 
-def shown(keys: str) -> str:
+def format_keys(keys: str) -> str:
     """Keys for people: `?/f1`, `ctrl+c`."""
     return "/".join(_SHOWN.get(one, one) for one in keys.split(","))
 
 
-def help_rows(own: Sequence[tuple[str, str]], taken: Mapping[str, str], wanted: Mapping[str, str]) -> list[HelpRow]:
+def build_help_rows(own: Sequence[tuple[str, str]], taken: Mapping[str, str], wanted: Mapping[str, str]) -> list[HelpRow]:
     """Every key that holds now: of the view in front, of the part that has the keys, then what holds everywhere.
 
     Args:
@@ -130,17 +130,17 @@ def help_rows(own: Sequence[tuple[str, str]], taken: Mapping[str, str], wanted: 
         taken: what the view and its part are bound to, and to what in words: these keys come to nobody else.
         wanted: `[tui.keys]`.
     """
-    keys_of = {key.id: wanted.get(key.id, key.keys) for key in GLOBAL}
+    keys_of = {key.id: wanted.get(key.id, key.keys) for key in GLOBAL_KEYS}
     passed_on = {one for name in _PASSED_ON for one in keys_of[name].split(",")}
     taken = {key: words for key, words in taken.items() if key not in passed_on}
-    everywhere = {(shown(keys_of[key.id]), key.id) for key in GLOBAL}
+    everywhere = {(format_keys(keys_of[key.id]), key.id) for key in GLOBAL_KEYS}
     mine = [HelpRow(key, words) for key, words in own if (key, words) not in everywhere]
-    others = [key for key in GLOBAL if not all(one in taken for one in keys_of[key.id].split(","))]
+    others = [key for key in GLOBAL_KEYS if not all(one in taken for one in keys_of[key.id].split(","))]
     return [
         *mine,
         *_untold(own, taken),
         _NEXT_PART,
-        *(HelpRow(shown(keys_of[key.id]), key.words, key.command) for key in others),
+        *(HelpRow(format_keys(keys_of[key.id]), key.words, key.command) for key in others),
     ]
 
 
@@ -149,6 +149,6 @@ def _untold(own: Sequence[tuple[str, str]], taken: Mapping[str, str]) -> list[He
     told = {key for keys, _ in own for key in re.split("[ /]", keys)}
     alike: dict[str, list[str]] = {}
     for key, words in taken.items():
-        if shown(key) not in told:
-            alike.setdefault(words.lower(), []).append(shown(key))
+        if format_keys(key) not in told:
+            alike.setdefault(words.lower(), []).append(format_keys(key))
     return [HelpRow("/".join(keys), words) for words, keys in alike.items()]

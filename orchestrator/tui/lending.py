@@ -12,7 +12,7 @@ _TYPED = (signal.SIGINT, signal.SIGQUIT)
 
 
 @contextmanager
-def lent(app: App[None]) -> Iterator[None]:
+def suspend_dashboard(app: App[None]) -> Iterator[None]:
     """While the block lasts the terminal is not the app's, which draws nothing; only in the main thread.
 
     Raises:

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from orchestrator.tui.theme import DARK
+from orchestrator.tui.theme import DARK_SCHEME
 
 
 @dataclass(frozen=True)
-class Look:
+class DashboardSettings:
     """`keys` are those of `[tui.keys]`, by what they are for.
 
     `bell` and `notifications` say how somebody is called; after each call it is quiet for `quiet_s` seconds.
@@ -19,8 +19,8 @@ class Look:
     bell: bool = True
     notifications: bool = True
     quiet_s: float = 30.0
-    theme: str = DARK.name
+    theme: str = DARK_SCHEME.name
     keys: Mapping[str, str] = field(default_factory=dict)
 
 
-USUAL = Look()
+DEFAULT_SETTINGS = DashboardSettings()

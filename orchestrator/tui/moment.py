@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.state import RunState
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.report.seen import Seen
+from orchestrator.report.seen import LastSessionEvent
 
-__all__ = ["Connection", "Moment", "Seen"]
+__all__ = ["Connection", "ViewModel", "LastSessionEvent"]
 
 
 class Connection(StrEnum):
@@ -25,7 +25,7 @@ class Connection(StrEnum):
 
 
 @dataclass(frozen=True)
-class Moment:
+class ViewModel:
     """One look at a run. All of it changes in the dashboard's own thread only; views read it and keep nothing of it.
 
     `recent` are the newest events, oldest first, of which there are at most a few thousand; `seq` is the last event
@@ -39,8 +39,8 @@ class Moment:
     connection: Connection
     seq: int = 0
     stale_s: float = 0.0
-    seen: Mapping[SessionId, Seen] = field(default_factory=dict)
-    recent: Sequence[Recorded] = ()
+    last_session_events: Mapping[SessionId, LastSessionEvent] = field(default_factory=dict)
+    recent: Sequence[RecordedEvent] = ()
     is_read_only: bool = False
     problem: str = ""
 

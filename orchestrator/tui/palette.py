@@ -10,20 +10,20 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from orchestrator.errors import OrchestrateError
-from orchestrator.tui.widgets.line import Line
+from orchestrator.tui.widgets.line import StyledLine
 from orchestrator.tui.widgets.table import Column, Row, Table
 
 _COLUMNS = (Column("verb", "COMMAND", 24), Column("words", "WHAT IT DOES", 40, grows=True))
 
 
-class Palette(ModalScreen[None]):
+class CommandPaletteScreen(ModalScreen[None]):
     """Type a command; `run` carries it out, and what is wrong with it is said below it, so that it can be mended."""
 
     DEFAULT_CSS = """
-    Palette { align: center bottom; }
-    Palette > Vertical { width: 100%; height: auto; max-height: 60%; background: $panel; }
-    Palette Table { height: auto; max-height: 12; }
-    Palette Input { height: 1; border: none; padding: 0; }
+    CommandPaletteScreen { align: center bottom; }
+    CommandPaletteScreen > Vertical { width: 100%; height: auto; max-height: 60%; background: $panel; }
+    CommandPaletteScreen Table { height: auto; max-height: 12; }
+    CommandPaletteScreen Input { height: 1; border: none; padding: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+p", "dismiss", show=False),
@@ -41,7 +41,7 @@ class Palette(ModalScreen[None]):
         """What fits, what is wrong, and what is typed."""
         with Vertical():
             yield Table(_COLUMNS)
-            yield Line()
+            yield StyledLine()
             yield Input(placeholder=": a command; tab completes, esc goes back", compact=True)
 
     def on_mount(self) -> None:
@@ -52,7 +52,7 @@ class Palette(ModalScreen[None]):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Only those that fit."""
         self._fill(event.value)
-        self.query_one(Line).put([])
+        self.query_one(StyledLine).show_spans([])
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Do it."""
@@ -60,7 +60,7 @@ class Palette(ModalScreen[None]):
         try:
             self._run(text)
         except OrchestrateError as problem:
-            self.query_one(Line).put([(str(problem), "warn")])
+            self.query_one(StyledLine).show_spans([(str(problem), "warn")])
             return
         if self.is_current:
             self.dismiss()
@@ -76,7 +76,7 @@ class Palette(ModalScreen[None]):
             box.value = f"{verb} "
             box.action_end()
 
-    def on_table_opened(self, event: Table.Opened) -> None:
+    def on_table_row_opened(self, event: Table.RowOpened) -> None:
         """A double click takes it over."""
         event.stop()
         self.action_complete()
@@ -84,4 +84,4 @@ class Palette(ModalScreen[None]):
     def _fill(self, text: str) -> None:
         word, _, rest = text.strip().removeprefix(":").lstrip().partition(" ")
         found = [verb for verb in self._verbs if verb == word or (not rest and verb.startswith(word))]
-        self.query_one(Table).put(Row(verb, {"verb": (verb, "key"), "words": self._verbs[verb]}) for verb in found)
+        self.query_one(Table).show_rows(Row(verb, {"verb": (verb, "key"), "words": self._verbs[verb]}) for verb in found)

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 _LONGEST_WAIT_S = 3.0
-SLOWEST, FASTEST = 0.01, 10_000.0
+MIN_SPEED, MAX_SPEED = 0.01, 10_000.0
 """Between these any speed can be had."""
 
 
-class Recording:
+class PlaybackClock:
     """When which event is due. `speed` is how many of the recording's seconds pass in one.
 
     Nobody waits longer than some seconds for the next event, however long nothing happened: the clock jumps.
@@ -46,12 +46,12 @@ class Recording:
             self._set(at - timedelta(seconds=self._longest_s * self._speed))
         return False
 
-    def stand(self, at: datetime) -> None:
+    def stop_at(self, at: datetime) -> None:
         """There is nothing after this: the clock goes no further."""
         if self.now is not None and self.now > at:
             self._set(at)
 
-    def rewind(self) -> None:
+    def reset_clock(self) -> None:
         """Begin anew with the first event that comes."""
         self._at = None
         self._is_at_end = False
@@ -74,14 +74,14 @@ class Recording:
     @speed.setter
     def speed(self, wanted: float) -> None:
         self._set(self.now)
-        self._speed = min(max(wanted, SLOWEST), FASTEST)
+        self._speed = min(max(wanted, MIN_SPEED), MAX_SPEED)
 
-    def skip(self, seconds: float) -> None:
+    def skip_forward(self, seconds: float) -> None:
         """Go so many of the recording's seconds on at once."""
         if (now := self.now) is not None:
             self._set(now + timedelta(seconds=seconds))
 
-    def to_end(self) -> None:
+    def jump_to_end(self) -> None:
         """Everything is due at once."""
         self._is_at_end = True
 

@@ -1,16 +1,16 @@
-"""Where a dashboard's moments come from, as the dashboard sees it: a `Feed`, or what a test has in its place."""
+"""Where a dashboard's moments come from, as the dashboard sees it: a `RunFeed`, or what a test has in its place."""
 
 from typing import Protocol
 
-from orchestrator.tui.moment import Moment
-from orchestrator.tui.recording import Recording
+from orchestrator.tui.moment import ViewModel
+from orchestrator.tui.recording import PlaybackClock
 
 
-class Source(Protocol):
+class ViewModelSource(Protocol):
     """Moments of one run. All of it is called in the dashboard's own thread."""
 
     @property
-    def replay(self) -> Recording | None:
+    def replay(self) -> PlaybackClock | None:
         """The clock by which a recording is played; None where the run is seen as it happens."""
         ...
 
@@ -23,11 +23,11 @@ class Source(Protocol):
         """Begin to read."""
         ...
 
-    async def keep_up(self) -> None:
+    async def fold_until_closed(self) -> None:
         """Take in what is read, a little at a time, until it is closed."""
         ...
 
-    def look(self) -> Moment | None:
+    def get_view_model(self) -> ViewModel | None:
         """The run as far as it is known by now; None before anything is."""
         ...
 

@@ -17,7 +17,7 @@ from anyio import to_thread
 from textual.app import App
 from textual.keys import _character_to_key
 
-from orchestrator.tui.widgets.cells import text_of
+from orchestrator.tui.widgets.cells import get_clean_text
 from orchestrator.tui.widgets.finding import LineSource
 
 _SLICE = 500
@@ -31,18 +31,18 @@ _CHARACTERS = {_character_to_key(one): one for one in string.printable} | {
 """What a terminal sends for a key, by Textual's name for it; without keys that send more than one character."""
 
 
-class Printing:
+class LinePrinter:
     """Where printing stands: every line is given once, in order."""
 
     def __init__(self, lines: LineSource) -> None:
         self._lines = lines
-        self.count = 0
+        self.printed_count = 0
 
-    def more(self) -> str:
+    def render_next_lines(self) -> str:
         """The next lines, at most some hundred, each with its end; empty while there are none."""
-        until = min(len(self._lines), self.count + _SLICE)
-        found = [f"{text_of(self._lines.line(index))}\n" for index in range(self.count, until)]
-        self.count = until
+        until = min(len(self._lines), self.printed_count + _SLICE)
+        found = [f"{get_clean_text(self._lines.get_line(index))}\n" for index in range(self.printed_count, until)]
+        self.printed_count = until
         return "".join(found)
 
 
@@ -51,12 +51,12 @@ def can_stream(app: App[None]) -> bool:
     return app._driver is not None and app._driver.can_suspend
 
 
-class Streaming:
+class StreamMode:
     """The terminal while it is not the dashboard's. Moments come and views are brought up to date all the while."""
 
     def __init__(self, app: App[None], lines: LineSource) -> None:
         self._app = app
-        self._printing = Printing(lines)
+        self._printing = LinePrinter(lines)
 
     async def run(self, title: str, keys: Sequence[str]) -> int:
         """Print lines as they come until one of `keys` is pressed; gives how many were printed."""
@@ -66,24 +66,24 @@ class Streaming:
             is_over = False
             was_told = False
             while not is_over:
-                some = self._printing.more()
+                some = self._printing.render_next_lines()
                 await _write(some)
                 if not some and not was_told:
                     was_told = True
                     await _write(f"── {' or '.join(keys)} returns; more follows as it comes ──\n")
                 pressed = await _pressed(terminal, 0 if some else _POLL_S)
-                is_over = leads_back(pressed, names)
-            while some := self._printing.more():
+                is_over = has_return_key(pressed, names)
+            while some := self._printing.render_next_lines():
                 await _write(some)
-            await _write(f"── {self._printing.count:,} lines ──\n")
-        return self._printing.count
+            await _write(f"── {self._printing.printed_count:,} lines ──\n")
+        return self._printing.printed_count
 
-    def bell(self) -> None:
+    def ring_bell(self) -> None:
         """Ring."""
         _write_now("\a")
 
 
-def leads_back(pressed: str, keys: Sequence[str]) -> bool:
+def has_return_key(pressed: str, keys: Sequence[str]) -> bool:
     """Whether something that was pressed, as a terminal sends it, is one of these keys or one that always returns.
 
     Arrows and other keys that send whole sequences do nothing, though those begin like escape.

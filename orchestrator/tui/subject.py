@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["session", "task", "unit", "approval", "file", "shard", "event", "run"]
+SubjectKind = Literal["session", "task", "unit", "approval", "file", "shard", "event", "run"]
 
 
 @dataclass(frozen=True)
 class Subject:
     """The thing that an action is about: `id` is a session, a task, a unit, an approval's item, a path, a shard."""
 
-    kind: Kind
+    kind: SubjectKind
     id: str
     title: str = ""

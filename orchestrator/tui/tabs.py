@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import cast
 
-from orchestrator.tui.view import Kind, View
+from orchestrator.tui.view import SubjectKind, DashboardView
 
 _VIEWS = "orchestrator.tui.views"
 
@@ -22,9 +22,9 @@ class Tab:
         """Its name in the tree of widgets."""
         return f"tab-{self.key}"
 
-    def make(self) -> View:
+    def create_view(self) -> DashboardView:
         """A view of its kind."""
-        return view_class(self.path)(id=self.id)
+        return load_view_class(self.path)(id=self.id)
 
 
 TABS = (
@@ -35,25 +35,25 @@ TABS = (
     Tab("5", "Cost", f"{_VIEWS}.cost:CostView"),
     Tab("6", "Log", f"{_VIEWS}.log:LogView"),
 )
-BURNDOWN = Tab("2", "Burndown", f"{_VIEWS}.burndown:BurndownView")
+BURNDOWN_TAB = Tab("2", "Burndown", f"{_VIEWS}.burndown:BurndownView")
 """What a migration has instead of a plan."""
-WHOLE: dict[Kind, str] = {
+DETAIL_VIEWS: dict[SubjectKind, str] = {
     "session": f"{_VIEWS}.worker:WorkerView",
     "task": f"{_VIEWS}.worker:WorkerView",
     "unit": f"{_VIEWS}.worker:WorkerView",
     "file": f"{_VIEWS}.worker:WorkerView",
 }
 """What shows one thing whole, with the thing's `Subject` as its first argument."""
-LEADS_TO: dict[Kind, str] = {"approval": "4", "shard": "3", "event": "6", "run": "1"}
+TAB_KEYS_BY_KIND: dict[SubjectKind, str] = {"approval": "4", "shard": "3", "event": "6", "run": "1"}
 """The tab on which the other things are to be found."""
 
 
-def tabs_of(mode: str) -> tuple[Tab, ...]:
+def list_tabs(mode: str) -> tuple[Tab, ...]:
     """The tabs of a run of a goal or of a migration."""
-    return tuple(BURNDOWN if mode == "migration" and tab.key == BURNDOWN.key else tab for tab in TABS)
+    return tuple(BURNDOWN_TAB if mode == "migration" and tab.key == BURNDOWN_TAB.key else tab for tab in TABS)
 
 
-def view_class(path: str) -> type[View]:
+def load_view_class(path: str) -> type[DashboardView]:
     """The class at `module:class`."""
     module, _, name = path.partition(":")
-    return cast(type[View], getattr(import_module(module), name))
+    return cast(type[DashboardView], getattr(import_module(module), name))

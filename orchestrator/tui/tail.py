@@ -11,17 +11,17 @@ from pathlib import Path
 from threading import Event as Signal
 from threading import Thread
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.state import RunState
 from orchestrator.errors import OrchestrateError
-from orchestrator.journal.lock import Holder, holder
-from orchestrator.journal.problems import Damaged
-from orchestrator.journal.reader import Reader
+from orchestrator.journal.lock import LockOwner, find_lock_owner
+from orchestrator.journal.problems import DamagedJournal
+from orchestrator.journal.reader import EventReader
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.states import begun
-from orchestrator.report.seen import LOOKED_AT
+from orchestrator.journal.states import load_base_state
+from orchestrator.report.seen import EVENTS_TO_READ
 
-RECENT = 3_000
+RECENT_EVENTS = 3_000
 """How many of the newest events are kept for those who want to see them."""
 _BATCH = 250
 _MOST_WAITING = 40
@@ -32,21 +32,21 @@ _LEAVE_S = 2.0
 
 
 @dataclass(frozen=True)
-class Fresh:
-    """Begin with this state. `earlier` are the newest events that it stands for, `quiet` the last ones of
+class JournalReset:
+    """Begin with this state. `recent_events` are the newest events that it stands for, `quiet_events` the last ones of
     conversations that go on but are not among those. All of it is the taker's own.
     """
 
     state: RunState
-    earlier: list[Recorded]
-    quiet: list[Recorded]
+    recent_events: list[RecordedEvent]
+    quiet_events: list[RecordedEvent]
 
 
-Handed = Fresh | list[Recorded]
+TailBatch = JournalReset | list[RecordedEvent]
 
 
-class Tail:
-    """Hands over what a journal holds in `batches`, in order: first a `Fresh`, then events; another `Fresh` when the
+class JournalTail:
+    """Hands over what a journal holds in `batches`, in order: first a `JournalReset`, then events; another one when the
     journal is not the one any more that was read. `problem` says what keeps it from reading on; empty if nothing.
     """
 
@@ -54,19 +54,19 @@ class Tail:
         """`from_start` leaves snapshots aside: every event is handed over."""
         self._directory = directory
         self._from_start = from_start
-        self.batches: deque[Handed] = deque()
+        self.batches: deque[TailBatch] = deque()
         self.problem = ""
         self.is_at_end = False
-        self._sign: tuple[Holder, float] | None = None
+        self._sign: tuple[LockOwner, float] | None = None
         self._seq, self._mark = 0, b""
         self._stop = Signal()
         self._thread = Thread(target=self._work, name="journal-tail", daemon=True)
 
-    def start(self) -> None:
+    def start_reading(self) -> None:
         """Begin to read."""
         self._thread.start()
 
-    def close(self) -> None:
+    def stop_reading(self) -> None:
         """Stop reading."""
         self._stop.set()
         if self._thread.is_alive():
@@ -78,7 +78,7 @@ class Tail:
         return self._stop.is_set()
 
     @property
-    def silence_s(self) -> float | None:
+    def engine_silence_s(self) -> float | None:
         """Seconds since the last sign of life of the process that works on the run; None if none does."""
         sign = self._sign
         return sign[0].age_s + time.monotonic() - sign[1] if sign else None
@@ -95,7 +95,7 @@ class Tail:
     def _read_on(self) -> None:
         while not self._stop.is_set():
             try:
-                with closing(Reader.open_reader(self._directory.journal)) as reader:
+                with closing(EventReader.open_reader(self._directory.journal)) as reader:
                     self._begin(reader)
                     self._follow(reader)
             except (OrchestrateError, sqlite3.Error, OSError) as problem:
@@ -103,25 +103,25 @@ class Tail:
                 self._look_at_lock()
                 self._stop.wait(_AGAIN_S)
 
-    def _begin(self, reader: Reader) -> None:
+    def _begin(self, reader: EventReader) -> None:
         """Go on where the reading was, if this is still that journal."""
-        if self._mark and reader.mark(self._seq) == self._mark:
+        if self._mark and reader.read_event_mark(self._seq) == self._mark:
             return
-        state = RunState() if self._from_start else begun(reader)
+        state = RunState() if self._from_start else load_base_state(reader)
         self._seq, self._mark = state.seq, b""
         earlier = list(_parsed(reader, state.seq))
         heard = {getattr(recorded.event, "session", None) for recorded in earlier}
         silent = [one.session for one in state.sessions.values() if one.ended is None and one.session not in heard]
-        quiet = [recorded for session in silent for recorded in reader.part(session, last=LOOKED_AT)]
-        self.batches.append(Fresh(state, earlier, quiet))
+        quiet = [recorded for session in silent for recorded in reader.read_session_part(session, last=EVENTS_TO_READ)]
+        self.batches.append(JournalReset(state, earlier, quiet))
 
-    def _follow(self, reader: Reader) -> None:
+    def _follow(self, reader: EventReader) -> None:
         """Read on until the file is another one."""
         path, seen = self._directory.journal, -1
         identity = _identity(path)
         looked = 0.0
         while not self._stop.is_set() and _identity(path) == identity:
-            changes = reader.changes()
+            changes = reader.read_data_version()
             if changes != seen or not self.is_at_end:
                 seen = changes
                 self.is_at_end = self._read(reader)
@@ -131,30 +131,30 @@ class Tail:
                 self._look_at_lock()
             self._stop.wait(_POLL_S)
 
-    def _read(self, reader: Reader) -> bool:
+    def _read(self, reader: EventReader) -> bool:
         """Hand over what there is, as long as there is room; true if that was all."""
         while len(self.batches) < _MOST_WAITING and not self._stop.is_set():
-            batch: list[Recorded] = []
+            batch: list[RecordedEvent] = []
             try:
-                batch.extend(islice(reader.read(after=self._seq), _BATCH))  # what came before damage stays
+                batch.extend(islice(reader.read_events(after=self._seq), _BATCH))  # what came before damage stays
             finally:
                 if batch:
                     self._seq = batch[-1].seq
                     self.batches.append(batch)
-                    self._mark = reader.mark(self._seq)
+                    self._mark = reader.read_event_mark(self._seq)
             if len(batch) < _BATCH:
                 return True
         return False
 
     def _look_at_lock(self) -> None:
-        found = holder(self._directory.path)
+        found = find_lock_owner(self._directory.path)
         self._sign = (found, time.monotonic()) if found else None
 
 
-def _parsed(reader: Reader, until: int) -> Iterator[Recorded]:
+def _parsed(reader: EventReader, until: int) -> Iterator[RecordedEvent]:
     """The newest events up to one; none if they cannot be read, as a snapshot stands for them."""
-    with suppress(Damaged):
-        yield from reader.read(after=max(until - RECENT, 0), until=until)
+    with suppress(DamagedJournal):
+        yield from reader.read_events(after=max(until - RECENT_EVENTS, 0), until=until)
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -10,11 +10,11 @@ from functools import cache
 from rich.style import Style
 from textual.theme import Theme
 
-CONTRAST = 4.5
+MIN_CONTRAST = 4.5
 """The least that every colour has against the background (WCAG AA)."""
 _STATE = "state-"
 """What the names of states begin with in rows: `state-ask` looks as `ask` does."""
-BOLD = frozenset({"title", "ask", "stall", "fail", "warn", "key", "chosen"})
+BOLD_STYLES = frozenset({"title", "ask", "stall", "fail", "warn", "key", "chosen"})
 _SHARED = {"": "text", "queue": "dim", "stop": "dim", "pause": "dim", "context": "text", "money": "text"}
 _SAME = {
     "ask": "orange", "stall": "orange", "warn": "orange", "fail": "vermillion", "bad": "vermillion",
@@ -25,26 +25,26 @@ _SAME = {
 
 
 @dataclass(frozen=True)
-class Palette:
+class ColourScheme:
     """Colours by name, as `#rrggbb`.
 
-    They are seen on the `background`, on lines that are `raised` from it, and on the one that is `chosen`.
+    They are seen on the `background`, on the `raised_background`, and on the `selected_background`.
     """
 
     name: str
     is_dark: bool
     background: str
-    raised: str
-    chosen: str
+    raised_background: str
+    selected_background: str
     colours: Mapping[str, str]
 
-    def colour(self, style: str) -> str:
+    def get_colour(self, style: str) -> str:
         """The colour of a style; the text's for one that nobody knows."""
         own = style.removeprefix(_STATE)
         name = _SHARED.get(own, own)
         return self.colours.get(_SAME.get(name, name), self.colours["text"])
 
-    def theme(self) -> Theme:
+    def build_theme(self) -> Theme:
         """The same for Textual's own widgets."""
         return Theme(
             name=self.name,
@@ -58,38 +58,38 @@ class Palette:
             foreground=self.colours["text"],
             background=self.background,
             surface=self.background,
-            panel=self.raised,
+            panel=self.raised_background,
             variables={
                 "text-muted": self.colours["grey"],
                 "text-disabled": self.colours["grey"],
-                "primary-muted": self.chosen,
-                "surface-lighten-2": self.raised,
+                "primary-muted": self.selected_background,
+                "surface-lighten-2": self.raised_background,
             },
         )
 
 
-DARK = Palette(
+DARK_SCHEME = ColourScheme(
     "orchestrate-dark", True, "#101418", "#1c232b", "#1d3341",
     {"text": "#e6e6e6", "grey": "#9aa4ae", "blue": "#56b4e9", "orange": "#e69f00", "vermillion": "#f0793a",
      "green": "#3dbb95", "purple": "#d494b8", "yellow": "#f0e442"},
 )  # fmt: skip
-LIGHT = Palette(
+LIGHT_SCHEME = ColourScheme(
     "orchestrate-light", False, "#ffffff", "#eef1f4", "#d9e8f2",
     {"text": "#1a1d21", "grey": "#5a626b", "blue": "#005a94", "orange": "#8a5a00", "vermillion": "#a63f00",
      "green": "#00664b", "purple": "#8a3f6b", "yellow": "#6b6000"},
 )  # fmt: skip
-PALETTES = {palette.name: palette for palette in (DARK, LIGHT)}
-STYLES = tuple(sorted({*_SHARED, *_SAME}))
+COLOUR_SCHEMES = {palette.name: palette for palette in (DARK_SCHEME, LIGHT_SCHEME)}
+STYLE_NAMES = tuple(sorted({*_SHARED, *_SAME}))
 """The names of styles that views may use."""
 
 
 @cache
-def style(name: str, theme: str = DARK.name) -> Style:
+def get_theme_style(name: str, theme: str = DARK_SCHEME.name) -> Style:
     """A style by name in a theme, for strips and cells."""
-    return Style(color=PALETTES.get(theme, DARK).colour(name), bold=name.removeprefix(_STATE) in BOLD)
+    return Style(color=COLOUR_SCHEMES.get(theme, DARK_SCHEME).get_colour(name), bold=name.removeprefix(_STATE) in BOLD_STYLES)
 
 
-def contrast(one: str, other: str) -> float:
+def compute_contrast(one: str, other: str) -> float:
     """The contrast of two colours, from 1 to 21, as WCAG defines it."""
     low, high = sorted((_luminance(one), _luminance(other)))
     return (high + 0.05) / (low + 0.05)

@@ -6,15 +6,15 @@ from typing import ClassVar
 from textual.containers import Vertical
 from textual.message import Message
 
-from orchestrator.report.filtering import Filter
-from orchestrator.tui.moment import Moment
-from orchestrator.tui.subject import Kind, Subject
-from orchestrator.tui.widgets.lines import Lines, LineSource
+from orchestrator.report.filtering import RowFilter
+from orchestrator.tui.moment import ViewModel
+from orchestrator.tui.subject import SubjectKind, Subject
+from orchestrator.tui.widgets.lines import TextPager, LineSource
 
-__all__ = ["Kind", "Subject", "View"]
+__all__ = ["SubjectKind", "Subject", "DashboardView"]
 
 
-class View(Vertical):
+class DashboardView(Vertical):
     """One tab. `TITLE` is its name; `KEYS` are its own keys with what they do, for the last line and for `?`.
 
     One that shows a single thing whole has that thing's subject as its first argument.
@@ -23,36 +23,36 @@ class View(Vertical):
     TITLE: ClassVar[str] = ""
     KEYS: ClassVar[Sequence[tuple[str, str]]] = ()
     FIELDS: ClassVar[Sequence[str]] = ()
-    """The fields that a filter can ask for here; `narrow` is given no other."""
+    """The fields that a filter can ask for here; `apply_filter` is given no other."""
 
-    class Opened(Message):
+    class OpenRequested(Message):
         """Somebody wants to see this thing whole."""
 
         def __init__(self, subject: Subject) -> None:
             super().__init__()
             self.subject = subject
 
-    def show(self, moment: Moment) -> None:
+    def show_view_model(self, moment: ViewModel) -> None:
         """Bring what is seen up to date: at most four times a second, and only while the tab is in front."""
         raise NotImplementedError
 
-    def narrow(self, wanted: Filter) -> None:
+    def apply_filter(self, wanted: RowFilter) -> None:
         """Show only what fits a filter from now on."""
 
     @property
-    def chosen(self) -> Sequence[Subject]:
+    def selected_subjects(self) -> Sequence[Subject]:
         """What actions are about: what is marked, else where the cursor is; empty where nothing can be chosen."""
         return ()
 
-    def point(self, subject: Subject) -> None:
+    def select_subject(self, subject: Subject) -> None:
         """Put the cursor on a thing that somebody came for."""
 
     @property
-    def told(self) -> str:
+    def status_text(self) -> str:
         """A few words for the line of tabs, as `2 of 16`; empty if there is nothing to say."""
         return ""
 
-    def streamed(self) -> LineSource | None:
+    def find_stream_lines(self) -> LineSource | None:
         """The lines that stream mode prints: of the text that has the keys, else of one that is seen; None without."""
-        seen = [lines for lines in self.query(Lines) if lines.is_on_screen]
+        seen = [lines for lines in self.query(TextPager) if lines.is_on_screen]
         return next((lines.source for lines in sorted(seen, key=lambda lines: not lines.has_focus)), None)

@@ -8,10 +8,10 @@ from typing import Literal
 
 from orchestrator.errors import UsageProblem
 
-Forge = Literal["github", "gitlab"]
-PLACES: Mapping[Forge, str] = {"github": ".github/workflows/orchestrate.yml", "gitlab": ".gitlab/orchestrate.yml"}
+ForgeKind = Literal["github", "gitlab"]
+WORKFLOW_PATHS: Mapping[ForgeKind, str] = {"github": ".github/workflows/orchestrate.yml", "gitlab": ".gitlab/orchestrate.yml"}
 """Where the file of each forge belongs in a repository."""
-MODEL_KEY = "ORCHESTRATE_MODEL_KEY"
+MODEL_KEY_SECRET = "ORCHESTRATE_MODEL_KEY"
 """The secret that holds the key where no model, and so no provider, is known yet."""
 ROLES = ("planner", "worker", "judge")
 _WORD = re.compile(r"@([a-z_]+)@")
@@ -35,7 +35,7 @@ class RoleModel:
 
 
 @dataclass(frozen=True)
-class Decided:
+class WorkflowValues:
     """What goes into a workflow file: what pip installs (empty: to be filled in by hand), seconds that one job may
     work, dollars that a run may cost unless it is started with another number, and the models.
     """
@@ -46,7 +46,7 @@ class Decided:
     models: tuple[RoleModel, ...]
 
     @property
-    def limit(self) -> str:
+    def time_limit(self) -> str:
         """The time limit as the command line takes it."""
         hours, minutes = divmod(self.limit_s // 60, 60)
         return f"{hours}h{minutes:02}m" if hours else f"{minutes}m"
@@ -57,7 +57,7 @@ class Decided:
         return -(-self.limit_s // 60) + _AFTER_MINUTES
 
 
-def workflow(forge: Forge, decided: Decided) -> str:
+def render_workflow(forge: ForgeKind, decided: WorkflowValues) -> str:
     """The text of the file.
 
     Raises:
@@ -69,7 +69,7 @@ def workflow(forge: Forge, decided: Decided) -> str:
         "package": quote(decided.package),
         "budget": quote(decided.budget_usd),
         "budget_text": decided.budget_usd,
-        "limit": decided.limit,
+        "limit": decided.time_limit,
         "minutes": str(decided.job_minutes),
     }
     lines = _github_models(decided.models) if forge == "github" else _gitlab_models(decided.models)
@@ -96,7 +96,7 @@ def _github_models(models: tuple[RoleModel, ...]) -> list[str]:
     lines = [f"{name}: {_github(value)}" for name, value in _settings(models)]
     named = {one.role for one in models if one.model}
     lines += [f"{_variable(role, 'model')}: ${{{{ vars.ORCHESTRATE_MODEL }}}}" for role in ROLES if role not in named]
-    return lines + [f"{name}: ${{{{ secrets.{name} }}}}" for name in secrets_of(models)]
+    return lines + [f"{name}: ${{{{ secrets.{name} }}}}" for name in list_secrets(models)]
 
 
 def _gitlab_models(models: tuple[RoleModel, ...]) -> list[str]:
@@ -109,15 +109,15 @@ def _gitlab_models(models: tuple[RoleModel, ...]) -> list[str]:
 def _settings(models: tuple[RoleModel, ...]) -> list[tuple[str, str]]:
     told = []
     for one in models:
-        key_env = one.key_env or ("" if one.model else MODEL_KEY)
+        key_env = one.key_env or ("" if one.model else MODEL_KEY_SECRET)
         values = {"model": one.model, "api_base": one.api_base, "api_key_env": key_env}
         told += [(_variable(one.role, key), value) for key, value in values.items() if value]
     return told
 
 
-def secrets_of(models: tuple[RoleModel, ...]) -> list[str]:
+def list_secrets(models: tuple[RoleModel, ...]) -> list[str]:
     """The names of the secrets that the models' keys have to be in, sorted."""
-    return sorted({name for one in models for name in (one.secrets if one.model else (MODEL_KEY,))})
+    return sorted({name for one in models for name in (one.secrets if one.model else (MODEL_KEY_SECRET,))})
 
 
 def _variable(role: str, key: str) -> str:

@@ -9,30 +9,30 @@ import anyio
 
 from orchestrator.domain.check import TestOutcome
 from orchestrator.domain.ids import CommitId
-from orchestrator.ports.hands import Command, CommandResult, Ending
+from orchestrator.ports.hands import ShellCommand, CommandResult, CommandEnding
 from tests.doubles.workspace import InMemoryWorkspace
 
 Outcomes = Mapping[str, TestOutcome]
-Run = Outcomes | int | Ending
+Run = Outcomes | int | CommandEnding
 """What a run does: report these tests, exit with this code and report none, or end like this."""
 
 
 class LaidDownHands:
     """`runs` counts the commands of each commit; with one left, it is what every further run does."""
 
-    refusal = None
-    environment = "environment"
-    described: Mapping[str, str] = {}
+    refusal_reason = None
+    environment_hash = "environment"
+    policy_summary: Mapping[str, str] = {}
 
     def __init__(self, laid_down: Mapping[str, list[Run]]) -> None:
         self._laid_down = {commit: list(runs) for commit, runs in laid_down.items()}
         self.runs: dict[str, int] = defaultdict(int)
         self.lines: list[str] = []
 
-    async def open(self, commit: CommitId, purpose: str) -> "_Workspace":
+    async def open_workspace(self, commit: CommitId, purpose: str) -> "_Workspace":
         return _Workspace(self, commit)
 
-    def run(self, commit: str, command: Command) -> CommandResult:
+    def run(self, commit: str, command: ShellCommand) -> CommandResult:
         self.runs[commit] += 1
         self.lines.append(command.line)
         laid_down = self._laid_down[commit]
@@ -45,24 +45,24 @@ class _Workspace(InMemoryWorkspace):
         self._hands, self._commit = hands, commit
         self._result: CommandResult | None = None
 
-    async def start(self, call_id: str, command: Command) -> None:
+    async def start_command(self, call_id: str, command: ShellCommand) -> None:
         self._result = self._hands.run(self._commit, command)
 
-    async def wait(self, call_id: str, timeout_s: float = 10.0) -> CommandResult | None:
+    async def wait_for_result(self, call_id: str, timeout_s: float = 10.0) -> CommandResult | None:
         await anyio.lowlevel.checkpoint()
         return self._result
 
 
 def _result(run: Run) -> CommandResult:
     log = Path(os.devnull)
-    if isinstance(run, Ending):
-        detail = "it has no legs" if run == Ending.NOT_STARTED else ""
+    if isinstance(run, CommandEnding):
+        detail = "it has no legs" if run == CommandEnding.NOT_STARTED else ""
         return CommandResult(ending=run, exit_code=None, seconds=1, log=log, output_bytes=0, detail=detail)
     if isinstance(run, int):
-        return CommandResult(ending=Ending.EXITED, exit_code=run, seconds=1, log=log, output_bytes=0)
+        return CommandResult(ending=CommandEnding.EXITED, exit_code=run, seconds=1, log=log, output_bytes=0)
     code = int(any(outcome.is_red for outcome in run.values()))
     files = {"ORCHESTRATE_REPORT": _junit(run)}
-    return CommandResult(ending=Ending.EXITED, exit_code=code, seconds=1, log=log, output_bytes=0, files=files)
+    return CommandResult(ending=CommandEnding.EXITED, exit_code=code, seconds=1, log=log, output_bytes=0, files=files)
 
 
 _INSIDE = {TestOutcome.FAILED: "<failure/>", TestOutcome.ERROR: "<error/>", TestOutcome.SKIPPED: "<skipped/>"}

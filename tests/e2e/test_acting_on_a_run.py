@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from orchestrator.cli.doors import real_doors
+from orchestrator.cli.doors import build_dashboard_actions
 from orchestrator.domain.event.landing import LandingFinished
 from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.feed import Feed
+from orchestrator.tui.feed import RunFeed
 from orchestrator.tui.moment import Connection
 from tests.running.terminals import SleepyRun
 from tests.tui.sources import seen
@@ -32,21 +32,21 @@ async def test_a_landing_that_waits_is_approved_by_keys_and_lands(tmp_path: Path
     review = ("--approval", "review", "--set", 'approval.paths=["a.txt"]')
     assert run.says(*run.words, *review).code == 6, "nobody answered yet"
     directory = RunDirectory(run.directory)
-    app = Dashboard(Feed(directory), real_doors(directory, run.where))
+    app = Dashboard(RunFeed(directory), build_dashboard_actions(directory, run.where))
     async with app.run_test(size=(160, 48)) as pilot:
         await until(pilot, "Inbox(1)")
         await pilot.press("4", "enter")
         await until(pilot, "+a")  # the diff of the candidate, from real git
         pressed = time.monotonic()
-        app.acts.clock = lambda: pressed
+        app.command_bar.clock = lambda: pressed
         await pilot.press("escape", "a", "a")
         await until(pilot, "approve landing/a@1  in ")
-        app.acts.clock = lambda: time.monotonic() + 5
+        app.command_bar.clock = lambda: time.monotonic() + 5
         await until(pilot, "yes by ")
         await until(pilot, "ENDED")
-        assert app.moment is not None
-        assert app.moment.connection == Connection.ENDED
-        assert app.moment.state.ended is not None
-        assert app.moment.state.ended.outcome == "done"
+        assert app.view_model is not None
+        assert app.view_model.connection == Connection.ENDED
+        assert app.view_model.state.ended is not None
+        assert app.view_model.state.ended.outcome == "done"
     kinds = [type(one.event) for one in run.events()]
     assert [kinds.count(kind) for kind in (CommandTaken, ApprovalDecided, LandingFinished)] == [1, 1, 1]

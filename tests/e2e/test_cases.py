@@ -9,7 +9,7 @@ import pytest
 
 from examples.prepare import CASES, prepare
 from orchestrator.demo.package import IndexUnreachable
-from orchestrator.demo.story import fingerprint
+from orchestrator.demo.story import hash_checkout
 from orchestrator.journal.states import read_state
 from tests.running.cli import environment
 from tests.running.killing import (
@@ -62,12 +62,12 @@ def migration(case: dict[str, str], place: Path) -> Start:
 def assert_told(name: str, result: dict[str, Any]) -> None:
     """What a case shows beside what lands: sites that went, the rung that saved a file, a proposed revision."""
     state = read_state(Path(result["journal"]))
-    assert sum(file.sites for file in state.files.values()) > sum(file.remaining for file in state.files.values())
+    assert sum(file.sites for file in state.files.values()) > sum(file.remaining_sites for file in state.files.values())
     assert all(file["reason"] and file["signature"] for file in result["files"]["rejected"])
     revisions = [answered.approval for answered in state.approvals.values() if answered.approval.matter == "recipe"]
     if name == "waitress":
         assert state.files["tests/test_adjustments.py"].rung == 1, "brought through by the second rung"
-        assert sum(file.remaining for file in state.files.values()) == 65
+        assert sum(file.remaining_sites for file in state.files.values()) == 65
     if name == "simplejson":
         assert any("deftest" in line for one in revisions for line in one.detail), "a rung for what failed alike"
     else:
@@ -78,7 +78,7 @@ def assert_told(name: str, result: dict[str, Any]) -> None:
 def test_a_real_project_is_migrated_as_far_as_its_tests_allow(name: str, prepared: Prepared, tmp_path: Path) -> None:
     case = prepared(name)
     root = Path(case["repository"])
-    checkout, refs_before = fingerprint(root), refs(root)
+    checkout, refs_before = hash_checkout(root), refs(root)
     done, _ = migration(case, tmp_path).to_the_end()
     result = as_json(done)
     rejected = sorted(file["path"] for file in result["files"]["rejected"])
@@ -90,7 +90,7 @@ def test_a_real_project_is_migrated_as_far_as_its_tests_allow(name: str, prepare
         if path.endswith(".py"):
             compile(git(root, "show", f"{result['pr_branch']}:{path}"), path, "exec", dont_inherit=True)
     assert_told(name, result)
-    assert fingerprint(root) == checkout
+    assert hash_checkout(root) == checkout
     new = refs(root).keys() - refs_before.keys()
     assert {ref for ref in new if not ref.startswith("refs/orchestrate/")} == {f"refs/heads/{result['pr_branch']}"}
     assert {ref: refs(root)[ref] for ref in refs_before} == refs_before
@@ -102,7 +102,7 @@ def test_a_real_migration_that_is_killed_at_ten_moments_ends_as_if_it_had_not_be
 ) -> None:
     case = prepared("click")
     root = Path(case["repository"])
-    checkout = fingerprint(root)
+    checkout = hash_checkout(root)
     done, duration_s = migration(case, tmp_path / "calm").to_the_end()
     wanted = as_json(done)
     for number, moment in enumerate(moments(KILLS, duration_s, seed=3)):
@@ -114,4 +114,4 @@ def test_a_real_migration_that_is_killed_at_ten_moments_ends_as_if_it_had_not_be
         assert tree_at(root, result["pr_branch"]) == tree_at(root, wanted["pr_branch"])
         assert landed_more_than_once(Path(result["journal"])) == []
         assert processes_about(place) == []
-    assert fingerprint(root) == checkout
+    assert hash_checkout(root) == checkout

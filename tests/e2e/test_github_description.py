@@ -25,16 +25,16 @@ async def all_there_is(tmp_path: Path) -> list[Asked]:
     """Every kind of request that the client makes, with GitHub's kinds of answers."""
     with fake_forge(proposable(tmp_path)) as forge:
         async with client(forge) as github:
-            await github.open(proposal(forge, target="", labels=("migration",), draft=True))
-            await github.open(proposal(forge, title="Best"))
+            await github.open_pull_request(proposal(forge, target="", labels=("migration",), draft=True))
+            await github.open_pull_request(proposal(forge, title="Best"))
             forge.hosted.check(head(forge), "ci", "success", "fine")
             forge.hosted.status(head(forge), "old", "failure", "broken")
-            await github.checks("octo/demo#1", head(forge))
-            await github.close("octo/demo#1", "No.")
-            await github.close("octo/demo#1", "Not so.")
+            await github.list_checks("octo/demo#1", head(forge))
+            await github.close_pull_request("octo/demo#1", "No.")
+            await github.close_pull_request("octo/demo#1", "Not so.")
             ahead(forge)
-            second = await github.open(proposal(forge))
-            await github.merge(second.ref, head(forge, BRANCH))
+            second = await github.open_pull_request(proposal(forge))
+            await github.merge_pull_request(second.ref, head(forge, BRANCH))
     return forge.asked
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchestrator.workflows import ROLES, Decided, RoleModel, workflow
+from orchestrator.workflows import ROLES, WorkflowValues, RoleModel, render_workflow
 from tests.running.cli import environment
 from tests.running.goals import one
 from tests.running.projects import GATE, calculator, git
@@ -82,7 +82,7 @@ def pipelines(tmp_path: Path) -> Pipelines:
     hook.chmod(0o755)
     model = write_script(tmp_path / "script.json", one("a"))
     models = tuple(RoleModel(role, model) for role in ROLES)
-    made = Pipelines(tmp_path, workflow("gitlab", Decided("orchestrate==1", 19_800, "10", models)))
+    made = Pipelines(tmp_path, render_workflow("gitlab", WorkflowValues("orchestrate==1", 19_800, "10", models)))
     made.program("python", "exit 0")
     made.program("curl", f'printf "%s\\n" "$@" >> {tmp_path}/curl.calls')
     made.program("orchestrate", f'exec {sys.executable} -m orchestrator "$@"')

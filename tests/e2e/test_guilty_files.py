@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import migrate
+from orchestrator.app.verbs import run_migration
 from orchestrator.domain.event.landing import TrialJudged, UnitEjected
 from orchestrator.domain.event.run import CheckStarted
 from orchestrator.domain.migration import FileStatus
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from orchestrator.migrate.recipe import Recipe
 from tests.running.package import CODEMOD, GUILTY, LEFT, MODULES, RIGHT, package
 from tests.running.projects import git
@@ -41,12 +41,12 @@ RECIPE = Recipe.model_validate(
 
 async def test_exactly_the_guilty_do_not_land_within_three_times_log2_runs_and_a_pair_is_named(tmp_path: Path) -> None:
     root = package(tmp_path / "repo")
-    ended = await migrate(Options(root, {"state": {"dir": str(tmp_path / "state")}}), RECIPE)
+    ended = await run_migration(Options(root, {"state": {"dir": str(tmp_path / "state")}}), RECIPE)
     files = ended.state.files
     assert {path for path, file in files.items() if file.status != FileStatus.MERGED} == GUILTY
     changed = git(root, "diff", "--name-only", f"main..{ended.state.run.branch}").splitlines()
     assert set(changed) == set(files) - GUILTY
-    events = [recorded.event for recorded in read_all(ended.directory.journal)]
+    events = [recorded.event for recorded in read_all_events(ended.directory.journal)]
     runs = [event for event in events if isinstance(event, CheckStarted) and event.purpose.startswith("queue")]
     search = [event for event in events if isinstance(event, TrialJudged) and event.symptoms and not event.cached]
     assert len(search) <= 3 * log2(MODULES)
@@ -59,10 +59,10 @@ async def test_a_pair_whose_halves_are_in_different_waves_is_named_as_a_pair(tmp
     first = {"files": 2, "pick": "list", "paths": [LEFT, "pkg/m001.py"], "first": 18}
     recipe = Recipe.model_validate(RECIPE.model_dump(by_alias=True, exclude_unset=True) | {"sample": first})
     root = package(tmp_path / "repo", flakiness=1)
-    ended = await migrate(Options(root, {"state": {"dir": str(tmp_path / "state")}}), recipe)
+    ended = await run_migration(Options(root, {"state": {"dir": str(tmp_path / "state")}}), recipe)
     files = ended.state.files
     assert {path for path, file in files.items() if file.status != FileStatus.MERGED} == GUILTY - {LEFT}
-    events = [recorded.event for recorded in read_all(ended.directory.journal)]
+    events = [recorded.event for recorded in read_all_events(ended.directory.journal)]
     assert {event.unit: event.partners for event in events if isinstance(event, UnitEjected) and event.partners} == {
         RIGHT: (LEFT,)
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.event.landing import LandingFinished
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.running.hops import Ci, CiJob
 from tests.running.killing import Start, landed_more_than_once, moments, processes_about, terminal, unsettled
 from tests.running.projects import git, tree_at
@@ -75,5 +75,5 @@ def test_a_migration_goes_on_over_jobs_whose_time_is_too_short_for_it(tmp_path: 
     assert len(ci.jobs) > 1
     assert job.outputs["hop"] == str(len(ci.jobs))
     journal = Path(told["result"]["journal"])
-    landings = [one.event for one in read_all(journal) if isinstance(one.event, LandingFinished)]
+    landings = [one.event for one in read_all_events(journal) if isinstance(one.event, LandingFinished)]
     assert len({unit for landing in landings for unit in landing.units}) == sum(len(one.units) for one in landings)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.beginning import begin_goal
-from orchestrator.app.verbs import carry_out
-from orchestrator.app.wiring import Means, open_run
+from orchestrator.app.beginning import create_goal_run
+from orchestrator.app.verbs import execute_run
+from orchestrator.app.wiring import RunOverrides, open_run
 from orchestrator.domain.event.run import ClockJumped
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.running.cli import environment
 from tests.running.goals import Bench, When, one
 from tests.running.killing import processes_about
@@ -44,12 +44,12 @@ async def test_a_clock_that_is_set_costs_no_time_and_ends_nothing(tmp_path: Path
         clock.set_by = jump
 
     slow = [item.model_copy(update={"delay_s": 1.2}) if item.role == "worker" else item for item in one("a")]
-    place = await begin_goal(bench.options(slow, run={"time_limit_s": 3_600}), "make it better")
-    means = Means(open_journal=lambda path, _clock: Journal(path, clock))
+    place = await create_goal_run(bench.options(slow, run={"time_limit_s": 3_600}), "make it better")
+    means = RunOverrides(open_journal=lambda path, _clock: Journal(path, clock))
     async with open_run(place, When("attempt.started", set_clock), means) as context:
-        await carry_out(context)
+        await execute_run(context)
     assert context.state.ended and context.state.ended.outcome == "done"
-    (jumped,) = [one.event for one in read_all(place.directory.journal) if isinstance(one.event, ClockJumped)]
+    (jumped,) = [one.event for one in read_all_events(place.directory.journal) if isinstance(one.event, ClockJumped)]
     assert abs(jumped.by_s - jump.total_seconds()) < 5
     assert 0 < context.state.wall_s < 60
 

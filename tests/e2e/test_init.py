@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchestrator.config.layers import load
+from orchestrator.config.layers import load_config
 from tests.running.cli import Finished, environment, orchestrate
 from tests.running.projects import calculator, git, repository
 
@@ -31,7 +31,7 @@ def test_a_project_gets_its_test_command_and_the_file_is_one_that_counts(tmp_pat
     assert (done.code, done.err) == (0, "")
     values = tomllib.loads((repo / "orchestrate.toml").read_text())
     assert values["gate"]["command"] == "python -m pytest -q -o addopts='' --junitxml={report} tests"
-    config = load(repo, environ={"HOME": str(tmp_path)}).config
+    config = load_config(repo, environ={"HOME": str(tmp_path)}).config
     assert (config.gate.command, config.gate.report) == (values["gate"]["command"], "junit")
     assert "src/**/*.py" in done.out
     assert '# deps = ["requirements.txt"]' in (repo / "orchestrate.toml").read_text()
@@ -120,7 +120,7 @@ def test_a_project_of_which_nothing_is_known_gets_a_file_that_says_so(tmp_path: 
     done = init(repo)
     assert done.code == 0
     assert "not found: the test command" in done.out
-    assert load(repo, environ={"HOME": str(tmp_path)}).config.gate.command == ""
+    assert load_config(repo, environ={"HOME": str(tmp_path)}).config.gate.command == ""
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.demo.story import GATE, GOAL, fingerprint
+from orchestrator.demo.story import DEMO_GATE, DEMO_GOAL, hash_checkout
 from tests.running.cli import environment
 from tests.running.killing import (
     Start,
@@ -33,7 +33,7 @@ def migration(place: Path) -> Start:
 def goal(place: Path) -> Start:
     model, strong = f"scripted:{DEMO / 'goal.toml'}", f"scripted:{DEMO / 'goal-strong.toml'}"
     models = (f"planner={model}", f"worker={model}", f"judge={model}", f"worker.strong={strong}")
-    words = ["run", GOAL, "--gate", GATE, "--set", "gate.report=unittest"]
+    words = ["run", DEMO_GOAL, "--gate", DEMO_GATE, "--set", "gate.report=unittest"]
     words += [word for given in models for word in ("--model", given)]
     where = ("--repo", str(place / "shop"), "--state", str(place / "state"))
     return Start(tuple(words), where, place, environment(place))
@@ -54,7 +54,7 @@ def test_a_run_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(
         place = tmp_path / f"kill-{number}"
         place.mkdir()
         shop(place)
-        before = fingerprint(place / "shop")
+        before = hash_checkout(place / "shop")
         start = kind(place)
         kill_after(start, moment)
         result = as_json(start.resume())
@@ -62,4 +62,4 @@ def test_a_run_that_is_killed_at_any_moment_ends_as_if_it_had_not_been(
         assert tree_at(place / "shop", result["pr_branch"]) == wanted_tree
         assert landed_more_than_once(Path(result["journal"])) == []
         assert processes_about(place) == []
-        assert fingerprint(place / "shop") == before
+        assert hash_checkout(place / "shop") == before

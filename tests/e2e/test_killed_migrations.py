@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.domain.fold import fold
-from orchestrator.journal.store import read_all
+from orchestrator.domain.fold import fold_events
+from orchestrator.journal.store import read_all_events
 from tests.running.cli import environment
 from tests.running.killing import Start, as_json, kill_after, landed_more_than_once, processes_about, terminal
 from tests.running.package import guilty, package
@@ -107,12 +107,12 @@ def _kill_until_it_ends(start: Start, draw: random.Random, most: int, duration_s
 def _ended(start: Start, result: dict[str, Any], modules: int) -> dict[str, Any]:
     """What must be the same however often the run was killed; nothing in its journal was done twice."""
     journal = Path(result["journal"])
-    events = [recorded.event for recorded in read_all(journal)]
+    events = [recorded.event for recorded in read_all_events(journal)]
     moves = [event for event in events if isinstance(event, FileMoved) and event.cache_key]
     assert Counter(move.cache_key for move in moves if not move.is_cached).most_common(1)[0][1] == 1
     assert len(moves) == modules
     assert landed_more_than_once(journal) == []
-    assert fold(read_all(journal)).open_intents == {}
+    assert fold_events(read_all_events(journal)).open_intents == {}
     return terminal(result) | {"tree": tree_at(start.cwd / "repo", result["pr_branch"])}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.event.migration import FileMoved
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.running.cli import environment, orchestrate
 from tests.running.killing import Start, as_json, kill_after
 from tests.running.projects import repository
@@ -35,7 +35,7 @@ run = "true"
 
 def keys(journals: list[Path]) -> Counter[str]:
     """How often a step was run for each cache key."""
-    events = [recorded.event for journal in journals for recorded in read_all(journal)]
+    events = [recorded.event for journal in journals for recorded in read_all_events(journal)]
     return Counter(event.cache_key for event in events if isinstance(event, FileMoved) and not event.is_cached)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.demo.story import GATE, GOAL, fingerprint
+from orchestrator.demo.story import DEMO_GATE, DEMO_GOAL, hash_checkout
 from tests.running.cli import environment, orchestrate
 from tests.running.killing import Start, as_json, kill_after, landed_more_than_once, moments, terminal
 from tests.running.projects import shop, tree_at
@@ -19,14 +19,14 @@ SCRIPTS = (DEMO / "goal.toml", DEMO / "goal-strong.toml")
 
 
 def start(place: Path, url: str) -> Start:
-    words = ["run", GOAL, "--gate", GATE, "--set", "gate.report=unittest", *model_words(url)]
+    words = ["run", DEMO_GOAL, "--gate", DEMO_GATE, "--set", "gate.report=unittest", *model_words(url)]
     where = ("--repo", str(place / "shop"), "--state", str(place / "state"))
     return Start(words, where, place, environment(place, LOOPBACK_KEY="sk-not-a-secret"))
 
 
 def test_planner_workers_and_judge_on_real_calls_give_the_scripted_tree(tmp_path: Path) -> None:
     shop(tmp_path)
-    before = fingerprint(tmp_path / "shop")
+    before = hash_checkout(tmp_path / "shop")
     with model_server(SCRIPTS, tmp_path / "server.json") as url:
         done, _ = start(tmp_path, url).to_the_end()
         told = stats(url)
@@ -35,7 +35,7 @@ def test_planner_workers_and_judge_on_real_calls_give_the_scripted_tree(tmp_path
     assert (told["remaining"], told["failures"], told["calls"]) == ({}, 0, result["spent"]["calls"])
     assert result["spent"]["usd"] is None, "nobody knows the price of these models, so it is not shown as zero"
     assert result["spent"]["tokens"] > 10_000
-    assert fingerprint(tmp_path / "shop") == before
+    assert hash_checkout(tmp_path / "shop") == before
     where = ("--repo", str(tmp_path / "shop"), "--state", str(tmp_path / "state"))
     status = orchestrate("status", "--json", *where, cwd=tmp_path).json
     models = {attempt["model"] for task in status["plan"] for attempt in task["attempts"]}

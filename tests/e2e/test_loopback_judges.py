@@ -8,7 +8,7 @@ import pytest
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import EndCause, TaskStatus
 from orchestrator.llm.script import ScriptedReply
-from orchestrator.report.summary import summary
+from orchestrator.report.summary import render_summary_lines
 from tests.loopback.builders import reply
 from tests.loopback.judges import GARBAGE, approves_everything, talks_garbage
 from tests.loopback.play import task_of
@@ -85,7 +85,7 @@ async def test_a_judge_that_talks_garbage_gets_nothing_merged_and_that_is_no_rej
     )
     assert (ended.state.landings, ended.state.head, ended.exit_code) == ([], None, 6)
     assert ended.state.ended and ended.state.ended.outcome == "blocked"
-    told = "\n".join(summary(ended.state))
+    told = "\n".join(render_summary_lines(ended.state))
     for name, task in tasks.items():
         assert f"  ✗ {name}  blocked, unreadable-review: diff: no verdict could be read: " in told
         assert "asked of openai/judge; that is trouble with the reviewer" in task.reason

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import Ended, migrate
+from orchestrator.app.verbs import RunExit, run_migration
 from orchestrator.domain.migration import FileStatus
 from orchestrator.llm.script import ScriptedReply
 from tests.loopback.play import task_of, text_of
@@ -51,11 +51,11 @@ def pieces(brief: str, label: str) -> list[str]:
     return [text for _, text in re.findall(rf"<({label}-[0-9a-f]{{16}})>\n(.*?)\n</\1>", brief, re.DOTALL)]
 
 
-async def run(root: Path, url: str) -> Ended:
+async def run(root: Path, url: str) -> RunExit:
     where = {"state": {"dir": str(root.parent / "state")}}
     roles = {"worker": {"model": "openai/worker", "api_base": url}}
     given = recipe({"run": SED}, TAIL, {"id": "hand", "kind": "human", "when": "failed"})
-    return await migrate(Options(root, where | {"roles": roles}), given)
+    return await run_migration(Options(root, where | {"roles": roles}), given)
 
 
 async def test_failed_files_climb_with_the_evidence_in_a_wider_context_and_land_or_reach_a_person(

@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.event.work import CandidateTaken
-from orchestrator.engine.ref_repair import recorded_refs
+from orchestrator.engine.ref_repair import collect_recorded_refs
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.states import read_state
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.running.cli import COMMAND, environment, orchestrate
 from tests.running.goals import task
 from tests.running.killing import Start, as_json, kill_engines, landed_more_than_once, processes_about, unsettled
@@ -207,11 +207,11 @@ def _check(start: Start) -> None:
 
 
 def _check_git(repository: Path, journal: Path) -> None:
-    events = list(read_all(journal))
+    events = list(read_all_events(journal))
     candidates = [one.event.commit for one in events if isinstance(one.event, CandidateTaken)]
     assert {git(repository, "cat-file", "-t", commit) for commit in candidates} == {"commit"}
     standing = refs(repository)
-    assert {ref: oid for ref, oid in recorded_refs(events).items() if standing.get(ref) != oid} == {}
+    assert {ref: oid for ref, oid in collect_recorded_refs(events).items() if standing.get(ref) != oid} == {}
     assert locks_left(repository / ".git") == []
     fsck = subprocess.run(
         ["git", "fsck", "--full", "--no-dangling"], cwd=repository, capture_output=True, text=True, check=False

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import Ended
+from orchestrator.app.verbs import RunExit
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import ModelCalled, ModelFailed, ModelReplied
 from orchestrator.domain.task import TaskStatus
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from orchestrator.llm.script import ScriptedReply
 from tests.loopback.builders import reply
 from tests.loopback.server import LoopbackServer
@@ -125,8 +125,8 @@ def settings(fault: Fault) -> dict[str, Any]:
     return {"timeout_s": fault.timeout_s, "stall_timeout_s": 0.8 if fault.is_streamed else 0}
 
 
-def events(ended: Ended, kind: type) -> list[Any]:
-    return [recorded.event for recorded in read_all(ended.directory.journal) if isinstance(recorded.event, kind)]
+def events(ended: RunExit, kind: type) -> list[Any]:
+    return [recorded.event for recorded in read_all_events(ended.directory.journal) if isinstance(recorded.event, kind)]
 
 
 def work_calls(server: LoopbackServer) -> int:
@@ -146,8 +146,8 @@ async def test_a_provider_that_never_recovers_ends_the_run_as_the_docs_say(bench
     assert (ended.exit_code, fault.said in told) == (table()[name][1], True), told
     assert work_calls(server) == fault.calls
     assert len(events(ended, ModelCalled)) == ended.state.spent.calls + len(events(ended, ModelFailed))
-    assert ended.state.possibly_billed == (fault.calls if name in POSSIBLY_BILLED else 0)
-    assert ended.state.at_risk.calls == ended.state.possibly_billed
+    assert ended.state.possibly_billed_calls == (fault.calls if name in POSSIBLY_BILLED else 0)
+    assert ended.state.at_risk.calls == ended.state.possibly_billed_calls
 
 
 @pytest.mark.parametrize("is_streamed", [False, True], ids=["at-once", "streamed"])

@@ -12,9 +12,9 @@ import pytest
 
 from orchestrator.domain.event.base import Intent
 from orchestrator.domain.event.work import ModelCalled
-from orchestrator.domain.fold import fold
+from orchestrator.domain.fold import fold_events
 from orchestrator.domain.state import RunState
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.running.cli import COMMAND, environment
 from tests.running.goals import task
 from tests.running.killing import Start, as_json, landed_more_than_once, processes_about
@@ -45,14 +45,14 @@ def test_two_hundred_kills_lose_nothing_and_record_nothing_twice(tmp_path: Path)
     told = {"kills": len(in_flight), "calls": begun, "needed": NEEDED, "open at the kills": sum(in_flight)}
     (tmp_path / "told.json").write_text(json.dumps(told))
     journal = Path(result["journal"])
-    keys = Counter(one.event.key for one in read_all(journal) if isinstance(one.event, Intent))
+    keys = Counter(one.event.key for one in read_all_events(journal) if isinstance(one.event, Intent))
     assert (result["outcome"], result["tasks"]["merged"]) == ("done", TASKS)
     assert {f"{name}.txt" for name in names} <= set(
         git(repository, "ls-tree", "--name-only", result["pr_branch"]).split()
     )
     assert [key for key, count in keys.items() if count > 1] == []
     assert landed_more_than_once(journal) == []
-    assert fold(read_all(journal)).open_intents == {}
+    assert fold_events(read_all_events(journal)).open_intents == {}
     assert processes_about(tmp_path / "state") == []
     assert len(in_flight) >= min(KILLS, 1)
     assert begun <= NEEDED + sum(in_flight)
@@ -85,7 +85,7 @@ def _kill_and_go_on(start: Start, directory: Path, url: str) -> list[int]:
 
 
 def _state(directory: Path) -> RunState:
-    return fold(read_all(directory / "journal.db"))
+    return fold_events(read_all_events(directory / "journal.db"))
 
 
 def _kill_when_it_works(engine: int, directory: Path, url: str, draw: random.Random) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.migrate.bundled import templates
+from orchestrator.migrate.bundled import load_templates
 from tests.running.cli import orchestrate
 from tests.running.projects import calculator, git
 
@@ -39,9 +39,9 @@ def test_a_recipe_for_a_goal_in_words_is_named_after_it(repo: Path, tmp_path: Pa
 
 def test_the_recipes_that_come_along_are_listed(tmp_path: Path) -> None:
     shown = orchestrate("migrate", "init", "--list", cwd=tmp_path)
-    assert [line.split()[0] for line in shown.out.splitlines()] == list(templates())
+    assert [line.split()[0] for line in shown.out.splitlines()] == list(load_templates())
     listed = orchestrate("migrate", "init", "--list", "--json", cwd=tmp_path).json
-    assert [one["name"] for one in listed["recipes"]] == list(templates())
+    assert [one["name"] for one in listed["recipes"]] == list(load_templates())
 
 
 def test_the_schema_is_printed_or_kept_in_a_file(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.crash import VARIABLE
-from orchestrator.demo.story import GATE, GOAL, fingerprint
+from orchestrator.crash import CRASH_POINT_VARIABLE
+from orchestrator.demo.story import DEMO_GATE, DEMO_GOAL, hash_checkout
 from tests.running import offline
 from tests.running.cli import Finished, environment, orchestrate
 from tests.running.killing import Start, as_json
@@ -48,14 +48,14 @@ def test_the_demo_comes_out_the_same_offline_and_touches_nothing(kind: str, tmp_
     ran = orchestrate("demo", "--kind", kind, "--offline", "--json", "--dir", "d", cwd=tmp_path)
     assert ran.code == 0, ran.err
     root = tmp_path / "d" / "shop"
-    before = fingerprint(root), refs(root)
+    before = hash_checkout(root), refs(root)
     done = replay_offline(tmp_path, root="d/shop", state="d/state")
     report = as_json(done)
     assert (done.code, report["same"], report["whole"], report["first_divergence"]) == (0, True, True, None)
     assert report["landings"]
     assert all(landing["same_commit"] for landing in report["landings"])
     assert report["final_tree"]["replayed"] == tree_at(root, ran.json["pr_branch"])
-    assert (fingerprint(root), refs(root)) == before
+    assert (hash_checkout(root), refs(root)) == before
 
 
 def test_a_run_through_a_model_server_is_replayed_without_it_and_its_judge_asked_again_of_another(
@@ -64,7 +64,7 @@ def test_a_run_through_a_model_server_is_replayed_without_it_and_its_judge_asked
     shop(tmp_path)
     where = ("--repo", str(tmp_path / "shop"), "--state", str(tmp_path / "state"))
     with model_server(SCRIPTS, tmp_path / "server.json") as url:
-        words = ["run", GOAL, "--gate", GATE, "--set", "gate.report=unittest", *model_words(url)]
+        words = ["run", DEMO_GOAL, "--gate", DEMO_GATE, "--set", "gate.report=unittest", *model_words(url)]
         ran, _ = Start(words, where, tmp_path, environment(tmp_path, LOOPBACK_KEY="sk-not-a-secret")).to_the_end()
     result = as_json(ran)
     done = replay_offline(tmp_path, root="shop", state="state")
@@ -90,11 +90,11 @@ def test_a_run_that_was_killed_and_resumed_is_replayed_as_one(moment: str, tmp_p
     shop(tmp_path)
     model, strong = (f"scripted:{script}" for script in SCRIPTS)
     models = (f"planner={model}", f"worker={model}", f"judge={model}", f"worker.strong={strong}")
-    words = ["run", GOAL, "--gate", GATE, "--set", "gate.report=unittest"]
+    words = ["run", DEMO_GOAL, "--gate", DEMO_GATE, "--set", "gate.report=unittest"]
     words += [word for given in models for word in ("--model", given)]
     where = ("--repo", str(tmp_path / "shop"), "--state", str(tmp_path / "state"))
     start = Start(words, where, tmp_path, environment(tmp_path))
-    killed, _ = replace(start, env=environment(tmp_path, **{VARIABLE: moment})).to_the_end()
+    killed, _ = replace(start, env=environment(tmp_path, **{CRASH_POINT_VARIABLE: moment})).to_the_end()
     assert killed.code == 7
     result = as_json(start.resume())
     assert result["outcome"] == "done"

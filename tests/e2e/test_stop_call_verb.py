@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.crash import VARIABLE
+from orchestrator.crash import CRASH_POINT_VARIABLE
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from tests.running.cli import environment, orchestrate
 from tests.running.terminals import SleepyRun, in_shell
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.slow, pytest.mark.timeout(600)]
 
 def test_a_call_that_was_stopped_before_the_engine_died_is_not_made_again(tmp_path: Path) -> None:
     run = SleepyRun(tmp_path, sleep_s=100)
-    dying = environment(tmp_path, **{VARIABLE: "inbox.after-record"})
+    dying = environment(tmp_path, **{CRASH_POINT_VARIABLE: "inbox.after-record"})
     assert orchestrate(*run.words, "--detach", *run.where, cwd=tmp_path, env=dying).code == 0
     run.wait_for(in_shell)
     wrong = run.says("stop-call", "latest", "b")

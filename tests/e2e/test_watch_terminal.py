@@ -15,7 +15,7 @@ import pytest
 
 from orchestrator.domain.event import Event
 from orchestrator.domain.ids import RunId
-from orchestrator.journal.lock import Held
+from orchestrator.journal.lock import RunLock
 from orchestrator.journal.runs import RunDirectory, StateDirectory
 from tests.running.cli import COMMAND, environment
 from tests.running.journals import Fleet, fleet_journal, write_batches
@@ -73,7 +73,7 @@ def test_it_fits_every_size_it_is_given(run: SleepyRun) -> None:
 def test_it_fits_every_size_while_two_hundred_are_at_work(tmp_path: Path) -> None:
     calculator(tmp_path / "repo")
     where = ("--repo", str(tmp_path / "repo"), "--state", str(tmp_path / "state"))
-    place = StateDirectory.locate(tmp_path / "repo", str(tmp_path / "state")).run(RunId("fleet"))
+    place = StateDirectory.locate_for(tmp_path / "repo", str(tmp_path / "state")).get_run(RunId("fleet"))
     fleet_journal(place.path, workers=200, lines=0, asking=0)
     is_over = threading.Event()
     writing = threading.Thread(target=work_on, args=(place, is_over))
@@ -97,13 +97,13 @@ def work_on(place: RunDirectory, is_over: threading.Event) -> None:
     """Be the engine of a large fleet until it is over: some thousand events a second, under the run's lock."""
     events = Fleet(place.path, 200, first_turn=10).works()
 
-    def batches(lock: Held) -> Iterator[list[Event]]:
+    def batches(lock: RunLock) -> Iterator[list[Event]]:
         while not is_over.wait(0.05):
-            lock.beat()
+            lock.record_heartbeat()
             yield list(islice(events, 200))
 
-    with place.lock() as lock:
-        lock.sign(60)
+    with place.hold_lock() as lock:
+        lock.write_owner(60)
         write_batches(place.path, batches(lock))
 
 
@@ -185,7 +185,7 @@ def gone(*processes: int) -> None:
 def test_what_is_in_front_is_printed_once_and_the_same_key_returns(tmp_path: Path) -> None:
     calculator(tmp_path / "repo")
     where = ("--repo", str(tmp_path / "repo"), "--state", str(tmp_path / "state"))
-    place = StateDirectory.locate(tmp_path / "repo", str(tmp_path / "state")).run(RunId("fleet"))
+    place = StateDirectory.locate_for(tmp_path / "repo", str(tmp_path / "state")).get_run(RunId("fleet"))
     fleet_journal(place.path, workers=2, lines=4_000, asking=0)
     with terminal(tmp_path, 100, 24) as window:
         window.run("watch", *where)

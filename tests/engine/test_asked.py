@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.dry_run import DryWishes, dry_run
-from orchestrator.app.verbs import migrate
+from orchestrator.app.dry_run import DryRunOptions, dry_run_recipe
+from orchestrator.app.verbs import run_migration
 from orchestrator.domain.command import RetryFiles
 from orchestrator.domain.event.migration import ShardsPlanned
-from orchestrator.migrate.asked import Asked
+from orchestrator.migrate.asked import WorkFilter
 from orchestrator.migrate.recipe import Recipe
 from tests.running.migrating import SED, Migrated, recipe, words
 from tests.running.projects import repository
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.sandbox
 async def test_what_was_not_asked_for_is_left_out_with_the_reason_and_can_be_had_later(tmp_path: Path) -> None:
     run = Migrated(words(tmp_path / "repo", {"a/1.txt": "old", "a/2.txt": "old", "b/1.txt": "old", "b/2.txt": "none"}))
     given = recipe({"run": SED}, sample={"files": 3})
-    run.ended = await migrate(run.options(), given, asked=Asked(("b/**", "a/2.txt"), sample=1))
+    run.ended = await run_migration(run.options(), given, asked=WorkFilter(("b/**", "a/2.txt"), sample=1))
     assert run.statuses() == {
         "a/1.txt": "skipped",
         "a/2.txt": "merged",
@@ -44,15 +44,15 @@ async def test_a_command_that_finds_sites_has_what_setup_made_for_the_new_world(
         env={"setup": ["mkdir tools && touch tools/made"], "after": ["echo grep -Hn old '*.txt' > tools/find"]},
         verify={"coverage": False, "check": [{"id": "t", "run": "true"}]},
     )
-    report = await dry_run(Migrated(root).options(hands={"registries": ["registry.test:443"]}), given, DryWishes())
+    report = await dry_run_recipe(Migrated(root).options(hands={"registries": ["registry.test:443"]}), given, DryRunOptions())
     assert (report["found"], report["changed"], report["remaining"]) == ({"files": 1, "sites": 1}, 1, 0)
 
 
 async def test_a_dry_run_takes_no_step_that_would_ask_a_model_nor_one_behind_it(tmp_path: Path) -> None:
     root = words(tmp_path / "repo", {"a/1.txt": "old wrong", "a/2.txt": "fine"})
     steps = ({"run": SED}, {"kind": "llm", "prompt": "better"}, {"run": "sed -i s/new/newer/ {files}"})
-    given = Recipe.model_validate(recipe(*steps).dump())
-    report = await dry_run(Migrated(root).options(), given, DryWishes(verify=True, diff=True))
+    given = Recipe.model_validate(recipe(*steps).dump_values())
+    report = await dry_run_recipe(Migrated(root).options(), given, DryRunOptions(verify=True, diff=True))
     assert [step["not_tried"] for step in report["steps"]] == [
         "",
         "it asks a model",

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.doctor import examine
+from orchestrator.app.doctor import check_requirements
 from orchestrator.app.options import Options
 from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import EnvironmentProblem, UsageProblem
@@ -66,7 +66,7 @@ async def test_doctor_tells_of_limits_for_a_provider_that_nobody_asks(bench: Ben
     options = bench.options(one("a"))
     key = str(options.flags["roles"]["worker"]["model"])
     options = Options(bench.repository, options.flags | {"providers": {"opnai": {"rpm": 5}, key: {"rpm": 5}}})
-    findings = [finding async for finding in examine(options)]
+    findings = [finding async for finding in check_requirements(options)]
     assert [(found.name, found.is_ok, found.is_warning) for found in findings if "providers" in found.name] == [
         ("providers.opnai", False, True)
     ]

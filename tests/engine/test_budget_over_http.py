@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import resume, run_goal
+from orchestrator.app.verbs import resume_run, run_goal
 from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import LimitReached
 from orchestrator.llm.script import ScriptedReply, ScriptedUsage
-from orchestrator.report.result import run_result
+from orchestrator.report.result import build_run_result
 from tests.loopback.server import LoopbackServer
 from tests.running.goals import Bench, status, task
 from tests.running.projects import GATE_FLAGS
@@ -60,9 +60,9 @@ async def test_a_budget_is_kept_by_parallel_workers_and_what_is_finished_lands(
         assert (ended.exit_code, status(ended, "a")) == (5, TaskStatus.MERGED)
         assert spent.calls == server.stats()["calls"], "what the provider saw is what was booked"
         assert 27 <= spent.calls <= 33 + WORKERS, "the budget is used, and passed by no more than the calls in flight"
-        told = run_result(ended.state, ended.directory.journal)["spent"]
+        told = build_run_result(ended.state, ended.directory.journal)["spent"]
         assert told["usd"] == (pytest.approx(float(spent.calls * A_CALL)) if prices else None)
         larger = {name: 3 * amount for name, amount in budget.items()}
-        again = await resume(options(bench, url, budget=larger), None)
+        again = await resume_run(options(bench, url, budget=larger), None)
         assert [status(again, name) for name in "abcd"] == [TaskStatus.MERGED] * 4
         assert (again.exit_code, again.state.spent.calls, server.stats()["remaining"]) == (0, 42, {})

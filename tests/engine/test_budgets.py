@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from orchestrator.app.telling import tell
+from orchestrator.app.telling import send_command
 from orchestrator.domain.attempt import Exit
 from orchestrator.domain.command import Configure
 from orchestrator.domain.event.people import CommandTaken
@@ -14,7 +14,7 @@ from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import LimitReached
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from orchestrator.llm.script import ScriptedReply
 from tests.running.cli import orchestrate
 from tests.running.goals import Bench, Hears, reason, status, task
@@ -71,7 +71,7 @@ async def test_a_plan_that_gives_more_than_is_left_goes_back_to_its_planner(benc
         judges(),
     ]
     ended = await bench.run(*items, budget={"usd": 5.0})
-    events = [recorded.event for recorded in read_all(ended.directory.journal)]
+    events = [recorded.event for recorded in read_all_events(ended.directory.journal)]
     refused = [event.problems for event in events if isinstance(event, PlanRefused)]
     assert (ended.exit_code, refused) == (
         0,
@@ -116,7 +116,7 @@ async def test_what_was_finished_when_the_budget_ran_out_is_judged_and_landed_be
     assert status(ended, "c") == TaskStatus.PLANNED, "no new work began"
     assert ended.state.spent.cost_usd <= Decimal("0.60")
     again = await bench.resume(*items, budget={"usd": 5.0})
-    assert (again.exit_code, status(again, "b"), again.state.possibly_billed) == (0, TaskStatus.MERGED, 0)
+    assert (again.exit_code, status(again, "b"), again.state.possibly_billed_calls) == (0, TaskStatus.MERGED, 0)
 
 
 async def test_a_budget_that_is_raised_while_others_still_work_is_gone_on_with_at_once(bench: Bench) -> None:
@@ -139,7 +139,7 @@ async def test_a_budget_that_is_raised_while_others_still_work_is_gone_on_with_a
             case SnapshotTaken(task="a", turn=1):
                 (run,) = bench.root.glob("state/*/runs/*")
                 raised = Configure(settings={"budget": {"usd": 50.0}})
-                threading.Timer(0.3, tell, (RunDirectory(run), raised)).start()
+                threading.Timer(0.3, send_command, (RunDirectory(run), raised)).start()
             case CommandTaken():
                 naps["b"].wake_later()
 

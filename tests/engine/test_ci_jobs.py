@@ -6,25 +6,25 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.ci import Job, Wish, claim, leave, let_go, take_up
-from orchestrator.app.ci_handover import deliver
+from orchestrator.app.ci import CiJob, JobRequest, claim_key, save_run_state, release_key, start_or_resume_run
+from orchestrator.app.ci_handover import receive_handover
 from orchestrator.app.options import Options
-from orchestrator.app.place import Place
-from orchestrator.app.verbs import Ended, work
-from orchestrator.ci.handover import HANDOVER, SUMMARY
-from orchestrator.ci.outputs import job_end
-from orchestrator.ci.shelf import Superseded, journal_ref
-from orchestrator.config.effective import effective
+from orchestrator.app.place import RunLocation
+from orchestrator.app.verbs import RunExit, work_on_run
+from orchestrator.ci.handover import HANDOVER_FILE, SUMMARY_FILE
+from orchestrator.ci.outputs import build_job_result
+from orchestrator.ci.shelf import StateSuperseded, get_journal_ref
+from orchestrator.config.effective import build_effective_config
 from orchestrator.errors import RunLocked, UsageProblem
 from orchestrator.journal.states import read_state
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.running.goals import When, one
 from tests.running.projects import GATE_FLAGS, calculator, git, tree_at
 from tests.running.scripts import write_script
 
 pytestmark = [pytest.mark.sandbox]
 
-WISH = Wish(holder="a job", key="issue-12", goal="make it better", remote="origin", stale_s=60)
+WISH = JobRequest(holder="a job", key="issue-12", goal="make it better", remote="origin", stale_s=60)
 
 
 @dataclass
@@ -61,22 +61,22 @@ def commit(machines: Machines) -> None:
     git(machines.remote, "update-ref", "refs/heads/main", made)
 
 
-async def worked(options: Options, wish: Wish, when: When | None = None) -> tuple[Job, Place, Ended]:
+async def worked(options: Options, wish: JobRequest, when: When | None = None) -> tuple[CiJob, RunLocation, RunExit]:
     """A job up to where its engine has stopped."""
-    job = await claim(options, wish)
-    place, _ = await take_up(job)
-    return job, place, await work(place, when)
+    job = await claim_key(options, wish)
+    place, _ = await start_or_resume_run(job)
+    return job, place, await work_on_run(place, when)
 
 
-async def ended(job: Job, place: Place, run: Ended) -> None:
+async def ended(job: CiJob, place: RunLocation, run: RunExit) -> None:
     """What a job does last."""
-    await leave(job, place, job_end(run.state, place.directory.journal, job.ticket, job.until_s), "# Summary\n")
+    await save_run_state(job, place, build_job_result(run.state, place.directory.journal, job.ticket, job.until_s), "# Summary\n")
 
 
 async def test_a_job_ends_what_another_one_began_and_its_own_settings_hold(machines: Machines) -> None:
     options = machines.options("first", run={"max_workers": 1})
     job, place, run = await worked(options, replace(WISH, limit_s=0.001))
-    assert (run.exit_code, job_end(run.state, place.directory.journal, job.ticket, job.until_s).is_resumable) == (
+    assert (run.exit_code, build_job_result(run.state, place.directory.journal, job.ticket, job.until_s).is_resumable) == (
         5,
         True,
     )
@@ -84,7 +84,7 @@ async def test_a_job_ends_what_another_one_began_and_its_own_settings_hold(machi
     later = machines.options("second", run={"max_workers": 3}, notify={"quiet_s": 7.0})
     job, place, run = await worked(later, replace(WISH, goal="", limit_s=600))
     assert (run.exit_code, job.ticket.hop) == (0, 2)
-    config = effective(run.state)
+    config = build_effective_config(run.state)
     assert (config.run.max_workers, config.notify.quiet_s, config.pr.push) == (3, 7.0, "origin")
     assert config.run.time_limit_s == job.until_s and 600 < (job.until_s or 0) < 700
     await ended(job, place, run)
@@ -108,50 +108,50 @@ async def test_a_clone_without_history_gets_what_the_run_rests_on(machines: Mach
 
 async def test_while_one_job_works_another_of_its_key_is_refused_and_afterwards_goes_on(machines: Machines) -> None:
     options = machines.options("first")
-    job = await claim(options, WISH)
+    job = await claim_key(options, WISH)
     with pytest.raises(RunLocked, match="is being worked on by a job"):
-        await claim(machines.options("second"), WISH)
+        await claim_key(machines.options("second"), WISH)
     with pytest.raises(RunLocked):
-        await claim(machines.options("second"), replace(WISH, is_anew=True))
-    await let_go(job)
-    assert (await claim(machines.options("second"), WISH)).ticket.hop == 1
+        await claim_key(machines.options("second"), replace(WISH, is_anew=True))
+    await release_key(job)
+    assert (await claim_key(machines.options("second"), WISH)).ticket.hop == 1
 
 
 async def test_a_job_that_was_thought_dead_does_no_harm_when_it_wakes(machines: Machines) -> None:
-    sleeper = await claim(machines.options("first"), replace(WISH, stale_s=0))
-    place, _ = await take_up(sleeper)
-    await leave(sleeper, place)
+    sleeper = await claim_key(machines.options("first"), replace(WISH, stale_s=0))
+    place, _ = await start_or_resume_run(sleeper)
+    await save_run_state(sleeper, place)
     job, there, run = await worked(machines.options("second"), WISH)
     await ended(job, there, run)
     before = git(machines.remote, "for-each-ref")
-    for again in (leave(sleeper, place), let_go(sleeper)):
-        with pytest.raises(Superseded):
+    for again in (save_run_state(sleeper, place), release_key(sleeper)):
+        with pytest.raises(StateSuperseded):
             await again
     assert git(machines.remote, "for-each-ref") == before
 
 
 async def test_a_machine_that_kept_more_than_its_job_could_leave_goes_on_from_there(machines: Machines) -> None:
     options = machines.options("first")
-    job = await claim(options, replace(WISH, stale_s=0))
-    place, _ = await take_up(job)
-    await leave(job, place)
-    await work(place)  # and dies before it leaves that
+    job = await claim_key(options, replace(WISH, stale_s=0))
+    place, _ = await start_or_resume_run(job)
+    await save_run_state(job, place)
+    await work_on_run(place)  # and dies before it leaves that
     job, there, run = await worked(options, WISH)
     assert there.directory == place.directory
     assert run.exit_code == 0
-    assert sum(one.event.kind == "landing.finished" for one in read_all(there.directory.journal)) == 1
+    assert sum(one.event.kind == "landing.finished" for one in read_all_events(there.directory.journal)) == 1
 
 
 async def test_another_goal_under_a_key_is_refused_unless_it_is_to_begin_anew(machines: Machines) -> None:
     job, place, run = await worked(machines.options("first"), WISH)
     await ended(job, place, run)
     other = replace(WISH, goal="make it worse")
-    job = await claim(machines.options("second"), other)
+    job = await claim_key(machines.options("second"), other)
     with pytest.raises(UsageProblem, match="whose goal is another one"):
-        await take_up(job)
-    await let_go(job)
-    job = await claim(machines.options("second"), replace(other, is_anew=True))
-    there, state = await take_up(job)
+        await start_or_resume_run(job)
+    await release_key(job)
+    job = await claim_key(machines.options("second"), replace(other, is_anew=True))
+    there, state = await start_or_resume_run(job)
     assert (state.run.goal, there.directory.run != place.directory.run, job.ticket.hop) == ("make it worse", True, 1)
 
 
@@ -159,8 +159,8 @@ async def test_a_job_that_was_to_begin_anew_and_could_not_leaves_the_key_its_run
     job, place, run = await worked(machines.options("first"), replace(WISH, limit_s=0.001))
     await ended(job, place, run)
     before = git(machines.remote, "for-each-ref")
-    job = await claim(machines.options("second"), replace(WISH, is_anew=True))
-    await let_go(job)
+    job = await claim_key(machines.options("second"), replace(WISH, is_anew=True))
+    await release_key(job)
     assert git(machines.remote, "for-each-ref") == before
     job, _, run = await worked(machines.options("third"), replace(WISH, goal="", limit_s=600))
     assert (run.state.run.run, run.exit_code) == (place.directory.run, 0)
@@ -168,12 +168,12 @@ async def test_a_job_that_was_to_begin_anew_and_could_not_leaves_the_key_its_run
 
 async def test_a_job_needs_something_to_do(machines: Machines) -> None:
     with pytest.raises(UsageProblem, match="has no run to go on with: say what to begin"):
-        await claim(machines.options("first"), replace(WISH, goal=""))
+        await claim_key(machines.options("first"), replace(WISH, goal=""))
     job, place, run = await worked(machines.options("first"), WISH)
     await ended(job, place, run)
-    git(machines.remote, "update-ref", "-d", journal_ref(place.directory.run))
+    git(machines.remote, "update-ref", "-d", get_journal_ref(place.directory.run))
     with pytest.raises(UsageProblem, match=r"the state of run .* is gone.*begin anew with --restart"):
-        await take_up(await claim(machines.options("second"), replace(WISH, goal="")))
+        await start_or_resume_run(await claim_key(machines.options("second"), replace(WISH, goal="")))
 
 
 async def test_a_job_that_reaches_nothing_hands_over_to_one_that_delivers(machines: Machines, tmp_path: Path) -> None:
@@ -184,17 +184,17 @@ async def test_a_job_that_reaches_nothing_hands_over_to_one_that_delivers(machin
     job, place, run = await worked(options, replace(WISH, remote="", handover=directory))
     await ended(job, place, run)
     (tmp_path / "away").rename(machines.remote)
-    assert (directory / SUMMARY).read_text() == "# Summary\n"
+    assert (directory / SUMMARY_FILE).read_text() == "# Summary\n"
     assert "refs/orchestrate" not in git(machines.remote, "for-each-ref")
     publish = machines.options("publish")
-    delivered = await deliver(publish, "origin", directory)
+    delivered = await receive_handover(publish, "origin", directory)
     asked = delivered.handover.pull_requests
     assert [(one.request.head, one.request.commit) for one in asked] == [(run.state.run.branch, run.state.head)]
     assert asked[0].request.body.strip() and "make it better" in asked[0].request.title
     assert (delivered.handover.exit, delivered.state.run.run) == (0, place.directory.run)
     assert git(publish.repository, "rev-parse", run.state.run.branch) == run.state.head
     refs = git(machines.remote, "for-each-ref")
-    await deliver(machines.options("again"), "origin", directory)
+    await receive_handover(machines.options("again"), "origin", directory)
     assert git(machines.remote, "for-each-ref") == refs
     job, _, run = await worked(machines.options("next"), WISH)
     assert (job.ticket.hop, run.state.ended is not None) == (2, True)
@@ -205,25 +205,25 @@ async def test_what_was_handed_over_is_not_delivered_over_another_jobs_state(
 ) -> None:
     directory = tmp_path / "handover"
     directory.mkdir()
-    late = await claim(machines.options("work"), replace(WISH, remote="", handover=directory))
-    place, _ = await take_up(late)
-    await leave(late, place)
+    late = await claim_key(machines.options("work"), replace(WISH, remote="", handover=directory))
+    place, _ = await start_or_resume_run(late)
+    await save_run_state(late, place)
     job, there, run = await worked(machines.options("other"), WISH)
     await ended(job, there, run)
     before = git(machines.remote, "for-each-ref")
-    with pytest.raises(Superseded, match="has been carried on by another job meanwhile"):
-        await deliver(machines.options("publish"), "origin", directory)
+    with pytest.raises(StateSuperseded, match="has been carried on by another job meanwhile"):
+        await receive_handover(machines.options("publish"), "origin", directory)
     assert git(machines.remote, "for-each-ref") == before
-    (directory / HANDOVER).write_text("{}")
+    (directory / HANDOVER_FILE).write_text("{}")
     with pytest.raises(UsageProblem, match=r"handover.json is none that this version"):
-        await deliver(machines.options("publish"), "origin", directory)
+        await receive_handover(machines.options("publish"), "origin", directory)
 
 
 async def test_settings_that_came_with_a_run_are_not_the_next_jobs(machines: Machines) -> None:
     """Who may push to the repository's refs may not run programs as the next job's user."""
     hook = [{"on": "after_landing", "run": "touch /nonexistent/x", "trusted": True}]
-    job = await claim(machines.options("first", hooks=hook), WISH)
-    place, _ = await take_up(job)
-    await leave(job, place, job_end(read_state(place.directory.journal), place.directory.journal, job.ticket, None))
+    job = await claim_key(machines.options("first", hooks=hook), WISH)
+    place, _ = await start_or_resume_run(job)
+    await save_run_state(job, place, build_job_result(read_state(place.directory.journal), place.directory.journal, job.ticket, None))
     job, _, run = await worked(machines.options("second"), WISH)
-    assert (run.exit_code, effective(run.state).hooks) == (0, ())
+    assert (run.exit_code, build_effective_config(run.state).hooks) == (0, ())

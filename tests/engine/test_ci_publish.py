@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.ci import Wish as Job
-from orchestrator.app.ci import claim, leave, take_up
-from orchestrator.app.ci_answer import item_of, run_of_key
-from orchestrator.app.ci_publish import Wish, publish
+from orchestrator.app.ci import JobRequest as Job
+from orchestrator.app.ci import claim_key, save_run_state, start_or_resume_run
+from orchestrator.app.ci_answer import select_waiting_item, import_run_of_key
+from orchestrator.app.ci_publish import PublishRequest, publish_run
 from orchestrator.app.options import Options
-from orchestrator.app.telling import tell
-from orchestrator.app.verbs import work
-from orchestrator.ci.handover import ARCHIVE, HANDOVER
-from orchestrator.ci.outputs import job_end
+from orchestrator.app.telling import send_command
+from orchestrator.app.verbs import work_on_run
+from orchestrator.ci.handover import ARCHIVE_FILE, HANDOVER_FILE
+from orchestrator.ci.outputs import build_job_result
 from orchestrator.domain.command import Approve
 from orchestrator.errors import EnvironmentProblem, PersonNeeded, UsageProblem
-from orchestrator.forge.marks import mark
-from orchestrator.journal.fresh import write_fresh
+from orchestrator.forge.marks import build_marker
+from orchestrator.journal.fresh import write_journal_file
 from tests.running.forge import ALL_RIGHTS, TOKEN, FakeForge, fake_forge
 from tests.running.goals import one
 from tests.running.moving import rewrite
@@ -60,11 +60,11 @@ class Yard:
         model = {"model": write_script(self.place / "script.json", one("a"))}
         roles = {"planner": model, "worker": model, "judge": model}
         options = self.options(gate=GATE_FLAGS, roles=roles, **flags)
-        job = await claim(options, Job(holder="a job", key="issue-1", goal="make it better", handover=self.handover))
-        place, _ = await take_up(job)
-        ended = await work(place)
-        end = job_end(ended.state, place.directory.journal, job.ticket, job.until_s)
-        await leave(job, place, end, "# Summary\n")
+        job = await claim_key(options, Job(holder="a job", key="issue-1", goal="make it better", handover=self.handover))
+        place, _ = await start_or_resume_run(job)
+        ended = await work_on_run(place)
+        end = build_job_result(ended.state, place.directory.journal, job.ticket, job.until_s)
+        await save_run_state(job, place, end, "# Summary\n")
         return ended.state.run.branch
 
     def publishing(self) -> Options:
@@ -73,7 +73,7 @@ class Yard:
 
     def change(self, act: Callable[[dict[str, Any]], None]) -> None:
         """Somebody changes what the first job left."""
-        file = self.handover / HANDOVER
+        file = self.handover / HANDOVER_FILE
         told = json.loads(file.read_text())
         act(told)
         file.write_text(json.dumps(told))
@@ -84,10 +84,10 @@ class Yard:
         def forged(members: dict[str, bytes], _: dict[str, Any]) -> None:
             file = self.place / "forged.db"
             file.write_bytes(members["journal.db"])
-            write_fresh(self.place / "fresh.db", [_forged(row, opened) for row in _rows(file)])
+            write_journal_file(self.place / "fresh.db", [_forged(row, opened) for row in _rows(file)])
             members["journal.db"] = (self.place / "fresh.db").read_bytes()
 
-        rewrite(self.handover / ARCHIVE, self.handover / ARCHIVE, forged)
+        rewrite(self.handover / ARCHIVE_FILE, self.handover / ARCHIVE_FILE, forged)
         request = {"head": opened["branch"], "commit": opened["head"]}
         self.change(lambda told: told["pull_requests"][0]["request"].update(request))
 
@@ -118,15 +118,15 @@ def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Yard]:
 
 async def test_what_landed_is_proposed_and_told_once_however_often_it_is_published(yard: Yard) -> None:
     branch = await yard.worked()
-    first = await publish(yard.publishing(), Wish(yard.handover, issue=1))
-    assert (first.exit, first.end.status, yard.branches()) == (0, "done", ["main", branch])
-    assert json.loads(first.outputs()["prs"]) == [f"{yard.forge.url}/octo/demo/pull/1"]
-    run = first.outputs()["run_id"]
+    first = await publish_run(yard.publishing(), PublishRequest(yard.handover, issue=1))
+    assert (first.exit_code, first.end.status, yard.branches()) == (0, "done", ["main", branch])
+    assert json.loads(first.build_outputs()["prs"]) == [f"{yard.forge.url}/octo/demo/pull/1"]
+    run = first.build_outputs()["run_id"]
     ((_, comment),) = yard.forge.hosted.comments.values()
-    assert comment["body"].startswith(f"{mark(run, 'status')}\n**done**")
+    assert comment["body"].startswith(f"{build_marker(run, 'status')}\n**done**")
     refs, writes = git(yard.remote, "for-each-ref"), list(yard.forge.writes)
-    again = await publish(yard.publishing(), Wish(yard.handover, issue=1))
-    assert (again.outputs(), again.pull_requests) == (first.outputs(), first.pull_requests)
+    again = await publish_run(yard.publishing(), PublishRequest(yard.handover, issue=1))
+    assert (again.build_outputs(), again.pull_requests) == (first.build_outputs(), first.pull_requests)
     assert (git(yard.remote, "for-each-ref"), yard.forge.writes) == (refs, writes)
 
 
@@ -141,7 +141,7 @@ async def test_nothing_is_pushed_that_the_run_has_not_landed_on_its_own_branch(y
         lie = {"commit": git(yard.remote, "rev-parse", "main")}
     yard.change(lambda told: told["pull_requests"][0]["request"].update(lie))
     with pytest.raises(UsageProblem, match=r"is not published: run .* has nothing landed there"):
-        await publish(yard.publishing(), Wish(yard.handover))
+        await publish_run(yard.publishing(), PublishRequest(yard.handover))
     assert yard.branches() == ["main"]
     assert yard.forge.writes == []
 
@@ -160,7 +160,7 @@ async def test_no_journal_that_was_forged_moves_or_removes_a_branch_of_somebody_
     before = git(yard.remote, "for-each-ref", "refs/heads")
     yard.take_over(lies[how])
     with pytest.raises(UsageProblem, match=r"is not published: run .* has nothing landed there"):
-        await publish(yard.publishing(), Wish(yard.handover))
+        await publish_run(yard.publishing(), PublishRequest(yard.handover))
     assert git(yard.remote, "for-each-ref", "refs/heads") == before
     assert yard.forge.writes == []
 
@@ -172,7 +172,7 @@ async def test_a_branch_that_is_somebody_elses_is_left_alone_and_the_issue_is_to
     )
     theirs = _branch_with_a_commit(yard, branch)
     with pytest.raises(PersonNeeded, match="Nothing is ever forced"):
-        await publish(yard.publishing(), Wish(yard.handover, issue=1))
+        await publish_run(yard.publishing(), PublishRequest(yard.handover, issue=1))
     assert git(yard.remote, "log", "-1", "--format=%s", theirs) == "by somebody"
     ((_, comment),) = yard.forge.hosted.comments.values()
     assert "**It could not be published:**" in comment["body"]
@@ -191,13 +191,13 @@ async def test_what_went_wrong_is_told_although_the_issue_cannot_be(yard: Yard) 
     _branch_with_a_commit(yard, await yard.worked())
     yard.forge.tokens = {TOKEN: {**ALL_RIGHTS, "pull_requests": "none"}}
     with pytest.raises(PersonNeeded, match="Nothing is ever forced"):
-        await publish(yard.publishing(), Wish(yard.handover, issue=1))
+        await publish_run(yard.publishing(), PublishRequest(yard.handover, issue=1))
 
 
 async def test_without_a_forge_the_state_is_kept_and_a_person_is_told_what_to_set(yard: Yard) -> None:
     await yard.worked()
     with pytest.raises(UsageProblem, match="ORCHESTRATE__PR__FORGE=github"):
-        await publish(yard.options(), Wish(yard.handover))
+        await publish_run(yard.options(), PublishRequest(yard.handover))
     assert "refs/orchestrate/ci/issue-1" in git(yard.remote, "for-each-ref")
 
 
@@ -205,9 +205,9 @@ async def test_a_token_that_may_not_write_is_told_of_and_nothing_is_lost(yard: Y
     await yard.worked()
     yard.forge.tokens = {TOKEN: {**ALL_RIGHTS, "pull_requests": "read"}}
     with pytest.raises(EnvironmentProblem, match="pull_requests: write"):
-        await publish(yard.publishing(), Wish(yard.handover))
+        await publish_run(yard.publishing(), PublishRequest(yard.handover))
     yard.forge.tokens = {TOKEN: ALL_RIGHTS}
-    assert (await publish(yard.publishing(), Wish(yard.handover))).exit == 0
+    assert (await publish_run(yard.publishing(), PublishRequest(yard.handover))).exit_code == 0
     assert len(yard.forge.hosted.pulls) == 1
 
 
@@ -219,8 +219,8 @@ async def test_gitlab_makes_merge_requests_of_pushes_that_wish_so(yard: Yard) ->
     count = "$(seq 0 $((GIT_PUSH_OPTION_COUNT - 1)))"
     hook.write_text(f'#!/bin/sh\nfor n in {count}; do eval echo "\\$GIT_PUSH_OPTION_$n" >> wishes; done\n')
     hook.chmod(0o755)
-    done = await publish(yard.options(), Wish(yard.handover, by_push=True))
-    assert (done.exit, done.pull_requests[0].ref) == (0, branch)
+    done = await publish_run(yard.options(), PublishRequest(yard.handover, by_push=True))
+    assert (done.exit_code, done.pull_requests[0].ref) == (0, branch)
     wishes = (yard.remote / "wishes").read_text().splitlines()
     assert wishes[:2] == ["merge_request.create", "merge_request.target=main"]
     assert wishes[2].startswith("merge_request.title=make it better")
@@ -230,14 +230,14 @@ async def test_gitlab_makes_merge_requests_of_pushes_that_wish_so(yard: Yard) ->
 async def test_a_branch_that_was_removed_after_it_was_merged_does_not_come_back(yard: Yard, by_push: bool) -> None:
     branch = await yard.worked()
     git(yard.remote, "config", "receive.advertisePushOptions", "true")
-    await publish(yard.publishing(), Wish(yard.handover, by_push=by_push))
+    await publish_run(yard.publishing(), PublishRequest(yard.handover, by_push=by_push))
     for pull in yard.forge.hosted.pulls.values():
         yard.forge.hosted.merge(pull["number"], {})
     if by_push:
         git(yard.remote, "update-ref", "refs/heads/main", branch)
     git(yard.remote, "update-ref", "-d", f"refs/heads/{branch}")
-    again = await publish(yard.publishing(), Wish(yard.handover, by_push=by_push))
-    assert (again.exit, yard.branches(), len(yard.forge.hosted.pulls)) == (0, ["main"], 0 if by_push else 1)
+    again = await publish_run(yard.publishing(), PublishRequest(yard.handover, by_push=by_push))
+    assert (again.exit_code, yard.branches(), len(yard.forge.hosted.pulls)) == (0, ["main"], 0 if by_push else 1)
 
 
 async def test_a_job_that_was_cut_off_is_published_as_far_as_it_came_and_is_not_green(yard: Yard) -> None:
@@ -247,31 +247,31 @@ async def test_a_job_that_was_cut_off_is_published_as_far_as_it_came_and_is_not_
         told.update(exit=None, status="running", pull_requests=[])
 
     yard.change(cut_off)
-    done = await publish(yard.publishing(), Wish(yard.handover))
-    assert (done.exit, done.end.status, done.outputs()["resumable"]) == (5, "cut-off", "false")
+    done = await publish_run(yard.publishing(), PublishRequest(yard.handover))
+    assert (done.exit_code, done.end.status, done.build_outputs()["resumable"]) == (5, "cut-off", "false")
     assert "refs/orchestrate/ci/issue-1" in git(yard.remote, "for-each-ref")
 
 
 async def test_what_a_run_asks_is_answered_from_the_refs_of_a_clone_before_the_next_job_goes_on(yard: Yard) -> None:
     await yard.worked(approval={"mode": "pr"})
-    waiting = await publish(yard.publishing(), Wish(yard.handover, issue=None))
-    assert (waiting.exit, waiting.end.is_resumable, yard.forge.hosted.pulls) == (6, False, {})
+    waiting = await publish_run(yard.publishing(), PublishRequest(yard.handover, issue=None))
+    assert (waiting.exit_code, waiting.end.is_resumable, yard.forge.hosted.pulls) == (6, False, {})
     model = {"model": write_script(yard.place / "script.json", one("a"))}
     options = yard.options(gate=GATE_FLAGS, roles={"planner": model, "worker": model, "judge": model})
-    place, state = await run_of_key(options, "issue-1")
+    place, state = await import_run_of_key(options, "issue-1")
     with pytest.raises(UsageProblem, match="asks no number 2; it asks 1 pull-request/"):
-        item_of(state, "2")
-    item = item_of(state, "1")
-    assert (item_of(state, ""), item_of(state, item)) == (item, item)
-    tell(place.directory, Approve(item=item))
-    job = await claim(options, Job(holder="a job", key="issue-1", handover=yard.handover))
-    place, _ = await take_up(job)
-    ended = await work(place)
-    await leave(job, place, job_end(ended.state, place.directory.journal, job.ticket, job.until_s), "# Summary\n")
-    assert (await publish(yard.publishing(), Wish(yard.handover))).exit == 0
+        select_waiting_item(state, "2")
+    item = select_waiting_item(state, "1")
+    assert (select_waiting_item(state, ""), select_waiting_item(state, item)) == (item, item)
+    send_command(place.directory, Approve(item=item))
+    job = await claim_key(options, Job(holder="a job", key="issue-1", handover=yard.handover))
+    place, _ = await start_or_resume_run(job)
+    ended = await work_on_run(place)
+    await save_run_state(job, place, build_job_result(ended.state, place.directory.journal, job.ticket, job.until_s), "# Summary\n")
+    assert (await publish_run(yard.publishing(), PublishRequest(yard.handover))).exit_code == 0
     assert len(yard.forge.hosted.pulls) == 1
 
 
 async def test_a_key_without_a_run_has_nothing_to_answer(yard: Yard) -> None:
     with pytest.raises(UsageProblem, match="has no run in this clone"):
-        await run_of_key(yard.options(), "issue-9")
+        await import_run_of_key(yard.options(), "issue-9")

@@ -4,20 +4,20 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.telling import tell
-from orchestrator.app.verbs import Ended
+from orchestrator.app.telling import send_command
+from orchestrator.app.verbs import RunExit
 from orchestrator.domain.command import AddCriterion, DropCriterion
 from orchestrator.domain.contract import Criterion
-from orchestrator.domain.criteria import standings
+from orchestrator.domain.criteria import list_criterion_statuses
 from orchestrator.domain.event.run import CheckStarted, IterationJudged
 from orchestrator.domain.event.work import SessionStarted
-from orchestrator.domain.ids import ROOT
+from orchestrator.domain.ids import ROOT_TASK
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from orchestrator.llm.script import ScriptedReply
-from orchestrator.report.contract import contract_lines, contract_object
-from orchestrator.report.task import task_text
+from orchestrator.report.contract import render_contract_lines, build_contract
+from orchestrator.report.task import render_task_details
 from tests.running.goals import TWO, Bench, Hears, When, one, task
 from tests.running.projects import git
 from tests.running.scripts import planner_ends, plans, uses
@@ -36,19 +36,19 @@ def says(decision: str, **evidence: str) -> ScriptedReply:
     return uses("judge", "root", "submit_verdict", decision=decision, findings=findings, reasons=reasons)
 
 
-def events(ended: Ended, kind: type[Any]) -> list[Any]:
-    return [one.event for one in read_all(ended.directory.journal) if isinstance(one.event, kind)]
+def events(ended: RunExit, kind: type[Any]) -> list[Any]:
+    return [one.event for one in read_all_events(ended.directory.journal) if isinstance(one.event, kind)]
 
 
-def briefs(ended: Ended, session: str) -> str:
+def briefs(ended: RunExit, session: str) -> str:
     """What a conversation was told at its beginning."""
-    found = [one.event for one in read_all(ended.directory.journal) if one.event.kind == "session.started"]
+    found = [one.event for one in read_all_events(ended.directory.journal) if one.event.kind == "session.started"]
     (brief,) = [str(getattr(event, "brief").head) for event in found if getattr(event, "session") == session]  # noqa: B009
     return brief
 
 
 def say(bench: Bench, command: AddCriterion | DropCriterion) -> None:
-    tell(RunDirectory(max(bench.root.glob("state/*/runs/*"))), command, by="ada")
+    send_command(RunDirectory(max(bench.root.glob("state/*/runs/*"))), command, by="ada")
 
 
 async def test_a_judge_that_calls_everything_done_gets_no_red_command_past_the_harness(bench: Bench) -> None:
@@ -65,9 +65,9 @@ async def test_a_judge_that_calls_everything_done_gets_no_red_command_past_the_h
     assert reason.startswith(f"both is not met: `{A_AND_B['command']}` exits 3; it printed:")
     assert "b.txt is missing" in reason
     assert "b.txt is missing" in briefs(ended, "plan:root@2.3"), "the planner is told"
-    stands = {one.criterion.id: one for one in standings(ended.state)}
-    assert all(one.word == "met" for one in stands.values())
-    assert [stands[name].was_met for name in ("both", "tests", "docs")] == [False, True, False]
+    stands = {one.criterion.id: one for one in list_criterion_statuses(ended.state)}
+    assert all(one.label == "met" for one in stands.values())
+    assert [stands[name].was_met_on_base for name in ("both", "tests", "docs")] == [False, True, False]
     assert "tests: add is tested (checked by `grep -q test_add test_calc.py`) (met already" in briefs(
         ended, "plan:root@1.1"
     )
@@ -83,21 +83,21 @@ async def test_a_judge_that_calls_everything_done_gets_no_red_command_past_the_h
     _is_shown(ended, bench)
 
 
-def _landed(ended: Ended, number: int) -> str:
+def _landed(ended: RunExit, number: int) -> str:
     return ended.state.landings[number].new
 
 
-def _is_shown(ended: Ended, bench: Bench) -> None:
+def _is_shown(ended: RunExit, bench: Bench) -> None:
     """The pull request and the reports name each criterion with what shows it."""
     assert ended.state.pr is not None
     body = "\n".join(path.read_text() for path in bench.root.glob("state/*/prs/**/*.md"))
     assert "### Contract" in body
     assert "- `both` **met**:" in body
     assert "exit code 3 on the base, exit code 0 on this branch" in body
-    (both,) = [one for one in contract_object(ended.state) if one["id"] == "both"]
+    (both,) = [one for one in build_contract(ended.state) if one["id"] == "both"]
     assert (both["met"], both["exit_on_base"], both["exit"], both["evidence"]) == (True, 3, 0, "contract-both")
-    assert next(contract_lines(contract_object(ended.state))) == "contract: 5 of 5 criteria met"
-    shown = list(task_text(ended.state, ended.state.tasks[ROOT], lambda sha: b""))
+    assert next(render_contract_lines(build_contract(ended.state))) == "contract: 5 of 5 criteria met"
+    shown = list(render_task_details(ended.state, ended.state.tasks[ROOT_TASK], lambda sha: b""))
     assert [line for line in shown if line.startswith("  iteration")] == [
         "  iteration 1: continue",
         "  iteration 2: done",
@@ -157,7 +157,7 @@ NOW = says("done", goal="a.txt", gate="gate", b="gate")
 """What the judge says of the contract with other words."""
 
 
-def is_judged_by_other_words(ended: Ended) -> None:
+def is_judged_by_other_words(ended: RunExit) -> None:
     assert ended.exit_code == 0, (ended.error, ended.state.ended)
     assert ended.state.contract
     assert [criterion.id for criterion in ended.state.contract.criteria if criterion.id != "slow"] == [
@@ -169,7 +169,7 @@ def is_judged_by_other_words(ended: Ended) -> None:
     assert ended.state.iterations[0].reasons == ("b is not met: `test -f b.txt` exits 1",)
 
 
-def conversations(ended: Ended) -> list[str]:
+def conversations(ended: RunExit) -> list[str]:
     """Those with the judge of iterations, in order."""
     return [event.session for event in events(ended, SessionStarted) if event.session.startswith("verdict:")]
 

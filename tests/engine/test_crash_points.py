@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.demo.story import fingerprint
+from orchestrator.demo.story import hash_checkout
 from orchestrator.journal.states import read_state
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.running import stories
 from tests.running.cli import orchestrate
 from tests.running.killing import (
@@ -98,7 +98,7 @@ def test_a_command_that_is_being_taken_at_a_kill_is_taken_once(tmp_path: Path) -
     for moment in ("inbox.before-record", "inbox.after-record"):
         assert die(start, moment, ("resume",))
     result = as_json(start.resume())
-    kinds = Counter(one.event.kind for one in read_all(Path(result["journal"])))
+    kinds = Counter(one.event.kind for one in read_all_events(Path(result["journal"])))
     assert (result["outcome"], kinds["approval.decided"], kinds["pr.opened"]) == ("done", 1, 1)
 
 
@@ -120,13 +120,13 @@ def _check(story: Story, deaths: Deaths, root: Path) -> None:
 def outcome(start: Start, *moments: str) -> dict[str, object]:
     """How a run ends that is killed at each of these moments in turn."""
     repository = start.cwd / "repo"
-    before = fingerprint(repository)
+    before = hash_checkout(repository)
     for number, moment in enumerate(moments):
         is_dead = die(start, moment, start.words if number == 0 else ("resume",))
         assert is_dead or moment == "recovery.after", f"it did not come to {moment}"
     result = as_json(start.resume() if moments else start.to_the_end()[0])
     journal = Path(result["journal"])
-    assert fingerprint(repository) == before
+    assert hash_checkout(repository) == before
     assert landed_more_than_once(journal) == []
     assert unsettled(journal) == []
     told = start.cwd / "sent"
@@ -135,8 +135,8 @@ def outcome(start: Start, *moments: str) -> dict[str, object]:
     state = read_state(journal)
     return terminal(result) | {
         "files": {path: (file.status, file.reason, file.landed) for path, file in state.files.items()},
-        "judgements": Counter(one.event.kind for one in read_all(journal) if one.event.kind in JUDGEMENTS),
-        "wishes": (state.rollbacks, state.published),
+        "judgements": Counter(one.event.kind for one in read_all_events(journal) if one.event.kind in JUDGEMENTS),
+        "wishes": (state.requested_rollbacks, state.requested_publications),
         **_left_in_git(start.cwd, result),
     }
 

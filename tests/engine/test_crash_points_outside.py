@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.config.layers import user_path
-from orchestrator.crash import VARIABLE
+from orchestrator.config.layers import get_user_config_path
+from orchestrator.crash import CRASH_POINT_VARIABLE
 from orchestrator.domain.event.base import Intent
 from orchestrator.domain.event.outside import HookFinished, NotificationSent, PushFinished
-from orchestrator.domain.fold import fold
-from orchestrator.journal.store import read_all
+from orchestrator.domain.fold import fold_events
+from orchestrator.journal.store import read_all_events
 from tests.running.cli import environment
 from tests.running.goals import one
 from tests.running.killing import Start, as_json, landed_more_than_once, processes_about
@@ -34,7 +34,7 @@ class Survived:
 
     @property
     def events(self) -> list[Any]:
-        return [recorded.event for recorded in read_all(Path(self.result["journal"]))]
+        return [recorded.event for recorded in read_all_events(Path(self.result["journal"]))]
 
     def lines(self, name: str) -> list[str]:
         path = self.place / name
@@ -47,7 +47,7 @@ class Survived:
         assert git(remote, "rev-parse", self.result["pr_branch"]) == self.result["head"]
         assert git(self.place / "repo", "rev-list", "--count", "refs/orchestrate/prs/1") == "1"
         assert landed_more_than_once(journal) == []
-        assert fold(read_all(journal)).open_intents == {}
+        assert fold_events(read_all_events(journal)).open_intents == {}
         begun = Counter(event.key for event in self.events if isinstance(event, Intent))
         assert [key for key, count in begun.items() if count > 1] == []
         assert sum(isinstance(event, PushFinished) for event in self.events) == 1
@@ -60,7 +60,7 @@ def survive(place: Path, moments: Sequence[str], notify: str, hook: str) -> Surv
     bare(place / "remote.git", repository)
     model = write_script(place / "script.json", one("a"))
     models = [word for role in ("planner", "worker", "judge") for word in ("--model", f"{role}={model}")]
-    config = user_path({"HOME": str(place)})
+    config = get_user_config_path({"HOME": str(place)})
     config.parent.mkdir(parents=True)
     config.write_text(
         f'[pr]\npush = "origin"\n[notify]\n{notify}\n'
@@ -70,7 +70,7 @@ def survive(place: Path, moments: Sequence[str], notify: str, hook: str) -> Surv
     where = ("--repo", str(repository), "--state", str(place / "state"))
     start = Start(words, where, place, environment(place))
     for number, moment in enumerate(moments):
-        doomed = replace(start, env={**start.env, VARIABLE: moment})
+        doomed = replace(start, env={**start.env, CRASH_POINT_VARIABLE: moment})
         process = doomed.begin() if number == 0 else replace(doomed, words=("resume",)).begin()
         assert process.wait() == 7, f"the engine did not come to {moment}"
     return Survived(place, as_json(start.resume()))

@@ -14,18 +14,18 @@ from io import BytesIO
 import anyio
 import pytest
 
-from orchestrator.app.deps import with_deps
+from orchestrator.app.deps import install_dependencies
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.tier import Tier
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.hands.deps_store import DepsStore
-from orchestrator.hands.local import LocalHands, local_hands
-from orchestrator.hands.policy import Grant, RegistryWish
+from orchestrator.hands.local import LocalHands, open_local_hands
+from orchestrator.hands.policy import SandboxGrant, RegistryGrant
 from tests.running.index import Loopback, loopback
 from tests.unit.hands.conftest import Yard, ran
 from tests.unit.hands.conftest import backend as backend
 from tests.unit.hands.conftest import yard as yard
-from worktrees.repository import Repository
+from worktrees.repository import GitRepository
 
 pytestmark = [pytest.mark.sandbox]
 
@@ -52,24 +52,24 @@ class Project:
     registry: Loopback
     told: list[str] = field(default_factory=list)
 
-    async def granted(self, stack: ExitStack, *entries: str, ceiling: Tier = Tier.REGISTRIES) -> Grant:
+    async def granted(self, stack: ExitStack, *entries: str, ceiling: Tier = Tier.REGISTRIES) -> SandboxGrant:
         async def tell(text: str) -> None:
             self.told.append(text)
 
-        repository, state = Repository.open(self.yard.repo), self.yard.state
-        grant = Grant(ceiling=ceiling, registries=RegistryWish(private=(self.registry.place,)))
-        commit = CommitId(repository.head())
-        return await with_deps(grant, entries, repository, state, state / "deps", commit, tell, stack)
+        repository, state = GitRepository.open(self.yard.repo), self.yard.state
+        grant = SandboxGrant(ceiling=ceiling, registries=RegistryGrant(private=(self.registry.place,)))
+        commit = CommitId(repository.read_head_commit())
+        return await install_dependencies(grant, entries, repository, state, state / "deps", commit, tell, stack)
 
     @asynccontextmanager
     async def opened(self, *entries: str) -> AsyncIterator[LocalHands]:
         with ExitStack() as stack:
             grant = await self.granted(stack, *entries)
-            async with local_hands(Repository.open(self.yard.repo), self.yard.state, grant) as hands:
+            async with open_local_hands(GitRepository.open(self.yard.repo), self.yard.state, grant) as hands:
                 yield hands
 
     async def ran(self, hands: LocalHands, line: str) -> str:
-        workspace = await hands.open(self.yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(self.yard.git("rev-parse", "HEAD"), "test")
         try:
             return (await ran(workspace, line)).output
         finally:
@@ -95,7 +95,7 @@ async def test_wheels_are_installed_once_and_lent_to_workspaces_without_network(
     own.parent.mkdir()
     own.touch()
     async with project.opened("requirements.txt") as hands:
-        environment = hands.environment
+        environment = hands.environment_hash
         told = await project.ran(hands, f"ls .venv/own; touch .venv/x; rm -r .venv/lib; {ANSWER}; git status --short")
         assert "cannot access '.venv/own'" in told
         assert "Read-only file system" in told
@@ -108,11 +108,11 @@ async def test_wheels_are_installed_once_and_lent_to_workspaces_without_network(
     ]
     asked = len(project.registry.asked)
     async with project.opened("requirements.txt") as hands:
-        assert hands.environment == environment
+        assert hands.environment_hash == environment
         assert "42" in await project.ran(hands, ANSWER)
     assert [path for path in project.registry.asked[asked:] if "answer" in path] == []
     async with project.opened() as hands:
-        assert hands.environment != environment
+        assert hands.environment_hash != environment
         assert await project.ran(hands, "ls .venv") == "own\n"
 
 
@@ -124,7 +124,7 @@ async def test_a_package_without_a_wheel_is_named_and_nothing_is_kept(project: P
         await project.granted(stack, "requirements.txt")
     assert "There is no wheel of hooked==1.0" in str(problem.value)
     assert problem.value.exit_code == 7
-    assert not any(project.store.has(key) for key in project.store.keys)
+    assert not any(project.store.has_entry(key) for key in project.store.keys)
     assert not [path for path in project.registry.asked if "hooked-1.0.tar.gz" in path]
 
 
@@ -219,7 +219,7 @@ async def test_after_a_kill_it_is_installed_anew_once_however_many_wait(project:
         assert process.stdout is not None
         assert b"installing" in await anyio.to_thread.run_sync(process.stdout.readline)
         process.kill()
-    assert not any(project.store.has(key) for key in project.store.keys)
+    assert not any(project.store.has_entry(key) for key in project.store.keys)
     told: list[str] = []
 
     async def one() -> None:

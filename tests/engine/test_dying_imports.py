@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.journal.runs import StateDirectory
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.running import dying_at
 from tests.running.cli import environment, orchestrate
 from tests.running.moving import Place, Source
@@ -39,7 +39,7 @@ def die(step: str, place: Place, *words: str) -> int:
 def test_an_import_that_is_killed_is_ended_by_importing_again(step: str, source: Source, place: Place) -> None:
     checkout = git(place.repository, "status", "--porcelain")
     assert die(step, place, "run", "import", str(source.late)) == -9
-    runs = StateDirectory.locate(place.repository, place.options.flags["state"]["dir"]).runs()
+    runs = StateDirectory.locate_for(place.repository, place.options.flags["state"]["dir"]).list_runs()
     assert [run.run for run in runs] == ([source.run] if step.endswith("_put_journal:after") else [])
     git(place.repository, "fsck")
     _end(source, place, source.late)
@@ -52,10 +52,10 @@ def test_a_run_that_is_here_is_whole_whenever_an_import_of_more_of_it_is_killed(
 ) -> None:
     words = ("run", "import", source.early, *place.words)
     assert orchestrate(*words, cwd=place.repository.parent).code == 0
-    early = list(read_all(place.directory(source.run).journal))
+    early = list(read_all_events(place.directory(source.run).journal))
     assert die(step, place, "run", "import", str(source.late)) == -9
-    late = list(read_all(source.directory.journal))
-    found = list(read_all(place.directory(source.run).journal))
+    late = list(read_all_events(source.directory.journal))
+    found = list(read_all_events(place.directory(source.run).journal))
     assert found == (late if step.endswith("_put_journal:after") else early)
     _end(source, place, source.late)
 
@@ -63,9 +63,9 @@ def test_a_run_that_is_here_is_whole_whenever_an_import_of_more_of_it_is_killed(
 def _end(source: Source, place: Place, archive: Path) -> None:
     done = orchestrate("run", "import", archive, *place.words, "--json", cwd=place.repository.parent)
     assert done.code == 0, done.err
-    assert list(read_all(place.directory(source.run).journal)) == list(read_all(source.directory.journal))
+    assert list(read_all_events(place.directory(source.run).journal)) == list(read_all_events(source.directory.journal))
     here, there = refs(place.repository), refs(source.repository)
     assert {name for name in there if f"/{source.run}/tasks/" in name} <= here.keys()
     assert here[f"refs/heads/{source.branch}"] == there[f"refs/heads/{source.branch}"]
-    left = StateDirectory.locate(place.repository, place.options.flags["state"]["dir"]).path / "sessions"
+    left = StateDirectory.locate_for(place.repository, place.options.flags["state"]["dir"]).path / "sessions"
     assert [entry.name for entry in left.iterdir() if entry.is_dir()] == []

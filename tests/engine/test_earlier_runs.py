@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.beginning import begin_migration
-from orchestrator.app.dry_run import DryWishes, dry_run
-from orchestrator.app.inventory import inventory
+from orchestrator.app.beginning import create_migration_run
+from orchestrator.app.dry_run import DryRunOptions, dry_run_recipe
+from orchestrator.app.inventory import build_inventory
 from orchestrator.domain.event.run import Noticed
 from orchestrator.journal.states import read_state
-from orchestrator.migrate.asked import Asked
+from orchestrator.migrate.asked import WorkFilter
 from tests.running.migrating import Migrated, recipe, words
 from tests.running.projects import git
 
@@ -24,7 +24,7 @@ def told(notices: tuple[Noticed, ...]) -> list[str]:
 
 async def begun(run: Migrated, *only: str) -> list[str]:
     """What a further run says at its beginning of an earlier one; no engine works on it."""
-    place = await begin_migration(run.options(), GIVEN, Asked(only))
+    place = await create_migration_run(run.options(), GIVEN, WorkFilter(only))
     return told(read_state(place.directory.journal).notices)
 
 
@@ -34,8 +34,8 @@ async def test_a_run_that_does_again_what_waits_to_be_merged_names_the_earlier_o
     earlier, pull_request = first.state.run, first.state.pr
     assert (told(first.state.notices), pull_request is not None) == ([], True)
 
-    planned = await inventory(run.options(), GIVEN)
-    tried = await dry_run(run.options(), GIVEN, DryWishes())
+    planned = await build_inventory(run.options(), GIVEN)
+    tried = await dry_run_recipe(run.options(), GIVEN, DryRunOptions())
     (said,) = [text for text in planned.notices if text.startswith("an earlier run")]
     assert said in tried["notices"]
     for part in (earlier.run, "landed 2 of these files", earlier.branch, earlier.base[:12], "merge that first"):

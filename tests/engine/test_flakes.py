@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import Ended
-from orchestrator.domain.event import Recorded
+from orchestrator.app.verbs import RunExit
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import CheckFinished
 from orchestrator.domain.event.work import SessionStarted
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
-from orchestrator.engine.pr_text import goal_body
-from orchestrator.journal.store import read_all
-from orchestrator.report.result import run_result
-from orchestrator.report.summary import summary
+from orchestrator.engine.pr_text import format_goal_body
+from orchestrator.journal.store import read_all_events
+from orchestrator.report.result import build_run_result
+from orchestrator.report.summary import render_summary_lines
 from tests.running.goals import Bench, one, status
 from tests.running.projects import GATE_FLAGS, git
 from tests.running.scripts import planner_ends, plans, worker_ends, writes
@@ -49,23 +49,23 @@ class Weather:
         git(bench.repository, "commit", "-q", "-m", "sky")
         self.flags: dict[str, Any] = {"hands": {"read_only": [str(self._sky.parent)]}}
 
-    def opened(self, state: object) -> None:
+    def on_run_opened(self, state: object) -> None:
         """Nothing changes when the run is opened."""
 
-    def recorded(self, recorded: Recorded) -> None:
+    def on_event_recorded(self, recorded: RecordedEvent) -> None:
         """Change after a test run."""
         if isinstance(recorded.event, CheckFinished) and self._days:
             self._sky.write_text(self._days.pop(0))
 
 
-def exits(ended: Ended) -> list[int | None]:
+def exits(ended: RunExit) -> list[int | None]:
     """How each test run of the gate ended, in their order."""
     return [receipt.exit_code for receipt in ended.state.receipts.values()]
 
 
 def told_to_reviewers(bench: Bench) -> str:
     (journal,) = bench.root.glob("state/*/runs/*/journal.db")
-    events = [recorded.event for recorded in read_all(journal)]
+    events = [recorded.event for recorded in read_all_events(journal)]
     return "".join(one.brief.head for one in events if isinstance(one, SessionStarted) and one.role == "judge")
 
 
@@ -79,10 +79,10 @@ async def test_a_candidate_that_is_red_by_chance_lands_and_everybody_is_told_of_
     told = "seen both ways on this tree: test_sky.SkyTest.test_no_rain; it may be this change that makes them so"
     assert (given.kind, given.flags) == ("merge", (told,))
     assert told in told_to_reviewers(bench)
-    assert run_result(state, Path("journal"))["flaky"] == [{"test": "test_sky.SkyTest.test_no_rain", "seen": 1}]
-    said = "\n".join(summary(state))
+    assert build_run_result(state, Path("journal"))["flaky"] == [{"test": "test_sky.SkyTest.test_no_rain", "seen": 1}]
+    said = "\n".join(render_summary_lines(state))
     assert "flaky tests, which passed and failed on one tree (1): test_sky.SkyTest.test_no_rain (1 ×)" in said
-    assert "- `test_sky.SkyTest.test_no_rain`: on 1 tree" in goal_body(state, "done")
+    assert "- `test_sky.SkyTest.test_no_rain`: on 1 tree" in format_goal_body(state, "done")
 
 
 async def test_a_candidate_of_which_nobody_can_say_whether_it_is_red_is_a_persons_matter(bench: Bench) -> None:
@@ -102,4 +102,4 @@ async def test_with_reruns_off_the_first_red_run_decides(bench: Bench) -> None:
     flags = weather.flags | {"gate": GATE_FLAGS | {"reruns": 0}, "run": {"max_attempts": 1}}
     ended = await bench.run(plans("root", {"key": "a"}), *work, planner_ends(), when=weather, **flags)
     assert (status(ended, "a"), exits(ended)) == (TaskStatus.REJECTED, [0, 1])
-    assert ended.state.flaky_tests() == []
+    assert ended.state.list_flaky_tests() == []

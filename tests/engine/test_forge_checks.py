@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.asking import Wishes
+from orchestrator.app.asking import ReplayOptions
 from orchestrator.app.options import Options
-from orchestrator.app.replay import replay
-from orchestrator.app.telling import tell
-from orchestrator.app.verbs import Ended
+from orchestrator.app.replay import replay_run
+from orchestrator.app.telling import send_command
+from orchestrator.app.verbs import RunExit
 from orchestrator.domain.command import Approve, Configure, Deny, Pause
 from orchestrator.domain.event.forge import ChecksSeen, PrClosed
 from orchestrator.domain.event.run import IterationJudged, IterationStarted, PrOpened
 from orchestrator.errors import LimitReached
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all
-from orchestrator.report.result import run_result
-from orchestrator.report.summary import summary
+from orchestrator.journal.store import read_all_events
+from orchestrator.report.result import build_run_result
+from orchestrator.report.summary import render_summary_lines
 from tests.running.forges import ForgeBench, MemoryForge, Says, always, check, latest, turns
 from tests.running.goals import Bench, When, one, task
 from tests.running.scripts import judges, planner_ends, plans
@@ -37,12 +37,12 @@ def bench_with(bench: Bench, says: Says) -> ForgeBench:
     return ForgeBench(bench, MemoryForge(says))
 
 
-def events(ended: Ended, *kinds: type[Any]) -> list[Any]:
-    return [one.event for one in read_all(ended.directory.journal) if isinstance(one.event, kinds)]
+def events(ended: RunExit, *kinds: type[Any]) -> list[Any]:
+    return [one.event for one in read_all_events(ended.directory.journal) if isinstance(one.event, kinds)]
 
 
-def last_words(ended: Ended) -> str:
-    return "\n".join(summary(ended.state))
+def last_words(ended: RunExit) -> str:
+    return "\n".join(render_summary_lines(ended.state))
 
 
 async def test_checks_are_awaited_before_the_judge_is_asked_and_what_is_green_is_merged(bench: Bench) -> None:
@@ -53,11 +53,11 @@ async def test_checks_are_awaited_before_the_judge_is_asked_and_what_is_green_is
     (pull,) = run.forge.pulls
     assert (pull.state, run.forge.merges, pull.request.commit) == ("merged", 1, ended.state.head)
     assert "every criterion of the contract is met" in pull.request.body
-    told = [recorded.event.kind for recorded in read_all(ended.directory.journal)]
+    told = [recorded.event.kind for recorded in read_all_events(ended.directory.journal)]
     order = ["pr.opened", "checks.seen", "iteration.judged", "merge.started", "merge.finished", "run.ended"]
     assert [told.index(kind) for kind in order] == sorted(told.index(kind) for kind in order)
     assert len(events(ended, ChecksSeen)) == 5, "one at the first look, and one for each change"
-    result = run_result(ended.state, Path("journal.db"))
+    result = build_run_result(ended.state, Path("journal.db"))
     assert [one["state"] for one in result["checks"]["checks"]] == ["passed", "passed"]
     assert (result["checks"]["waiting"], result["merged"]["commit"]) == (False, ended.state.head)
     assert "2 checks passed" in last_words(ended)
@@ -123,7 +123,7 @@ async def test_a_person_can_go_on_without_the_checks_and_nothing_is_merged_then(
     run = bench_with(bench, always(check("unit", "pending")))
     ended = await run.run(*one("a"), pr={**MERGE, "checks_wait_s": 0.2})
     assert ended.exit_code == 5
-    tell(RunDirectory(latest(bench)), Configure(settings={"pr": {"checks_wait_s": 0, "merge": "never"}}))
+    send_command(RunDirectory(latest(bench)), Configure(settings={"pr": {"checks_wait_s": 0, "merge": "never"}}))
     again = await run.resume(*one("a"))
     assert (again.exit_code, run.forge.merges, len(run.forge.pulls)) == (0, 0, 1), again.error
 
@@ -140,9 +140,9 @@ async def test_merging_waits_for_a_yes_where_people_are_asked_before_pull_reques
     ended = await run.run(*one("a"), pr=MERGE, approval={"mode": "pr"})
     answers = []
     while ended.exit_code == 6 and len(answers) < 3:
-        (asked,) = ended.state.waiting
+        (asked,) = ended.state.pending_approvals
         answers.append(asked.approval.matter)
-        tell(RunDirectory(latest(bench)), Approve(item=asked.approval.item))
+        send_command(RunDirectory(latest(bench)), Approve(item=asked.approval.item))
         ended = await run.resume(*one("a"))
     assert (answers, ended.exit_code, run.forge.merges) == (["pull-request", "merge"], 0, 1)
 
@@ -152,9 +152,9 @@ async def test_a_no_leaves_what_landed_as_it_is_and_ends_the_run(bench: Bench, m
     run = bench_with(bench, always(check("unit")))
     ended = await run.run(*one("a"), pr=MERGE, approval={"mode": "pr"})
     while ended.exit_code == 6:
-        (asked,) = ended.state.waiting
+        (asked,) = ended.state.pending_approvals
         item, is_it = asked.approval.item, asked.approval.matter == matter
-        tell(RunDirectory(latest(bench)), Deny(item=item, reason="not today") if is_it else Approve(item=item))
+        send_command(RunDirectory(latest(bench)), Deny(item=item, reason="not today") if is_it else Approve(item=item))
         ended = await run.resume(*one("a"))
     assert (ended.exit_code, len(run.forge.pulls), run.forge.merges) == (0, pulls, 0)
     assert sum("denied by" in notice.text for notice in ended.state.notices) == 1
@@ -162,7 +162,7 @@ async def test_a_no_leaves_what_landed_as_it_is_and_ends_the_run(bench: Bench, m
 
 async def test_a_run_that_waits_for_checks_can_be_paused(bench: Bench) -> None:
     run = bench_with(bench, always(check("unit", "pending")))
-    pause = When("checks.seen", lambda _: tell(RunDirectory(latest(bench)), Pause(reason="lunch")))
+    pause = When("checks.seen", lambda _: send_command(RunDirectory(latest(bench)), Pause(reason="lunch")))
     ended = await run.run(*one("a"), watcher=pause, pr={"checks_poll_s": 60})
     assert (ended.exit_code, "lunch" in str(ended.error)) == (6, True)
 
@@ -171,6 +171,6 @@ async def test_a_replay_hears_of_the_checks_what_the_run_heard(bench: Bench) -> 
     run = bench_with(bench, lambda commit, _: [RED] if commit == 0 else [check("unit")])
     ended = await run.run(*TWICE, pr=MERGE)
     options = Options(bench.repository, {"state": {"dir": str(bench.root / "state")}})
-    report = await replay(options, ended.state.run.run, Wishes())
+    report = await replay_run(options, ended.state.run.run, ReplayOptions())
     assert report.divergences == ()
     assert (report.is_same, report.replayed_outcome, run.forge.merges) == (True, "done", 1)

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.app.gc import Collected, Wish, collect
+from orchestrator.app.gc import CollectionResult, CollectionRequest, collect_garbage
 from orchestrator.domain.ids import RunId
 from orchestrator.errors import RunLocked
 from orchestrator.journal.runs import RunDirectory, StateDirectory
@@ -17,24 +17,24 @@ from tests.running import dying_at
 from tests.running.cli import environment, orchestrate
 from tests.running.moving import Place, Source, everything
 from tests.running.projects import git, refs
-from worktrees.lock import try_lock
+from worktrees.lock import try_file_lock
 
 pytestmark = [pytest.mark.sandbox]
 
 DAY_S = 24 * 3600
 
 
-async def gc(place: Place, *named: str, by_policy: bool = True, is_dry: bool = False, **limits: Any) -> Collected:
+async def gc(place: Place, *named: str, by_policy: bool = True, is_dry: bool = False, **limits: Any) -> CollectionResult:
     options = replace(place.options, flags={**place.options.flags, "gc": limits})
-    return await collect(options, Wish(named, by_policy, is_dry))
+    return await collect_garbage(options, CollectionRequest(named, by_policy, is_dry))
 
 
 def state(place: Place) -> StateDirectory:
-    return StateDirectory.locate(place.repository, place.options.flags["state"]["dir"])
+    return StateDirectory.locate_for(place.repository, place.options.flags["state"]["dir"])
 
 
 def runs(place: Place) -> list[str]:
-    return [run.run for run in state(place).runs()]
+    return [run.run for run in state(place).list_runs()]
 
 
 def aged(run: RunDirectory, days: float) -> RunDirectory:
@@ -123,7 +123,7 @@ async def test_a_run_that_a_process_works_on_never_goes(source: Source, place: P
     run = await late(source, place)
     other = await rejected(source, place)
     before = everything(place)
-    with run.lock():
+    with run.hold_lock():
         with pytest.raises(RunLocked, match="is being worked on by process"):
             await gc(place, other.run, run.run)
         assert everything(place) == before
@@ -133,7 +133,7 @@ async def test_a_run_that_a_process_works_on_never_goes(source: Source, place: P
 
 async def test_two_gcs_do_not_meet(place: Place) -> None:
     await gc(place)
-    held = try_lock(state(place).path / "gc.lock")
+    held = try_file_lock(state(place).path / "gc.lock")
     assert held is not None
     with pytest.raises(RunLocked, match="another `orchestrate gc` is at work"):
         await gc(place)
@@ -175,7 +175,7 @@ async def test_locks_of_refs_that_dead_processes_left_go_but_of_runs_at_work(sou
     for lock in (mine, other):
         lock.parent.mkdir(parents=True, exist_ok=True)
         lock.touch()
-    with run.lock():
+    with run.hold_lock():
         assert (await gc(place, is_dry=True)).locks == ("refs/orchestrate/prs/2",)
         assert (await gc(place)).locks == ("refs/orchestrate/prs/2",)
     assert (await gc(place)).locks == (f"refs/orchestrate/{run.run}/tasks/a/1",)
@@ -183,7 +183,7 @@ async def test_locks_of_refs_that_dead_processes_left_go_but_of_runs_at_work(sou
 
 
 async def test_what_an_import_left_that_was_killed_goes_after_a_day(place: Place) -> None:
-    left = state(place).run(RunId("20200101-000000-abcd"))
+    left = state(place).get_run(RunId("20200101-000000-abcd"))
     left.blobs.mkdir(parents=True)
     await gc(place)
     assert left.path.exists()

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.config.layers import user_path
-from orchestrator.crash import VARIABLE
-from orchestrator.domain.effects import MOMENTS
+from orchestrator.config.layers import get_user_config_path
+from orchestrator.crash import CRASH_POINT_VARIABLE
+from orchestrator.domain.effects import CRASH_MOMENTS
 from orchestrator.domain.event.forge import ChecksSeen
 from orchestrator.domain.event.run import IterationJudged
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.running.cli import environment, orchestrate
 from tests.running.forge import TOKEN, Asked, FakeForge, bad_gateway, fake_forge, lost, secondary_limit
 from tests.running.goals import Bench, task
@@ -70,7 +70,7 @@ def hosting(place: Path, checkout: Path, *conclusions: str) -> Iterator[tuple[Fa
 
 def story(place: Path, repository: Path, forge: FakeForge, items: Sequence[Any]) -> Start:
     """A run in a process of its own, and what every verb about it needs."""
-    config = user_path({"HOME": str(place)})
+    config = get_user_config_path({"HOME": str(place)})
     config.parent.mkdir(parents=True)
     named = "".join(f'{name} = "{value}"\n' for name, value in forge.settings.items())
     config.write_text(f'[pr]\n{named}checks_wait_s = 120\nchecks_poll_s = 0.05\nmerge = "when-green"\n')
@@ -117,9 +117,9 @@ def test_killed_around_closing_and_merging_a_run_does_each_once(tmp_path: Path) 
     repository = calculator(tmp_path / "repo")
     with hosting(tmp_path, repository, "success") as (forge, _):
         start = story(tmp_path, repository, forge, ANEW)
-        moments = [f"{name}.{moment}" for name in ("close", "merge") for moment in MOMENTS]
+        moments = [f"{name}.{moment}" for name in ("close", "merge") for moment in CRASH_MOMENTS]
         for number, moment in enumerate(moments):
-            doomed = replace(start, env={**start.env, VARIABLE: moment})
+            doomed = replace(start, env={**start.env, CRASH_POINT_VARIABLE: moment})
             process = doomed.begin() if number == 0 else replace(doomed, words=("resume",)).begin()
             assert process.wait() == 7, f"the engine did not come to {moment}"
         result = as_json(start.resume())
@@ -127,7 +127,7 @@ def test_killed_around_closing_and_merging_a_run_does_each_once(tmp_path: Path) 
         assert (result["outcome"], result["merged"]["commit"]) == ("done", result["head"])
         assert (fates(forge), comments(forge), unsettled(journal)) == (["closed", "merged"], [1], [])
         assert git(forge.hosted.path, "rev-list", "--count", "--merges", "--first-parent", "main") == "1"
-        assert sum(isinstance(one.event, IterationJudged) for one in read_all(journal)) == 2
+        assert sum(isinstance(one.event, IterationJudged) for one in read_all_events(journal)) == 2
     assert processes_about(tmp_path) == []
 
 
@@ -145,7 +145,7 @@ def test_killed_while_it_waits_a_run_waits_on_for_what_is_left_of_the_time(tmp_p
         process.wait()
         checks.conclusions = ["success"]
         result = as_json(start.resume())
-        events = list(read_all(Path(result["journal"])))
+        events = list(read_all_events(Path(result["journal"])))
         seen = [one for one in events if isinstance(one.event, ChecksSeen)]
         states = [[check.state for check in one.event.checks] for one in seen if isinstance(one.event, ChecksSeen)]
         assert (result["outcome"], fates(forge)) == ("done", ["merged"])

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.asking import Wishes
-from orchestrator.app.doctor import examine
+from orchestrator.app.asking import ReplayOptions
+from orchestrator.app.doctor import check_requirements
 from orchestrator.app.options import Options
-from orchestrator.app.replay import replay
-from orchestrator.config.layers import user_path
-from orchestrator.crash import VARIABLE
+from orchestrator.app.replay import replay_run
+from orchestrator.config.layers import get_user_config_path
+from orchestrator.crash import CRASH_POINT_VARIABLE
 from orchestrator.domain.event.run import PrOpened
 from orchestrator.domain.migration import Shard
-from orchestrator.engine.pr_text import goal_body
+from orchestrator.engine.pr_text import format_goal_body
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.forge.marks import mark
-from orchestrator.journal.store import read_all
-from orchestrator.migrate.landing.publishing import publish
+from orchestrator.forge.marks import build_marker
+from orchestrator.journal.store import read_all_events
+from orchestrator.migrate.landing.publishing import publish_pull_requests
 from tests.running.cli import environment
 from tests.running.forge import ALL_RIGHTS, TOKEN, FakeForge, bad_gateway, fake_forge, lost, secondary_limit
 from tests.running.goals import Bench, one
@@ -60,8 +60,8 @@ async def test_what_landed_is_pushed_and_proposed_in_the_runs_own_words_and_the_
     assert (ended.exit_code, state.pr and state.pr.url) == (0, f"{forge.url}/octo/demo/pull/1")
     assert (pull["title"], pull["head"]["ref"], pull["base"]["ref"]) == ("make it better", run.branch, "main")
     assert forge.hosted.tip(run.branch) == state.head
-    body = goal_body(state, state.ended.reason if state.ended else "")
-    assert pull["body"] == f"{mark(run.run, 'pr')}\n{body}"
+    body = format_goal_body(state, state.ended.reason if state.ended else "")
+    assert pull["body"] == f"{build_marker(run.run, 'pr')}\n{body}"
     assert forge.lines == ["GET /pulls", "POST /pulls"]
     assert holds_token(bench.root) == []
 
@@ -70,7 +70,7 @@ async def test_a_replay_of_such_a_run_asks_the_forge_nothing(bench: Bench, forge
     await bench.run(*one("a"), pr=forge.settings)
     before, pushed = forge.lines, refs(forge.hosted.path)
     state = {"state": {"dir": str(bench.root / "state")}}
-    report = await replay(Options(bench.repository, state), None, Wishes())
+    report = await replay_run(Options(bench.repository, state), None, ReplayOptions())
     assert report.divergences == ()
     assert (forge.lines, refs(forge.hosted.path)) == (before, pushed)
 
@@ -86,11 +86,11 @@ async def test_each_group_of_a_migration_has_a_pull_request_with_its_mark_and_la
         async with begun(repo, recipe, pr=forge.settings) as (_, context):
             await land(context, shards, {"a.txt": "new", "b.txt": "new"})
             for words in ("it goes", "it went well"):
-                await publish(context, recipe, context.gate, words)
+                await publish_pull_requests(context, recipe, context.gate, words)
             run, opened = context.state.run.run, context.state.prs
         pulls = {pull["head"]["ref"]: pull for pull in forge.hosted.pulls.values()}
     assert {name: pr.ref for name, pr in opened.items()} == {"@a": "octo/demo#1", "@b": "octo/demo#2"}
-    assert {pull["body"].splitlines()[0] for pull in pulls.values()} == {mark(run, "pr", "@a"), mark(run, "pr", "@b")}
+    assert {pull["body"].splitlines()[0] for pull in pulls.values()} == {build_marker(run, "pr", "@a"), build_marker(run, "pr", "@b")}
     assert all("it went well" in pull["body"] for pull in pulls.values())
     assert all(pull["draft"] and pull["labels"] == [{"name": "migration"}] for pull in pulls.values())
     assert {ref: forge.hosted.tip(ref) for ref in pulls} == {pr.branch: pr.head for pr in opened.values()}
@@ -146,7 +146,7 @@ async def test_doctor_tells_whether_the_token_opens_the_repository(
     bench: Bench, forge: FakeForge, rights: dict[str, str] | None, is_ok: bool, said: str
 ) -> None:
     forge.tokens = {} if rights is None else {TOKEN: rights}
-    found = {finding.name: finding async for finding in examine(bench.options([], pr=forge.settings))}
+    found = {finding.name: finding async for finding in check_requirements(bench.options([], pr=forge.settings))}
     assert (found["forge"].is_ok, said in found["forge"].detail) == (is_ok, True), found["forge"].detail
     assert forge.writes == []
 
@@ -156,7 +156,7 @@ async def test_doctor_tells_whether_the_token_opens_the_repository(
 def test_killed_around_the_opening_and_resumed_a_run_finds_its_pull_request_again(tmp_path: Path) -> None:
     repository = calculator(tmp_path / "repo")
     with hosting(tmp_path, repository) as forge:
-        config = user_path({"HOME": str(tmp_path)})
+        config = get_user_config_path({"HOME": str(tmp_path)})
         config.parent.mkdir(parents=True)
         config.write_text("[pr]\n" + "".join(f'{name} = "{value}"\n' for name, value in forge.settings.items()))
         model = write_script(tmp_path / "script.json", one("a"))
@@ -165,11 +165,11 @@ def test_killed_around_the_opening_and_resumed_a_run_finds_its_pull_request_agai
         where = ("--repo", str(repository), "--state", str(tmp_path / "state"))
         start = Start(words, where, tmp_path, environment(tmp_path, GITHUB_TOKEN=TOKEN))
         for verb, moment in ((words, "before-done"), (("resume",), "after-intent")):
-            doomed = Start(verb, where, tmp_path, {**start.env, VARIABLE: f"pr.{moment}"})
+            doomed = Start(verb, where, tmp_path, {**start.env, CRASH_POINT_VARIABLE: f"pr.{moment}"})
             assert doomed.begin().wait() == 7, moment
         result = as_json(start.resume())
         assert (result["outcome"], result["pr"]["url"]) == ("done", f"{forge.url}/octo/demo/pull/1")
         assert forge.writes == ["POST /pulls"]
-        opened = [one.event for one in read_all(Path(result["journal"])) if isinstance(one.event, PrOpened)]
+        opened = [one.event for one in read_all_events(Path(result["journal"])) if isinstance(one.event, PrOpened)]
         assert ([event.ref for event in opened], unsettled(Path(result["journal"]))) == (["octo/demo#1"], [])
     assert holds_token(tmp_path) == []

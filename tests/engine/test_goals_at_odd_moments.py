@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.domain.command import AddCriterion, Approve, Cancel, Command, Deny, Retry, Sent
+from orchestrator.domain.command import AddCriterion, Approve, Cancel, Command, Deny, Retry, InboxCommand
 from orchestrator.domain.contract import Criterion
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.work import ModelFailed
@@ -79,9 +79,9 @@ async def test_a_slice_that_is_cancelled_as_its_planner_ends_is_not_begun(
 async def test_a_retry_in_the_last_moment_of_a_run_is_carried_out(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usual, over = Inbox.waiting, list[int]()
+    usual, over = Inbox.iterate_commands, list[int]()
 
-    def slow(self: Inbox) -> Iterator[tuple[Path, Sent]]:
+    def slow(self: Inbox) -> Iterator[tuple[Path, InboxCommand]]:
         """The inbox is listed as slowly as on a busy disk."""
         time.sleep(1.0 if over else 0.5)
         return iter(list(usual(self)))

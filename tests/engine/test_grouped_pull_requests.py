@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.migrations import due_groups
+from orchestrator.app.migrations import list_due_groups
 from orchestrator.domain.command import Approve, Publish, RollbackShards
 from orchestrator.domain.migration import Shard
 from orchestrator.engine.context import RunContext
 from orchestrator.engine.finish import end_run
 from orchestrator.errors import PersonNeeded
-from orchestrator.migrate.landing.publishing import publish
-from orchestrator.migrate.landing.rollback import roll_back
+from orchestrator.migrate.landing.publishing import publish_pull_requests
+from orchestrator.migrate.landing.rollback import roll_back_shards
 from orchestrator.migrate.recipe import Recipe
 from tests.running.migrating import SED, Migrated, recipe, words
 from tests.running.projects import git, refs
@@ -41,7 +41,7 @@ def grouped(by: str, **more: object) -> Recipe:
 
 async def opened(context: RunContext, recipe: Recipe) -> dict[str, str]:
     """Group → the files that its pull request changes, after everything was published that may be."""
-    await publish(context, recipe, context.gate, "it went well")
+    await publish_pull_requests(context, recipe, context.gate, "it went well")
     base = context.state.run.base
     return {
         name: git(context.repository.root, "diff", "--name-only", base, pr.branch).replace("\n", " ")
@@ -100,7 +100,7 @@ async def test_with_pull_requests_only_what_is_not_green_alone_is_kept_back_and_
     repo, recipe = root(tmp_path, needs=needs), grouped("shard", mode="pr-only")
     async with begun(repo, recipe) as (_, context):
         await land(context, SHARDS, NEW)
-        assert await publish(context, recipe, context.gate, "it went well") == ("app",)
+        assert await publish_pull_requests(context, recipe, context.gate, "it went well") == ("app",)
         assert set(context.state.prs) == {"lib", "app-2"}
         assert context.state.pr is None or context.state.pr.group
         assert "refs/heads/" + context.branch.name + "--app" not in refs(repo)
@@ -121,10 +121,10 @@ async def test_only_so_many_are_open_until_others_are_merged_or_a_person_asks(tm
         assert "app, app-2" in context.state.notices[-1].text
         assert list(await opened(context, recipe)) == ["lib"]
         await end_run(context, "done", "as far as it goes")
-        assert await due_groups(place, context.state) == ()
+        assert await list_due_groups(place, context.state) == ()
         git(repo, "merge", "-q", "--squash", context.state.prs["lib"].branch)
         git(repo, "commit", "-q", "-m", "squashed")
-        assert await due_groups(place, context.state) == ("app",), "which is what `resume` then has opened"
+        assert await list_due_groups(place, context.state) == ("app",), "which is what `resume` then has opened"
         assert list(await opened(context, recipe)) == ["lib", "app"]
         await told(context, Publish(groups=("app-2",)))
         assert list(await opened(context, recipe)) == ["lib", "app", "app-2"]
@@ -148,7 +148,7 @@ async def test_what_is_taken_back_leaves_its_pull_request_by_one_more_commit(tmp
         await opened(context, recipe)
         first = context.state.prs["@web"].head
         await told(context, RollbackShards(shards=("app",)))
-        await roll_back(context, recipe, context.gate)
+        await roll_back_shards(context, recipe, context.gate)
         assert (await opened(context, recipe))["@web"] == "app/d.txt"
         assert git(repo, "rev-list", "--count", f"{first}..{context.state.prs['@web'].branch}") == "1"
 
@@ -172,7 +172,7 @@ async def test_a_person_is_asked_for_each_group_and_the_answered_ones_are_opened
         await land(context, SHARDS, NEW)
         with pytest.raises(PersonNeeded):
             await opened(context, recipe)
-        items = [one.approval.item for one in context.state.waiting]
+        items = [one.approval.item for one in context.state.pending_approvals]
         assert [item.rpartition("/")[0] for item in items] == ["pull-request/@core", "pull-request/@web"]
         await told(context, Approve(item=items[1]))
     async with again(place) as context:
@@ -189,10 +189,10 @@ async def test_what_is_taken_back_before_anybody_said_yes_leaves_the_branch_by_o
             await opened(context, recipe)
         await told(context, RollbackShards(shards=("app",)))
     async with again(place) as context:
-        await roll_back(context, recipe, context.gate)
+        await roll_back_shards(context, recipe, context.gate)
         with pytest.raises(PersonNeeded):
             await opened(context, recipe)
-        await told(context, *(Approve(item=one.approval.item) for one in context.state.waiting))
+        await told(context, *(Approve(item=one.approval.item) for one in context.state.pending_approvals))
         assert (await opened(context, recipe))["@web"] == "app/d.txt"
         assert git(repo, "rev-list", "--count", f"main..{context.state.prs['@web'].branch}") == "3"
 

@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.app.verbs import Ended
+from orchestrator.app.verbs import RunExit
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from tests.running.changes import files_of, plays, project_of
@@ -70,7 +70,7 @@ class Together:
     """The run of all of them."""
 
     project: Path
-    ended: Ended
+    ended: RunExit
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> Together:
     work = [item for case in CASES for item in plays(case.task, case.change, case.expected["deletes"])]
     votes = [vote for case in CASES for vote in [reviews(case.task)] * (1 + bool(case.expected["flags"]))]
 
-    async def run() -> Ended:
+    async def run() -> RunExit:
         return await Bench(place, project).run(plan, *work, *votes, planner_ends(), judges(), **FLAGS)
 
     return Together(project, anyio.run(run))

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import Ended
+from orchestrator.app.verbs import RunExit
 from orchestrator.domain.event.outside import HookFinished, HookStarted
 from orchestrator.domain.event.work import ToolReturned
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import EndCause, TaskStatus
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.running.goals import TWO, Bench, one, reason, status, task
 from tests.running.projects import git
 from tests.running.scripts import judges, planner_ends, plans, worker_ends, writes
@@ -25,14 +25,14 @@ def hook(on: str | list[str], run: str, **more: Any) -> dict[str, Any]:
     return {"on": on, "run": run, "trusted": True, **more}
 
 
-def told(ended: Ended) -> list[dict[str, Any]]:
+def told(ended: RunExit) -> list[dict[str, Any]]:
     """What the hooks read, in order; short enough to stand in the events."""
-    events = [recorded.event for recorded in read_all(ended.directory.journal)]
+    events = [recorded.event for recorded in read_all_events(ended.directory.journal)]
     return [json.loads(event.input.head) for event in events if isinstance(event, HookStarted)]
 
 
-def answers(ended: Ended) -> list[HookFinished]:
-    events = [recorded.event for recorded in read_all(ended.directory.journal)]
+def answers(ended: RunExit) -> list[HookFinished]:
+    events = [recorded.event for recorded in read_all_events(ended.directory.journal)]
     return [event for event in events if isinstance(event, HookFinished)]
 
 
@@ -88,7 +88,7 @@ async def test_a_vetoed_tool_does_nothing_and_the_model_is_told_why(bench: Bench
     ended = await bench.run(*items, hooks=[hook("before_tool", refusing, match={"tool": "write"})])
     assert ended.exit_code == 0
     assert git(bench.repository, "ls-tree", "--name-only", ended.state.run.branch, "secret.txt") == ""
-    returned = [recorded.event for recorded in read_all(ended.directory.journal)]
+    returned = [recorded.event for recorded in read_all_events(ended.directory.journal)]
     refused = [one for one in returned if isinstance(one, ToolReturned) and not one.ok]
     assert ["hands off" in one.observation.head for one in refused] == [True]
 

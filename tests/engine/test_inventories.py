@@ -5,19 +5,19 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.beginning import begin_migration
-from orchestrator.app.inventory import inventory
-from orchestrator.app.options import Options, grant, look_around
-from orchestrator.app.verbs import migrate
+from orchestrator.app.beginning import create_migration_run
+from orchestrator.app.inventory import build_inventory
+from orchestrator.app.options import Options, build_grant, load_project_context
+from orchestrator.app.verbs import run_migration
 from orchestrator.domain.ids import CommitId
 from orchestrator.errors import EnvironmentProblem, NothingToMigrate, UsageProblem
-from orchestrator.hands.local import local_hands
+from orchestrator.hands.local import open_local_hands
 from orchestrator.journal.states import read_state
-from orchestrator.migrate.recipe import Recipe, load_recipe, located
-from orchestrator.migrate.recipe.writing import recipe_text
-from orchestrator.migrate.scope.ast_grep import programs, rewrite_line
-from orchestrator.migrate.scope.sites import count_left
-from orchestrator.ports.hands import Command
+from orchestrator.migrate.recipe import Recipe, load_recipe, locate_problems
+from orchestrator.migrate.recipe.writing import render_recipe
+from orchestrator.migrate.scope.ast_grep import list_needed_programs, build_rewrite_command
+from orchestrator.migrate.scope.sites import count_remaining_sites
+from orchestrator.ports.hands import ShellCommand
 from tests.running.projects import git, repository
 
 pytestmark = pytest.mark.sandbox
@@ -62,7 +62,7 @@ async def test_sites_are_found_as_code_and_by_command_and_what_a_command_says_be
 ) -> None:
     lists = "grep -n pass *.py | sed 's/^/.\\//'; echo c.py:1; echo c.py:1:3; echo elsewhere.py:7; echo"
     command = {"id": "listed", "engine": "command", "run": lists}
-    found = await inventory(options(root), recipe(scope={"include": ["*.py"], "site": [AST_GREP, command]}))
+    found = await build_inventory(options(root), recipe(scope={"include": ["*.py"], "site": [AST_GREP, command]}))
     places = {file.path: [(p.site, p.line, p.column) for p in file.places] for file in found.files}
     assert places == {
         ".odd dir/b.py": [("same", 1, 1), ("same", 1, 15)],
@@ -78,23 +78,23 @@ async def test_sites_are_found_as_code_and_by_command_and_what_a_command_says_be
 
 
 async def test_what_a_rewrite_leaves_is_counted_in_the_new_contents_and_the_workspace_is_as_before(root: Path) -> None:
-    given, around = recipe(), look_around(options(root))
-    allowed = grant(around.config, given.env, programs(given))
-    async with local_hands(around.repository, around.state.path, allowed) as hands:
-        workspace = await hands.open(CommitId(git(root, "rev-parse", "HEAD")), "test")
-        line = f"{rewrite_line(given.step[0], ['a.py'])}; {rewrite_line(given.step[0], ['c.py'])}"
-        await workspace.start("rewrite", Command(line=line))
-        while (result := await workspace.wait("rewrite")) is None:
+    given, around = recipe(), load_project_context(options(root))
+    allowed = build_grant(around.config, given.env, list_needed_programs(given))
+    async with open_local_hands(around.repository, around.state.path, allowed) as hands:
+        workspace = await hands.open_workspace(CommitId(git(root, "rev-parse", "HEAD")), "test")
+        line = f"{build_rewrite_command(given.step[0], ['a.py'])}; {build_rewrite_command(given.step[0], ['c.py'])}"
+        await workspace.start_command("rewrite", ShellCommand(line=line))
+        while (result := await workspace.wait_for_result("rewrite")) is None:
             pass
         assert result.is_success, result.log.read_text()
-        new = await workspace.read("a.py")
+        new = await workspace.read_file("a.py")
         assert new.startswith(b"def test():\n    assert 1 == 2; assert f(same(3, 4)) == 5\n")
-        await workspace.write("a.py", CALLS.encode())
-        assert await count_left(given.scope, {"a.py": new, "c.py": b"same(0, 0)\n"}, workspace) == {
+        await workspace.write_file("a.py", CALLS.encode())
+        assert await count_remaining_sites(given.scope, {"a.py": new, "c.py": b"same(0, 0)\n"}, workspace) == {
             "a.py": 1,
             "c.py": 1,
         }
-        assert (await workspace.read("a.py"), await workspace.read("c.py")) == (CALLS.encode(), b"pass\n")
+        assert (await workspace.read_file("a.py"), await workspace.read_file("c.py")) == (CALLS.encode(), b"pass\n")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ async def test_what_is_wrong_with_a_site_is_said(
     root: Path, site: dict[str, Any], kind: type[Exception], said: str
 ) -> None:
     with pytest.raises(kind, match=said):
-        await inventory(options(root), recipe(scope={"include": ["*.py"], "site": [{"id": "s", **site}]}))
+        await build_inventory(options(root), recipe(scope={"include": ["*.py"], "site": [{"id": "s", **site}]}))
 
 
 @pytest.mark.parametrize(
@@ -135,10 +135,10 @@ async def test_a_command_that_cannot_be_used_is_told_at_its_line_of_the_recipe(
     root: Path, more: dict[str, Any], line: str, said: str
 ) -> None:
     path = root.parent / "recipe.toml"
-    path.write_text(recipe_text(recipe(**more)))
+    path.write_text(render_recipe(recipe(**more)))
     number = path.read_text().splitlines().index(line) + 1
-    with pytest.raises(UsageProblem) as problem, located(path):
-        await inventory(options(root), load_recipe(path))
+    with pytest.raises(UsageProblem) as problem, locate_problems(path):
+        await build_inventory(options(root), load_recipe(path))
     assert str(problem.value).startswith(f"{path}:{number}: {said}")
 
 
@@ -147,7 +147,7 @@ async def test_a_step_for_what_is_left_takes_the_files_that_still_have_a_site_of
         {"id": "first", "run": "case {files} in a.py) sed -i '4!s/same(/text(/g' {files};; esac"},
         {"id": "second", "run": "sed -i 's/same(/other(/g' {files}", "when": "sites-left"},
     ]
-    ended = await migrate(options(root), recipe(step=steps))
+    ended = await run_migration(options(root), recipe(step=steps))
     assert {path: (file.status.value, file.rung) for path, file in ended.state.files.items() if file.sites} == {
         ".odd dir/b.py": ("merged", 1),
         "a.py": ("merged", 0),
@@ -159,7 +159,7 @@ async def test_a_command_divides_the_files_and_the_division_is_recorded_with_the
     run = 'while read -r path; do printf \'%s\\tpart of %s\\n\' "$path" "${path%%[./]*}"; done'
     rules = {"by": ["command"], "run": run, "min_files": 1}
     scope = {"include": ["*.py"], "site": [{"id": "s", "pattern": "same|pass"}]}
-    place = await begin_migration(options(root), recipe(scope=scope, shard=rules))
+    place = await create_migration_run(options(root), recipe(scope=scope, shard=rules))
     state = read_state(place.directory.journal)
     shards = {shard.name: shard.files for shard in state.shards.values()}
     assert shards == {
@@ -179,10 +179,10 @@ async def test_a_migration_starts_from_the_base_that_its_recipe_names(root: Path
     scope = {"include": ["*.py"], "site": [{"id": "s", "pattern": "same"}]}
     state = read_state(
         (
-            await begin_migration(options(root), recipe(scope=scope, migration={"id": "x", "base": "main"}))
+            await create_migration_run(options(root), recipe(scope=scope, migration={"id": "x", "base": "main"}))
         ).directory.journal
     )
     assert state.run.base == git(root, "rev-parse", "main")
     assert (state.run.target, "new.py" in state.files) == ("main", False)
     with pytest.raises(UsageProblem, match="base = 'gone' names no commit"):
-        await inventory(options(root), recipe(scope=scope, migration={"id": "x", "base": "gone"}))
+        await build_inventory(options(root), recipe(scope=scope, migration={"id": "x", "base": "gone"}))

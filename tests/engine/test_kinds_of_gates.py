@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.verbs import Ended
+from orchestrator.app.verbs import RunExit
 from orchestrator.domain.ids import TaskId
 from orchestrator.llm.script import ScriptedReply
 from tests.running.gates import GREEN, KINDS, NODE_JUNIT, PYTEST, RED, TAPE, Kind
@@ -43,7 +43,7 @@ def work(kind: Kind, base: Mapping[str, str]) -> dict[str, list[ScriptedReply]]:
     }
 
 
-async def play(bench: Bench, kind: Kind, tasks: Mapping[str, list[ScriptedReply]], command: str = "") -> Ended:
+async def play(bench: Bench, kind: Kind, tasks: Mapping[str, list[ScriptedReply]], command: str = "") -> RunExit:
     """One try at each task, one after the other, with a reviewer who lets everything through."""
     done = [item for name, items in tasks.items() for item in (*items, worker_ends(name), reviews(name))]
     return await bench.run(
@@ -57,11 +57,11 @@ async def play(bench: Bench, kind: Kind, tasks: Mapping[str, list[ScriptedReply]
     )
 
 
-def told(ended: Ended, name: str) -> str:
+def told(ended: RunExit, name: str) -> str:
     return "\n".join(ended.state.tasks[TaskId(name)].verdicts[-1].verdict.reasons)
 
 
-def tree_that_landed(ended: Ended) -> str:
+def tree_that_landed(ended: RunExit) -> str:
     receipts = [one for one in ended.state.receipts.values() if one.tree == ended.state.landings[-1].tree]
     assert receipts, "what landed was tested"
     return receipts[-1].tree
@@ -106,7 +106,7 @@ async def test_every_kind_of_gate_judges_by_what_it_can_tell(
     if kind.test_id:
         assert f"did not on the base (1): {kind.test_id.format('add')}" in told(ended, BREAKS)
         assert f"are missing now (1): {kind.test_id.format('double')}" in told(ended, REMOVES)
-        (baseline,) = ended.state.baseline_receipts().values()
+        (baseline,) = ended.state.get_baseline_receipts().values()
         assert (baseline.counts.passed, baseline.counts.failed) == (2, len(base) - 2)
     else:
         why = "the gate was red on the base already and tells no tests" if is_silent_red else "only 0 counts"

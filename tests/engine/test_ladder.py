@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.telling import tell
-from orchestrator.app.verbs import Ended
+from orchestrator.app.telling import send_command
+from orchestrator.app.verbs import RunExit
 from orchestrator.domain.command import Approve, Command, Deny
 from orchestrator.domain.event.work import AttemptStarted, SessionStarted, ToolCalled, ToolReturned
 from orchestrator.domain.task import TaskStatus
 from orchestrator.domain.tier import Tier
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from orchestrator.llm.script import ScriptedReply
 from tests.running.goals import Bench, one, status
 from tests.running.scripts import judges, planner_ends, plans, reviews, uses, worker_ends, writes
@@ -29,24 +29,24 @@ def wishing(*asked: ScriptedReply) -> list[ScriptedReply]:
 
 
 def say(bench: Bench, command: Command) -> None:
-    tell(RunDirectory(max(bench.root.glob("state/*/runs/*"))), command, by="ada")
+    send_command(RunDirectory(max(bench.root.glob("state/*/runs/*"))), command, by="ada")
 
 
-def events(ended: Ended, kind: type[Any]) -> list[Any]:
-    return [one.event for one in read_all(ended.directory.journal) if isinstance(one.event, kind)]
+def events(ended: RunExit, kind: type[Any]) -> list[Any]:
+    return [one.event for one in read_all_events(ended.directory.journal) if isinstance(one.event, kind)]
 
 
-def returned(ended: Ended, tool: str) -> list[str]:
+def returned(ended: RunExit, tool: str) -> list[str]:
     return [event.observation.head for event in events(ended, ToolReturned) if event.name == tool]
 
 
 async def test_a_wish_waits_in_the_inbox_and_the_task_is_not_tried_again_before_the_answer(bench: Bench) -> None:
     ended = await bench.run(*wishing(ASKS))
-    (asked,) = ended.state.waiting
+    (asked,) = ended.state.pending_approvals
     assert (ended.exit_code, asked.approval.item, len(events(ended, AttemptStarted))) == (6, "tier/a/2", 1)
     assert "the tests need a package" in asked.approval.detail[0]
     assert "not granted yet" in returned(ended, "request_tier")[0]
-    assert [one.kind for one in ended.state.attempted] == ["tier"]
+    assert [one.kind for one in ended.state.unapproved_violations] == ["tier"]
 
 
 async def test_a_granted_wish_raises_the_tier_of_that_task_alone(bench: Bench) -> None:
@@ -59,7 +59,7 @@ async def test_a_granted_wish_raises_the_tier_of_that_task_alone(bench: Bench) -
     assert (shells[0].tier, asking.tier) == (Tier.REGISTRIES, Tier.COMMANDS)
     assert shells[0].policy != asking.policy
     assert any("granted" in line for line in events(ended, AttemptStarted)[-1].attempt.feedback)
-    assert ended.state.attempted == []  # what the user grants was no attempt to get beyond a wall
+    assert ended.state.unapproved_violations == []  # what the user grants was no attempt to get beyond a wall
 
 
 async def test_a_refused_wish_is_told_to_the_next_attempt_and_not_asked_again(bench: Bench) -> None:
@@ -75,7 +75,7 @@ async def test_a_refused_wish_is_told_to_the_next_attempt_and_not_asked_again(be
 async def test_a_wish_of_a_task_that_ended_keeps_nobody_waiting(bench: Bench) -> None:
     items = [plans("root", {"key": "a"}), ASKS, writes("a", "a.txt", "a"), worker_ends("a"), reviews("a")]
     ended = await bench.run(*items, planner_ends(), judges())
-    assert (ended.exit_code, ended.state.waiting) == (0, [])
+    assert (ended.exit_code, ended.state.pending_approvals) == (0, [])
 
 
 async def test_more_than_the_user_lets_workers_ask_for_is_refused_at_once(bench: Bench) -> None:

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.demo.story import fingerprint
+from orchestrator.demo.story import hash_checkout
 from orchestrator.domain.event import Event
-from orchestrator.domain.fold import fold
+from orchestrator.domain.fold import fold_events
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import PersonNeeded
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.running.goals import TWO, Bench, When, one, status, task
 from tests.running.projects import commit, git, refs
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, worker_ends, writes
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.sandbox
 
 
 async def test_one_task_lands_and_the_checkout_stays_as_it_was(bench: Bench) -> None:
-    before, refs_before = fingerprint(bench.repository), refs(bench.repository)
+    before, refs_before = hash_checkout(bench.repository), refs(bench.repository)
     ended = await bench.run(
         plans("root", {"key": "triple"}),
         writes("triple", "triple.py", "def triple(a):\n    return 3 * a\n"),
@@ -30,7 +30,7 @@ async def test_one_task_lands_and_the_checkout_stays_as_it_was(bench: Bench) -> 
     )
     assert (ended.exit_code, status(ended, "triple")) == (0, TaskStatus.MERGED)
     assert git(bench.repository, "show", f"{ended.state.run.branch}:triple.py").startswith("def triple")
-    assert fingerprint(bench.repository) == before
+    assert hash_checkout(bench.repository) == before
     new = set(refs(bench.repository)) - set(refs_before)
     assert all(ref.startswith("refs/orchestrate/") for ref in new - {f"refs/heads/{ended.state.run.branch}"})
     assert {ref: refs(bench.repository)[ref] for ref in refs_before} == refs_before
@@ -179,7 +179,7 @@ async def test_a_red_commit_of_a_person_on_the_pr_branch_stops_the_run_and_is_no
 
 async def test_a_pr_branch_that_appears_on_other_history_is_not_landed_on(bench: Bench) -> None:
     def occupy(event: Event) -> None:
-        branch = fold(read_all(next(bench.root.glob("state/*/runs/*/journal.db")))).run.branch
+        branch = fold_events(read_all_events(next(bench.root.glob("state/*/runs/*/journal.db")))).run.branch
         git(
             bench.repository,
             "branch",

@@ -9,9 +9,9 @@ from threading import Timer
 
 import pytest
 
-from orchestrator.app.doctor import Finding, examine
-from orchestrator.app.gc import Wish, collect
-from orchestrator.app.verbs import Ended
+from orchestrator.app.doctor import DoctorFinding, check_requirements
+from orchestrator.app.gc import CollectionRequest, collect_garbage
+from orchestrator.app.verbs import RunExit
 from orchestrator.domain.event.work import CandidateTaking
 from orchestrator.errors import RepositoryLocked
 from orchestrator.journal.journal import Journal, SystemClock
@@ -24,14 +24,14 @@ pytestmark = pytest.mark.sandbox
 
 
 @pytest.fixture
-async def stopped(bench: Bench) -> Ended:
+async def stopped(bench: Bench) -> RunExit:
     """A run of two tasks that stopped when the first had landed."""
     ended = await bench.run(*TWO, budget={"calls": 5})
     assert (ended.exit_code, len(ended.state.landings)) == (5, 1)
     return ended
 
 
-def own_refs(ended: Ended) -> tuple[str, ...]:
+def own_refs(ended: RunExit) -> tuple[str, ...]:
     """The fence, a candidate and the PR branch."""
     own = f"refs/orchestrate/{ended.state.run.run}"
     return f"{own}/epoch", f"{own}/tasks/a/1", f"refs/heads/{ended.state.run.branch}"
@@ -47,14 +47,14 @@ def locks(repository: Path) -> list[Path]:
     return list((repository / ".git" / "refs").rglob("*.lock"))
 
 
-async def finish(bench: Bench) -> Ended:
+async def finish(bench: Bench) -> RunExit:
     ended = await bench.resume(*TWO, budget={"calls": 50})
     assert (ended.exit_code, len(ended.state.landed_units)) == (0, 2), ended.error
     return ended
 
 
 @pytest.mark.attack(55)
-async def test_locks_that_a_dead_process_left_on_refs_of_the_run_are_removed(bench: Bench, stopped: Ended) -> None:
+async def test_locks_that_a_dead_process_left_on_refs_of_the_run_are_removed(bench: Bench, stopped: RunExit) -> None:
     for ref in own_refs(stopped):
         (bench.repository / ".git" / f"{ref}.lock").touch()
         assert ".lock': File exists" in refusal(bench.repository, ref)
@@ -82,7 +82,7 @@ def transaction(repository: Path, ref: str, leave: str) -> Iterator["subprocess.
 
 @pytest.mark.attack(55)
 async def test_a_lock_that_a_living_git_holds_is_named_and_stays(
-    bench: Bench, stopped: Ended, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, stopped: RunExit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lock_files, "_PATIENCE_S", 1.5)
     ref = own_refs(stopped)[0]
@@ -98,7 +98,7 @@ async def test_a_lock_that_a_living_git_holds_is_named_and_stays(
 
 @pytest.mark.slow
 async def test_the_reason_stands_in_the_journal_and_a_command_leaves_with_its_exit_code(
-    bench: Bench, stopped: Ended, tmp_path: Path
+    bench: Bench, stopped: RunExit, tmp_path: Path
 ) -> None:
     ref, where = own_refs(stopped)[0], ("--repo", bench.repository, "--state", bench.root / "state")
     env = environment(tmp_path)
@@ -108,7 +108,7 @@ async def test_the_reason_stands_in_the_journal_and_a_command_leaves_with_its_ex
     assert f"{ref}.lock is locked, probably by process" in done.json["reason"]
 
 
-async def test_a_resume_waits_for_a_git_that_is_just_at_work(bench: Bench, stopped: Ended) -> None:
+async def test_a_resume_waits_for_a_git_that_is_just_at_work(bench: Bench, stopped: RunExit) -> None:
     ref = own_refs(stopped)[0]
     with transaction(bench.repository, ref, "abort") as process:
         Timer(2.0, process.terminate).start()
@@ -119,7 +119,7 @@ async def test_a_resume_waits_for_a_git_that_is_just_at_work(bench: Bench, stopp
 
 @pytest.mark.attack(55)
 @pytest.mark.parametrize("left", [b"", b"\0" * 41])
-async def test_refs_of_the_run_that_lost_their_content_are_put_back(bench: Bench, stopped: Ended, left: bytes) -> None:
+async def test_refs_of_the_run_that_lost_their_content_are_put_back(bench: Bench, stopped: RunExit, left: bytes) -> None:
     before = refs(bench.repository)
     fence, candidate, branch = own_refs(stopped)
     for ref in (fence, candidate, branch):
@@ -133,7 +133,7 @@ async def test_refs_of_the_run_that_lost_their_content_are_put_back(bench: Bench
     assert sum("it was put back at" in notice.text for notice in ended.state.notices) == 3
 
 
-async def test_a_branch_that_lost_its_content_after_the_run_had_ended_is_put_back(bench: Bench, stopped: Ended) -> None:
+async def test_a_branch_that_lost_its_content_after_the_run_had_ended_is_put_back(bench: Bench, stopped: RunExit) -> None:
     await finish(bench)
     before, branch = refs(bench.repository), own_refs(stopped)[2]
     (bench.repository / ".git" / branch).write_bytes(b"")
@@ -142,7 +142,7 @@ async def test_a_branch_that_lost_its_content_after_the_run_had_ended_is_put_bac
     assert ended.state.ended and ended.state.ended.outcome == "done"
 
 
-async def test_the_ref_of_a_candidate_that_is_gone_is_put_back(bench: Bench, stopped: Ended) -> None:
+async def test_the_ref_of_a_candidate_that_is_gone_is_put_back(bench: Bench, stopped: RunExit) -> None:
     before, (_, candidate, _) = refs(bench.repository), own_refs(stopped)
     git(bench.repository, "update-ref", "-d", candidate)
     await finish(bench)
@@ -150,7 +150,7 @@ async def test_the_ref_of_a_candidate_that_is_gone_is_put_back(bench: Bench, sto
 
 
 @pytest.mark.attack(55)
-async def test_an_object_without_content_does_not_pass_for_one_that_is_written(bench: Bench, stopped: Ended) -> None:
+async def test_an_object_without_content_does_not_pass_for_one_that_is_written(bench: Bench, stopped: RunExit) -> None:
     text = bench.root / "text"
     text.write_text("what is to be written again\n")
     oid = git(bench.repository, "hash-object", str(text))
@@ -168,12 +168,12 @@ async def test_an_object_without_content_does_not_pass_for_one_that_is_written(b
     assert git(bench.repository, "fsck", "--full", "--no-dangling") == ""
 
 
-async def findings(bench: Bench) -> dict[str, Finding]:
-    return {found.name: found async for found in examine(bench.options(TWO))}
+async def findings(bench: Bench) -> dict[str, DoctorFinding]:
+    return {found.name: found async for found in check_requirements(bench.options(TWO))}
 
 
 async def test_doctor_and_gc_name_locks_of_others_with_the_way_on_and_gc_removes_ours(
-    bench: Bench, stopped: Ended
+    bench: Bench, stopped: RunExit
 ) -> None:
     ours, others = (bench.repository / ".git" / f"{name}.lock" for name in (own_refs(stopped)[1], "packed-refs"))
     assert (await findings(bench))["git locks"].is_ok
@@ -183,14 +183,14 @@ async def test_doctor_and_gc_name_locks_of_others_with_the_way_on_and_gc_removes
     assert not found.is_ok
     assert f"remove it (rm -- {others})" in found.detail
     assert f"{ours} was left by a process that died: the next resume or gc removes it" in found.detail
-    gone = await collect(bench.options(TWO), Wish())
+    gone = await collect_garbage(bench.options(TWO), CollectionRequest())
     assert gone.locks == (own_refs(stopped)[1],)
     assert [f"remove it (rm -- {others})" in text for text in gone.locked] == [True]
     assert [lock.exists() for lock in (ours, others)] == [False, True]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may remove every file")
-async def test_a_lock_that_may_not_be_removed_is_named(bench: Bench, stopped: Ended) -> None:
+async def test_a_lock_that_may_not_be_removed_is_named(bench: Bench, stopped: RunExit) -> None:
     lock = bench.repository / ".git" / f"{own_refs(stopped)[0]}.lock"
     lock.touch()
     lock.parent.chmod(0o555)

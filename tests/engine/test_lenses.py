@@ -2,15 +2,15 @@
 
 import pytest
 
-from orchestrator.app.asking import Wishes
+from orchestrator.app.asking import ReplayOptions
 from orchestrator.app.options import Options
-from orchestrator.app.replay import replay
-from orchestrator.app.verbs import Ended
+from orchestrator.app.replay import replay_run
+from orchestrator.app.verbs import RunExit
 from orchestrator.domain.event.work import SessionStarted
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import EndCause, TaskStatus
 from orchestrator.domain.verdict import Verdict
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.running.goals import Bench, status
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, worker_ends, write_script, writes
 
@@ -20,13 +20,13 @@ OLD, NEW = "    return a + b\n", "    return b + a\n"
 ALL = {"lenses": {"code": {"when": "always"}, "codebase": {"view": "codebase"}}}
 
 
-def verdict(ended: Ended) -> Verdict:
+def verdict(ended: RunExit) -> Verdict:
     return ended.state.tasks[TaskId("sum")].verdicts[-1].verdict
 
 
-def briefs(ended: Ended) -> dict[str, str]:
+def briefs(ended: RunExit) -> dict[str, str]:
     """What each reviewer was told first, by session, in the order they were asked."""
-    events = (one.event for one in read_all(ended.directory.journal))
+    events = (one.event for one in read_all_events(ended.directory.journal))
     return {
         event.session: event.brief.head
         for event in events
@@ -34,7 +34,7 @@ def briefs(ended: Ended) -> dict[str, str]:
     }
 
 
-async def run(bench: Bench, *votes: str, all_of_them: bool = True) -> Ended:
+async def run(bench: Bench, *votes: str, all_of_them: bool = True) -> RunExit:
     """A run of one change, with these votes one after the other."""
     items = [
         plans("root", {"key": "sum", "acceptance": ["add() adds"]}),
@@ -63,7 +63,7 @@ async def test_every_lens_is_asked_in_order_through_its_own_view_and_all_have_to
     assert "-     2      return a + b\n+     2      return b + a" in code
     assert "     2      return b + a" in codebase and "return a + b" not in codebase
     assert "In the same directories and at the top:\nnotes/\n.gitignore\ncalc.py\nnotes/sum.txt\n" in codebase
-    report = await replay(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), None, Wishes())
+    report = await replay_run(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), None, ReplayOptions())
     assert (report.is_same, report.is_whole) == (True, True), report.divergences
 
 

@@ -5,12 +5,12 @@ from decimal import Decimal
 import pytest
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import Ended, resume, run_goal
+from orchestrator.app.verbs import RunExit, resume_run, run_goal
 from orchestrator.domain.event.work import ModelFailed
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import LimitReached
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.loopback.builders import call, reply
 from tests.running.goals import Bench, status, task
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, write_script, writes
@@ -33,7 +33,7 @@ async def test_a_spent_budget_stops_resumably_and_a_larger_one_goes_on(bench: Be
     assert isinstance(ended.error, LimitReached)
     assert ended.exit_code == 5
     assert ended.state.spent.calls == 2
-    again = await resume(Options(bench.repository, options.flags | {"budget": {"usd": 10.0}}), None)
+    again = await resume_run(Options(bench.repository, options.flags | {"budget": {"usd": 10.0}}), None)
     assert (again.exit_code, again.state.spent.calls, status(again, "a")) == (0, 6, TaskStatus.MERGED)
 
 
@@ -58,7 +58,7 @@ async def test_a_call_under_way_is_heard_out_when_another_worker_meets_the_budge
     assert isinstance(ended.error, LimitReached)
     assert ended.state.spent.calls == 2, "the plan and one of the workers; the other waited whether there is room"
     again = await bench.resume(*items, budget={"calls": 50})
-    assert (again.exit_code, again.state.possibly_billed) == (0, 0)
+    assert (again.exit_code, again.state.possibly_billed_calls) == (0, 0)
 
 
 async def test_a_provider_that_is_down_at_first_costs_nothing_but_time(bench: Bench) -> None:
@@ -86,10 +86,10 @@ async def test_scripted_fallbacks_go_on_after_a_resume_where_they_stood(bench: B
     assert (first.exit_code, first.state.spent.calls) == (5, 2)
     again = await bench.resume(*items, roles=roles, budget={"calls": 50})
     assert (again.exit_code, status(again, "a")) == (0, TaskStatus.MERGED)
-    assert again.state.answers[f"worker a {spare}"] == 2
+    assert again.state.answer_counts[f"worker a {spare}"] == 2
     assert failures(again) == ["quota-exhausted"] * 2
 
 
-def failures(ended: Ended) -> list[str]:
-    events = (recorded.event for recorded in read_all(ended.directory.journal))
+def failures(ended: RunExit) -> list[str]:
+    events = (recorded.event for recorded in read_all_events(ended.directory.journal))
     return [event.error for event in events if isinstance(event, ModelFailed)]

@@ -9,7 +9,7 @@ from orchestrator.domain.ids import CommitId, RunId
 from orchestrator.forge.local import LocalForge
 from orchestrator.ports.forge import PullRequest
 from tests.running.projects import calculator, git, refs
-from worktrees.repository import Repository
+from worktrees.repository import GitRepository
 
 WHEN = "2026-01-01T00:00:00+00:00"
 
@@ -20,7 +20,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def forge(root: Path) -> LocalForge:
-    return LocalForge(Repository.open(root).git, root.parent / "prs", WHEN)
+    return LocalForge(GitRepository.open(root).git, root.parent / "prs", WHEN)
 
 
 def request(root: Path, branch: str, body: str = "what and why") -> PullRequest:
@@ -33,20 +33,20 @@ def history(root: Path, number: int) -> int:
 
 
 async def test_opening_the_same_pull_request_again_changes_nothing(root: Path) -> None:
-    first = await forge(root).open(request(root, "a"))
-    assert await forge(root).open(request(root, "a")) == first
+    first = await forge(root).open_pull_request(request(root, "a"))
+    assert await forge(root).open_pull_request(request(root, "a")) == first
     assert history(root, 1) == 1
 
 
 async def test_a_changed_text_is_a_new_version_of_the_same_pull_request(root: Path) -> None:
-    first = await forge(root).open(request(root, "a"))
-    assert (await forge(root).open(request(root, "a", "more"))).ref == first.ref
+    first = await forge(root).open_pull_request(request(root, "a"))
+    assert (await forge(root).open_pull_request(request(root, "a", "more"))).ref == first.ref
     assert history(root, 1) == 2
 
 
 async def test_runs_that_end_in_the_same_moment_get_numbers_of_their_own(root: Path) -> None:
     async with anyio.create_task_group() as tasks:
         for number in range(6):
-            tasks.start_soon(forge(root).open, request(root, f"branch-{number}"))
+            tasks.start_soon(forge(root).open_pull_request, request(root, f"branch-{number}"))
     numbers = {f"refs/orchestrate/prs/{number}" for number in range(1, 7)}
     assert {ref for ref in refs(root) if "/prs/" in ref} == numbers

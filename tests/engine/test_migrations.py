@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import Ended, migrate
+from orchestrator.app.verbs import RunExit, run_migration
 from orchestrator.domain.event.migration import StepFinished
 from orchestrator.domain.migration import FileStatus
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from orchestrator.migrate.recipe import Recipe
 from tests.running.projects import GATE, git, repository
 
@@ -47,15 +47,15 @@ def recipe(*steps: dict[str, Any], **more: Any) -> Recipe:
     return Recipe.model_validate(values | more)
 
 
-async def run(root: Path, given: Recipe, **flags: Any) -> Ended:
-    return await migrate(Options(root, {"state": {"dir": str(root.parent / "state")}} | flags), given)
+async def run(root: Path, given: Recipe, **flags: Any) -> RunExit:
+    return await run_migration(Options(root, {"state": {"dir": str(root.parent / "state")}} | flags), given)
 
 
-def told(ended: Ended) -> dict[str, tuple[str, str]]:
+def told(ended: RunExit) -> dict[str, tuple[str, str]]:
     return {path: (file.status.value, file.reason) for path, file in ended.state.files.items()}
 
 
-def on_branch(root: Path, ended: Ended, path: str) -> str:
+def on_branch(root: Path, ended: RunExit, path: str) -> str:
     return git(root, "show", f"{ended.state.run.branch}:{path}")
 
 
@@ -93,7 +93,7 @@ async def test_a_step_counts_what_it_changed_what_it_left_and_what_was_put_back(
     ended = await run(words, recipe({"run": odd}))
     counts = [
         (event.changed, event.unchanged, event.restored)
-        for _, _, event in read_all(ended.directory.journal)
+        for _, _, event in read_all_events(ended.directory.journal)
         if isinstance(event, StepFinished)
     ]
     assert counts == [(1, 1, 2)]
@@ -243,7 +243,7 @@ async def test_a_shared_directory_can_be_used_and_not_written(words: Path) -> No
 async def test_two_runs_on_one_repository_at_once_do_not_disturb_each_other(words: Path) -> None:
     import anyio
 
-    results: list[Ended] = []
+    results: list[RunExit] = []
 
     async def one() -> None:
         results.append(await run(words, recipe({"run": SED})))

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.telling import tell
-from orchestrator.app.verbs import Ended, migrate
+from orchestrator.app.telling import send_command
+from orchestrator.app.verbs import RunExit, run_migration
 from orchestrator.domain.command import Command, HoldShard, ReleaseShard, RetryFiles, SkipFiles
 from orchestrator.domain.event.work import SessionStarted
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.engine import test_model_steps as models
 from tests.running.goals import When
 from tests.running.migrating import GATE, SED, Migrated, recipe, words
@@ -40,10 +40,10 @@ class Said:
     def __init__(self, root: Path, *said: tuple[Moment, tuple[Command, ...]]) -> None:
         self._root, self._said = root, list(said)
 
-    def opened(self, state: object) -> None:
+    def on_run_opened(self, state: object) -> None:
         """Nothing is said when the run is opened."""
 
-    def recorded(self, recorded: Any) -> None:
+    def on_event_recorded(self, recorded: Any) -> None:
         """Say what is due."""
         if self._said and self._said[0][0](recorded.event):
             say(self._root, *self._said.pop(0)[1])
@@ -51,7 +51,7 @@ class Said:
 
 def say(root: Path, *commands: Command) -> None:
     for command in commands:
-        tell(RunDirectory(max(root.parent.glob("state/*/runs/*"))), command, by="ada")
+        send_command(RunDirectory(max(root.parent.glob("state/*/runs/*"))), command, by="ada")
 
 
 def at_step(name: str) -> Moment:
@@ -82,9 +82,9 @@ def two(tmp_path: Path, second: str) -> Migrated:
     return Migrated(words(tmp_path / "repo", {"a/1.txt": "old", second: "old"}))
 
 
-async def carried(run: Migrated, recipe_of_it: dict[str, Any], *said: tuple[Moment, tuple[Command, ...]]) -> Ended:
+async def carried(run: Migrated, recipe_of_it: dict[str, Any], *said: tuple[Moment, tuple[Command, ...]]) -> RunExit:
     """The migration to its first end."""
-    run.ended = await migrate(run.options(), recipe_of_it, Said(run.root, *said))
+    run.ended = await run_migration(run.options(), recipe_of_it, Said(run.root, *said))
     return run.ended
 
 
@@ -184,15 +184,15 @@ def by_models(tmp_path: Path) -> tuple[Path, dict[str, Any], list[Any]]:
     return root, given, items
 
 
-def briefs(ended: Ended) -> list[str]:
-    begun = [one.event for one in read_all(ended.directory.journal)]
+def briefs(ended: RunExit) -> list[str]:
+    begun = [one.event for one in read_all_events(ended.directory.journal)]
     return [str(event.brief.head) for event in begun if isinstance(event, SessionStarted)]
 
 
 async def test_no_model_is_asked_of_a_file_that_was_left_out_while_it_waited(tmp_path: Path) -> None:
     root, given, items = by_models(tmp_path)
     when = When("attempt.started", lambda _: say(root, SkipFiles(files=("b.txt",))))
-    ended = await migrate(models.options(root, items, run={"max_workers": 1}), given, when)
+    ended = await run_migration(models.options(root, items, run={"max_workers": 1}), given, when)
     (brief,) = briefs(ended)
     assert "a.txt" in brief
 
@@ -201,5 +201,5 @@ async def test_a_note_to_a_model_that_is_at_work_reaches_its_next_attempt(tmp_pa
     root, given, items = by_models(tmp_path)
     wanted = RetryFiles(files=("a.txt",), note="in CAPITALS")
     when = When("attempt.started", lambda _: say(root, SkipFiles(files=("a.txt",)), wanted))
-    ended = await migrate(models.options(root, items, run={"max_workers": 1}), given, when)
+    ended = await run_migration(models.options(root, items, run={"max_workers": 1}), given, when)
     assert any("in CAPITALS" in brief for brief in briefs(ended))

@@ -7,22 +7,22 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.asking import Wishes
+from orchestrator.app.asking import ReplayOptions
 from orchestrator.app.options import Options
-from orchestrator.app.replay import replay
-from orchestrator.app.verbs import Ended, migrate, resume
+from orchestrator.app.replay import replay_run
+from orchestrator.app.verbs import RunExit, run_migration, resume_run
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.migration import FileStatus
 from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from orchestrator.llm.script import ScriptedReply
-from orchestrator.migrate.models.leaves import leaf_id
+from orchestrator.migrate.models.leaves import build_file_task_id
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.report.result import run_result
-from orchestrator.report.status import status_object
-from orchestrator.report.status_text import status_text
-from orchestrator.report.summary import summary
+from orchestrator.report.result import build_run_result
+from orchestrator.report.status import build_status
+from orchestrator.report.status_text import render_status_lines
+from orchestrator.report.summary import render_summary_lines
 from tests.loopback.builders import reply
 from tests.running.projects import git, repository
 from tests.running.scripts import uses, worker_ends, write_script, writes
@@ -36,7 +36,7 @@ HAND = {"id": "hand", "kind": "human", "when": "failed"}
 
 def leaf(given: Recipe, path: str, climb: int = 1) -> TaskId:
     step = next(step for step in given.step if step.kind == "llm")
-    return leaf_id(step, path, climb)
+    return build_file_task_id(step, path, climb)
 
 
 def options(root: Path, items: Sequence[ScriptedReply], **flags: Any) -> Options:
@@ -51,7 +51,7 @@ def made(given: Recipe, path: str, *texts: str) -> list[ScriptedReply]:
     return [item for text in texts for item in (writes(task, path, text), worker_ends(task))]
 
 
-def stands(ended: Ended) -> dict[str, str]:
+def stands(ended: RunExit) -> dict[str, str]:
     return {path: file.status.value for path, file in ended.state.files.items()}
 
 
@@ -60,7 +60,7 @@ async def test_a_step_that_has_spent_its_budget_asks_nothing_more_and_the_run_go
     given = recipe({"run": SED}, TAIL | {"budget_usd": 0.06}, HAND)
     dear = [item.model_copy(update={"cost_usd": Decimal("0.03")}) for item in made(given, "a.txt", "better\n")]
     items = [*dear, *made(given, "b.txt", "better\n")]
-    ended = await migrate(options(root, items, run={"max_workers": 1}), given)
+    ended = await run_migration(options(root, items, run={"max_workers": 1}), given)
     assert stands(ended) == {"a.txt": "merged", "b.txt": "needs-human"}
     reason = ended.state.files["b.txt"].reason
     assert "the budget of step tail is spent ($0.06)" in reason
@@ -75,12 +75,12 @@ async def test_a_run_that_no_model_answers_waits_and_goes_on_where_it_was(tmp_pa
     first = [*made(given, "a.txt", "better\n"), writes(leaf(given, "b.txt"), "b.txt", "better\n")]
     down = reply(role="worker", task=leaf(given, "b.txt"), error="unavailable")
     flags = {"run": {"max_workers": 1}, "retry": {"tries": 1, "base_s": 0.01}}
-    stopped = await migrate(options(root, [*first, down], **flags), given)
+    stopped = await run_migration(options(root, [*first, down], **flags), given)
     assert stopped.exit_code == 75
     assert stands(stopped) == {"a.txt": "transformed", "b.txt": "ejected"}, "trouble of the provider is no failure"
-    ended = await resume(options(root, [*first, down, worker_ends(leaf(given, "b.txt"))]), None)
+    ended = await resume_run(options(root, [*first, down, worker_ends(leaf(given, "b.txt"))]), None)
     assert stands(ended) == {"a.txt": "merged", "b.txt": "merged"}
-    kinds = [event.kind for _, _, event in read_all(ended.directory.journal)]
+    kinds = [event.kind for _, _, event in read_all_events(ended.directory.journal)]
     assert kinds.count("attempt.started") == 2, "no attempt was made twice"
     assert kinds.count("task.created") == 3
 
@@ -89,10 +89,10 @@ async def test_a_spent_budget_of_the_run_is_no_failure_of_a_file(tmp_path: Path)
     root = words(tmp_path / "repo", {"a": ["old", "better"], "b": ["old", "better"]})
     given = recipe({"run": SED}, TAIL, HAND)
     items = [*made(given, "a.txt", "better\n"), *made(given, "b.txt", "better\n")]
-    stopped = await migrate(options(root, items, budget={"calls": 3, "reserve": 0}), given)
+    stopped = await run_migration(options(root, items, budget={"calls": 3, "reserve": 0}), given)
     assert (stopped.exit_code, stopped.state.spent.calls) == (5, 3)
     assert sorted(stands(stopped).values()) == ["ejected", "transformed"]
-    ended = await resume(options(root, items, budget={"calls": 9}), None)
+    ended = await resume_run(options(root, items, budget={"calls": 9}), None)
     assert stands(ended) == {"a.txt": "merged", "b.txt": "merged"}
     assert ended.state.spent.calls == 4, "the attempt went on with the call that was refused"
 
@@ -131,7 +131,7 @@ async def test_the_ratchet_of_tests_holds_for_what_models_write(tmp_path: Path) 
     silenced = honest.replace("import price", "import price  # noqa: F401")
     fewer = honest[: honest.index("    def test_none")]
     items = made(given, "test_shop.py", weaker, silenced, fewer, honest)
-    ended = await migrate(options(root, items), given)
+    ended = await run_migration(options(root, items), given)
     verdicts = ended.state.tasks[leaf(given, "test_shop.py")].verdicts
     reasons = ["; ".join(one.verdict.reasons) for one in verdicts]
     assert "asks for less" in reasons[0]
@@ -151,7 +151,7 @@ async def test_only_the_file_itself_counts_and_has_to_parse(tmp_path: Path) -> N
     task = leaf(given, "a.py")
     items = [*made(given, "a.py", "X = (\n"), writes(task, "b.py", "Y = 2\n")]
     items += [writes(task, "a.py", "X = 'new'\n"), worker_ends(task)]
-    ended = await migrate(options(root, items), given)
+    ended = await run_migration(options(root, items), given)
     assert stands(ended) == {"a.py": "merged"}
     (first, _) = ended.state.tasks[task].verdicts
     assert "does not parse after step tail" in first.verdict.reasons[0]
@@ -172,7 +172,7 @@ async def test_reviewers_look_at_the_diff_of_a_file_before_it_may_go_to_the_queu
     finding = {"id": "outcome", "met": True, "evidence": ["a.txt:1"]}
     approval = uses("judge", task, "submit_verdict", decision="approve", findings=[finding])
     items = [*made(given, "a.txt", "new\n", "better\n"), veto, approval]
-    ended = await migrate(options(root, items), given)
+    ended = await run_migration(options(root, items), given)
     assert stands(ended) == {"a.txt": "merged"}
     votes = [one.verdict.votes[0].decision for one in ended.state.tasks[task].verdicts]
     assert votes == ["revise", "approve"]
@@ -187,21 +187,21 @@ async def test_what_is_left_to_a_person_is_told_everywhere_and_noted_where_nothi
         HAND | {"note": True},
         scope={"include": ["a.py"], "site": [{"id": "old", "pattern": "old"}]},
     )
-    ended = await migrate(options(root, made(given, "a.py", "X = 'other'\n")), given)
+    ended = await run_migration(options(root, made(given, "a.py", "X = 'other'\n")), given)
     assert ended.state.files["a.py"].status == FileStatus.NEEDS_HUMAN
     noted = git(root, "show", f"refs/orchestrate/{ended.state.run.run}/human:a.py")
     assert noted.startswith("# words: breaks 1 test: ")
     assert noted.endswith("\nX = 'old'")
     assert ended.state.head is None, "nothing red has landed"
-    result = run_result(ended.state, ended.directory.journal)
+    result = build_run_result(ended.state, ended.directory.journal)
     assert [file["path"] for file in result["files"]["needs_human"]] == ["a.py"]
     assert ended.state.tasks[leaf(given, "a.py")].status == TaskStatus.REJECTED
-    told = "\n".join(summary(ended.state))
+    told = "\n".join(render_summary_lines(ended.state))
     assert "1 left to a person" in told
-    status = status_object(ended.state, ended.directory.journal)
+    status = build_status(ended.state, ended.directory.journal)
     status |= {"is_live": False, "disk": dict.fromkeys(("total", "journals", "blobs", "logs", "worktrees"), 0)}
     status["disk"]["is_whole"] = True
-    assert "step/tail" in "\n".join(status_text(status))
+    assert "step/tail" in "\n".join(render_status_lines(status))
 
 
 ONLY_OLD = (
@@ -214,10 +214,10 @@ async def test_a_migration_with_models_is_replayed_from_its_journal(tmp_path: Pa
     root = words(tmp_path / "repo", {"a": ["old", "new"], "b": ["old", "better"]})
     given = recipe({"run": SED}, TAIL)
     asked = options(root, made(given, "b.txt", "worse\n", "better\n"))
-    ended = await migrate(asked, given)
+    ended = await run_migration(asked, given)
     assert stands(ended) == {"a.txt": "merged", "b.txt": "merged"}
     (root.parent / "script.json").unlink()
-    report = await replay(Options(root, {"state": {"dir": str(root.parent / "state")}}), None, Wishes())
+    report = await replay_run(Options(root, {"state": {"dir": str(root.parent / "state")}}), None, ReplayOptions())
     assert report.divergences == ()
     assert report.same_bytes + report.same_steadied == ended.state.spent.calls == 4
 
@@ -225,4 +225,4 @@ async def test_a_migration_with_models_is_replayed_from_its_journal(tmp_path: Pa
 async def test_a_recipe_that_asks_a_model_needs_one_before_anything_begins(tmp_path: Path) -> None:
     root = words(tmp_path / "repo", {"a": ["old"]})
     with pytest.raises(EnvironmentProblem, match="no model is configured for the worker"):
-        await migrate(Options(root, {"state": {"dir": str(tmp_path / "state")}}), recipe({"run": SED}, TAIL))
+        await run_migration(Options(root, {"state": {"dir": str(tmp_path / "state")}}), recipe({"run": SED}, TAIL))

@@ -6,7 +6,7 @@ import shutil
 import pytest
 from anyio import run_process
 
-from orchestrator.app.verbs import Ended
+from orchestrator.app.verbs import RunExit
 from orchestrator.errors import UsageProblem
 from tests.running.cli import Finished, environment, orchestrate
 from tests.running.goals import TWO, Bench
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.sandbox
 
 
 @pytest.fixture
-async def stopped(bench: Bench) -> Ended:
+async def stopped(bench: Bench) -> RunExit:
     """A run of two tasks that stopped when the first had landed."""
     ended = await bench.run(*TWO, budget={"calls": 5})
     assert ended.exit_code == 5
@@ -29,7 +29,7 @@ def say(bench: Bench, *words: str) -> Finished:
 
 
 async def test_a_resume_in_a_moved_repository_says_where_the_runs_lie_and_what_to_type(
-    bench: Bench, stopped: Ended
+    bench: Bench, stopped: RunExit
 ) -> None:
     old, new = bench.repository, bench.root / "renamed"
     old.rename(new)
@@ -46,7 +46,7 @@ async def test_a_resume_in_a_moved_repository_says_where_the_runs_lie_and_what_t
     assert git(new, "worktree", "list").count("state/repo-") == 0
 
 
-async def test_status_logs_and_a_run_named_by_its_id_say_so_as_well(bench: Bench, stopped: Ended) -> None:
+async def test_status_logs_and_a_run_named_by_its_id_say_so_as_well(bench: Bench, stopped: RunExit) -> None:
     old, new = bench.repository, bench.root / "renamed"
     old.rename(new)
     moved = Bench(bench.root, new)
@@ -56,7 +56,7 @@ async def test_status_logs_and_a_run_named_by_its_id_say_so_as_well(bench: Bench
 
 
 async def test_a_copy_or_a_clone_of_a_repository_that_is_still_there_is_another_one(
-    bench: Bench, stopped: Ended
+    bench: Bench, stopped: RunExit
 ) -> None:
     copy, clone = bench.root / "copy", bench.root / "clone"
     shutil.copytree(bench.repository, copy, symlinks=True)

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.moving import receive, send
+from orchestrator.app.moving import import_run_archive, export_run_archive
 from orchestrator.app.options import Options
 from orchestrator.domain.event.run import Noticed
-from orchestrator.domain.fold import fold
+from orchestrator.domain.fold import fold_events
 from orchestrator.errors import PersonNeeded, RunLocked, UsageProblem
-from orchestrator.journal.blobs import Blobs
+from orchestrator.journal.blobs import BlobStore
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.runs import StateDirectory
-from orchestrator.journal.store import read_all
-from orchestrator.portable.named import History
+from orchestrator.journal.store import read_all_events
+from orchestrator.portable.named import JournalHistory
 from tests.running.cli import orchestrate
 from tests.running.moving import Place, Source, everything
 from tests.running.projects import calculator, git, refs
@@ -29,11 +29,11 @@ def own_refs(root: Path, run: str) -> dict[str, str]:
 async def test_an_imported_run_has_the_same_events_blobs_refs_and_branch(source: Source, place: Place) -> None:
     imported = await place.take(source.late)
     there = place.directory(source.run)
-    events = list(read_all(there.journal))
-    assert imported.how == "new"
-    assert events == list(read_all(source.directory.journal))
-    named = History.of(events).named
-    assert named.texts and all(Blobs(there.blobs).get(sha) for sha in named.texts)
+    events = list(read_all_events(there.journal))
+    assert imported.effect == "new"
+    assert events == list(read_all_events(source.directory.journal))
+    named = JournalHistory.from_events(events).references
+    assert named.required_blobs and all(BlobStore(there.blobs).read_blob(sha) for sha in named.required_blobs)
     assert own_refs(place.repository, source.run) == own_refs(source.repository, source.run)
     assert git(place.repository, "rev-parse", source.branch) == git(source.repository, "rev-parse", source.branch)
     git(place.repository, "fsck", "--strict")
@@ -53,7 +53,7 @@ async def test_no_cache_travels(source: Source, place: Place) -> None:
 
 async def test_the_trees_after_every_turn_travel_although_no_ref_holds_them(source: Source, place: Place) -> None:
     await place.take(source.late)
-    turns = [one.event for one in read_all(source.directory.journal) if one.event.kind == "turn.ended"]
+    turns = [one.event for one in read_all_events(source.directory.journal) if one.event.kind == "turn.ended"]
     trees = {tree for event in turns if (tree := getattr(event, "tree", None))}
     assert trees
     for tree in trees:
@@ -62,24 +62,24 @@ async def test_the_trees_after_every_turn_travel_although_no_ref_holds_them(sour
 
 async def test_a_run_that_is_at_work_is_exported_as_of_one_moment(source: Source, place: Place) -> None:
     await place.take(source.early)
-    state = fold(read_all(place.directory(source.run).journal))
-    whole = list(read_all(source.directory.journal))
+    state = fold_events(read_all_events(place.directory(source.run).journal))
+    whole = list(read_all_events(source.directory.journal))
     assert state.ended is None and state.landings
-    assert list(read_all(place.directory(source.run).journal)) == whole[: state.seq]
+    assert list(read_all_events(place.directory(source.run).journal)) == whole[: state.seq]
     assert git(place.repository, "rev-parse", source.branch) == state.head
     kept = own_refs(place.repository, source.run).values()
     assert {taken.commit for task in state.tasks.values() for taken in task.candidates} <= set(kept)
 
 
 async def test_a_later_export_goes_on_from_an_earlier_one_and_never_the_other_way(source: Source, place: Place) -> None:
-    assert (await place.take(source.early)).how == "new"
-    assert (await place.take(source.late)).how == "continued"
+    assert (await place.take(source.early)).effect == "new"
+    assert (await place.take(source.late)).effect == "continued"
     before = everything(place)
-    assert (await place.take(source.late)).how == "unchanged"
+    assert (await place.take(source.late)).effect == "unchanged"
     with pytest.raises(UsageProblem, match=r"is further here, by \d+ events"):
         await place.take(source.early)
     assert everything(place) == before
-    assert list(read_all(place.directory(source.run).journal)) == list(read_all(source.directory.journal))
+    assert list(read_all_events(place.directory(source.run).journal)) == list(read_all_events(source.directory.journal))
 
 
 async def test_a_run_that_went_on_in_both_places_is_refused(source: Source, place: Place) -> None:
@@ -95,28 +95,28 @@ async def test_a_run_that_went_on_in_both_places_is_refused(source: Source, plac
 
 async def test_a_run_that_somebody_works_on_is_left_alone(source: Source, place: Place) -> None:
     await place.take(source.early)
-    with place.directory(source.run).lock(), pytest.raises(RunLocked, match="is being worked on by process"):
+    with place.directory(source.run).hold_lock(), pytest.raises(RunLocked, match="is being worked on by process"):
         await place.take(source.late)
 
 
 async def test_a_damaged_blob_is_mended_by_importing_again(source: Source, place: Place) -> None:
     await place.take(source.late)
     there = place.directory(source.run)
-    sha = next(iter(History.of(read_all(there.journal)).named.texts))
-    Blobs(there.blobs).path_of(sha).write_bytes(b"rot")
+    sha = next(iter(JournalHistory.from_events(read_all_events(there.journal)).references.required_blobs))
+    BlobStore(there.blobs).get_blob_path(sha).write_bytes(b"rot")
     await place.take(source.late)
-    assert Blobs(there.blobs).get(sha)
+    assert BlobStore(there.blobs).read_blob(sha)
 
 
 async def test_a_lost_blob_is_told_and_keeps_nobody_from_moving(source: Source, place: Place, tmp_path: Path) -> None:
     await place.take(source.late)
     there = place.directory(source.run)
-    sha = next(iter(History.of(read_all(there.journal)).named.texts))
-    Blobs(there.blobs).path_of(sha).unlink()
-    sent = await send(place.options, source.run, tmp_path / "again.tar")
+    sha = next(iter(JournalHistory.from_events(read_all_events(there.journal)).references.required_blobs))
+    BlobStore(there.blobs).get_blob_path(sha).unlink()
+    sent = await export_run_archive(place.options, source.run, tmp_path / "again.tar")
     assert sent.exported.manifest.missing == (sha,)
     second = Options(place.repository, {"state": {"dir": str(tmp_path / "second")}})
-    assert (await receive(second, tmp_path / "again.tar", None)).manifest.missing == (sha,)
+    assert (await import_run_archive(second, tmp_path / "again.tar", None)).manifest.missing == (sha,)
 
 
 async def test_another_repository_is_refused(source: Source, tmp_path: Path) -> None:
@@ -124,11 +124,11 @@ async def test_another_repository_is_refused(source: Source, tmp_path: Path) -> 
     before = refs(other.repository)
     with pytest.raises(UsageProblem, match=r"does not have commit [0-9a-f]{40}, which the run rests on"):
         await other.take(source.late)
-    await send(source.options, source.run, tmp_path / "whole.tar", is_whole=True)
+    await export_run_archive(source.options, source.run, tmp_path / "whole.tar", is_whole=True)
     with pytest.raises(UsageProblem, match="has no history in common"):
         await other.take(tmp_path / "whole.tar")
     assert refs(other.repository) == before
-    assert StateDirectory.locate(other.repository, str(tmp_path / "s")).runs() == []
+    assert StateDirectory.locate_for(other.repository, str(tmp_path / "s")).list_runs() == []
 
 
 async def test_commits_that_were_never_pushed_travel_along(source: Source, tmp_path: Path) -> None:
@@ -138,13 +138,13 @@ async def test_commits_that_were_never_pushed_travel_along(source: Source, tmp_p
     git(repo, "update-ref", "refs/remotes/origin/main", pushed)
     try:
         git(repo, "clone", "-q", "--single-branch", "-b", "pushed", repo.as_uri(), str(tmp_path / "clone"))
-        sent = await send(source.options, source.run, tmp_path / "run.tar")
+        sent = await export_run_archive(source.options, source.run, tmp_path / "run.tar")
     finally:
         git(repo, "update-ref", "-d", "refs/remotes/origin/main")
         git(repo, "branch", "-D", "pushed")
     assert sent.exported.manifest.prerequisites == (pushed,)
     there = Options(tmp_path / "clone", {"state": {"dir": str(tmp_path / "state")}})
-    assert (await receive(there, tmp_path / "run.tar", None)).how == "new"
+    assert (await import_run_archive(there, tmp_path / "run.tar", None)).effect == "new"
     git(tmp_path / "clone", "fsck", "--strict")
 
 
@@ -210,25 +210,25 @@ async def test_a_push_of_the_runs_refs_carries_a_whole_run(source: Source, place
     git(source.repository, "init", "-q", "--bare", str(tmp_path / "remote.git"))
     remote, all_refs = (tmp_path / "remote.git").as_uri(), "+refs/orchestrate/*:refs/orchestrate/*"
     for _ in range(2):
-        sent = await send(source.options, source.run, None)
+        sent = await export_run_archive(source.options, source.run, None)
         git(source.repository, "push", "-q", remote, all_refs)
     git(source.repository, "update-ref", "-d", sent.place)
     git(place.repository, "fetch", "-q", remote, all_refs)
-    imported = await receive(place.options, None, source.run[-4:])
-    assert (sent.place, imported.how) == (f"refs/orchestrate/{source.run}/journal", "new")
-    assert list(read_all(place.directory(source.run).journal)) == list(read_all(source.directory.journal))
+    imported = await import_run_archive(place.options, None, source.run[-4:])
+    assert (sent.place, imported.effect) == (f"refs/orchestrate/{source.run}/journal", "new")
+    assert list(read_all_events(place.directory(source.run).journal)) == list(read_all_events(source.directory.journal))
 
 
 async def test_a_ref_that_holds_no_run_is_refused(place: Place) -> None:
     with pytest.raises(UsageProblem, match=r"'7f3a' is no run that a ref holds \(there are: none\): fetch it first"):
-        await receive(place.options, None, "7f3a")
+        await import_run_archive(place.options, None, "7f3a")
 
 
 async def test_a_file_is_replaced_only_if_that_is_asked_for(source: Source, tmp_path: Path) -> None:
     target = tmp_path / "mine.txt"
     target.write_text("mine")
     with pytest.raises(UsageProblem, match="exists: name another file"):
-        await send(source.options, source.run, target)
+        await export_run_archive(source.options, source.run, target)
     assert target.read_text() == "mine"
-    await send(source.options, source.run, target, may_replace=True)
+    await export_run_archive(source.options, source.run, target, may_replace=True)
     assert target.stat().st_mode & 0o777 == 0o600

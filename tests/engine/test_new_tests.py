@@ -7,8 +7,8 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.app.verbs import Ended
-from orchestrator.domain.check import NEW_TESTS
+from orchestrator.app.verbs import RunExit
+from orchestrator.domain.check import NEW_TESTS_CHECK
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.domain.verdict import Verdict
@@ -73,7 +73,7 @@ def settings(**gate: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def together(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+def together(tmp_path_factory: pytest.TempPathFactory) -> RunExit:
     """One run in which the tasks follow one another; the new test of the one that rearranges code is granted."""
     drafts = [
         {"key": name, "depends_on": [before] if before else [], "grants": ["test_rearranged.py"]}
@@ -81,22 +81,22 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     ]
     items = [item for name in CHANGES for item in does(name, is_reviewed=name != "idle")]
 
-    async def run() -> Ended:
+    async def run() -> RunExit:
         plan = plans("root", *drafts)
         return await bench(tmp_path_factory.mktemp("new")).run(plan, *items, planner_ends(), judges(), **settings())
 
     return anyio.run(run)
 
 
-def verdict(ended: Ended, name: str) -> Verdict:
+def verdict(ended: RunExit, name: str) -> Verdict:
     return ended.state.tasks[TaskId(name)].verdicts[-1].verdict
 
 
-def runs_without_the_change(ended: Ended, name: str) -> int:
-    return [ended.state.receipts[key].kind for key in verdict(ended, name).receipts].count(NEW_TESTS)
+def runs_without_the_change(ended: RunExit, name: str) -> int:
+    return [ended.state.receipts[key].kind for key in verdict(ended, name).receipts].count(NEW_TESTS_CHECK)
 
 
-def test_a_change_whose_new_tests_all_pass_without_it_is_red_and_the_reason_names_them(together: Ended) -> None:
+def test_a_change_whose_new_tests_all_pass_without_it_is_red_and_the_reason_names_them(together: RunExit) -> None:
     told = verdict(together, "idle")
     assert status(together, "idle") == TaskStatus.REJECTED
     assert told.reasons[0].startswith(
@@ -107,19 +107,19 @@ def test_a_change_whose_new_tests_all_pass_without_it_is_red_and_the_reason_name
 
 @pytest.mark.parametrize("name", ["coverage", "rearranged", "hinted"])
 def test_tests_alone_granted_ones_and_those_beside_hints_and_prose_need_not_fail_before(
-    together: Ended, name: str
+    together: RunExit, name: str
 ) -> None:
     told = verdict(together, name)
     assert (status(together, name), told.flags, runs_without_the_change(together, name)) == (TaskStatus.MERGED, (), 0)
 
 
-def test_one_new_test_in_two_that_fails_without_the_change_shows_it(together: Ended) -> None:
+def test_one_new_test_in_two_that_fails_without_the_change_shows_it(together: RunExit) -> None:
     told = verdict(together, "shown")
     assert (status(together, "shown"), told.flags) == (TaskStatus.MERGED, ())
     assert runs_without_the_change(together, "shown") == 1
 
 
-def test_when_most_new_tests_pass_without_the_change_that_is_flagged(together: Ended) -> None:
+def test_when_most_new_tests_pass_without_the_change_that_is_flagged(together: RunExit) -> None:
     told = verdict(together, "mostly")
     assert status(together, "mostly") == TaskStatus.MERGED
     assert told.flags == (

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import Ended, run_goal
+from orchestrator.app.verbs import RunExit, run_goal
 from orchestrator.domain.event.outside import NotificationSent
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.running.goals import TWO, Bench, one
 
 pytestmark = pytest.mark.sandbox
 
 
-def sent(ended: Ended) -> list[NotificationSent]:
-    events = [recorded.event for recorded in read_all(ended.directory.journal)]
+def sent(ended: RunExit) -> list[NotificationSent]:
+    events = [recorded.event for recorded in read_all_events(ended.directory.journal)]
     return [event for event in events if isinstance(event, NotificationSent)]
 
 

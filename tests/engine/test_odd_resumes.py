@@ -2,11 +2,11 @@
 
 import pytest
 
-from orchestrator.app.telling import tell
+from orchestrator.app.telling import send_command
 from orchestrator.domain.command import Approve
 from orchestrator.domain.event.landing import LandingStarted
 from orchestrator.domain.ids import CommitId, TaskId, TreeId
-from orchestrator.domain.state import unit_id
+from orchestrator.domain.state import build_unit_id
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.journal import Journal, SystemClock
 from tests.running.cli import orchestrate
@@ -25,7 +25,7 @@ async def test_a_landing_that_never_happened_and_whose_commit_git_pruned_is_made
         old=ended.state.head,
         new=CommitId("1" * 40),
         tree=TreeId("2" * 40),
-        units=(unit_id(TaskId("b"), 1),),
+        units=(build_unit_id(TaskId("b"), 1),),
     )
     await journal.append(pruned)
     journal.close()
@@ -39,7 +39,7 @@ async def test_a_gate_that_was_changed_between_two_engines_has_a_baseline_of_its
 ) -> None:
     await bench.run(*one("a"), budget={"calls": 3})
     again = await bench.resume(*one("a"), budget={"calls": 50}, gate=GATE_FLAGS | change)
-    assert (again.exit_code, again.state.landed_units) == (0, frozenset({unit_id(TaskId("a"), 1)})), again.error
+    assert (again.exit_code, again.state.landed_units) == (0, frozenset({build_unit_id(TaskId("a"), 1)})), again.error
 
 
 async def test_the_gate_cannot_be_taken_away_from_a_run(bench: Bench) -> None:
@@ -52,6 +52,6 @@ async def test_an_export_tells_of_commands_that_it_leaves_behind(bench: Bench) -
     ended = await bench.run(*one("a"), approval={"mode": "pr"})
     where = ("--repo", bench.repository, "--state", bench.root / "state")
     assert orchestrate("run", "export", "latest", "without.tar", *where, cwd=bench.root).err == ""
-    tell(ended.directory, Approve(item=ended.state.waiting[0].approval.item))
+    send_command(ended.directory, Approve(item=ended.state.pending_approvals[0].approval.item))
     told = orchestrate("run", "export", "latest", "with.tar", *where, cwd=bench.root)
     assert (told.code, "warning: 1 commands that no engine has taken yet are not in it" in told.err) == (0, True)

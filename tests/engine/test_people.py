@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.telling import tell
-from orchestrator.app.verbs import Ended
+from orchestrator.app.telling import send_command
+from orchestrator.app.verbs import RunExit
 from orchestrator.domain.command import Approve, Cancel, Command, Configure, Continue, Deny, Pause, Retry, Stop
 from orchestrator.domain.event.people import ApprovalDecided, CommandTaken
 from orchestrator.domain.event.run import PrOpened
@@ -13,7 +13,7 @@ from orchestrator.domain.event.work import ModelCalled, SnapshotTaken, ToolCalle
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from orchestrator.llm.script import ScriptedReply
 from tests.loopback.builders import reply
 from tests.running.goals import TWO, Bench, Hears, When, one, reason, status, task
@@ -26,20 +26,20 @@ pytestmark = pytest.mark.sandbox
 
 def say(bench: Bench, command: Command, key: str = "") -> None:
     """Leave a command for the latest run."""
-    tell(directory(bench), command, key=key, by="ada")
+    send_command(directory(bench), command, key=key, by="ada")
 
 
 def directory(bench: Bench) -> RunDirectory:
     return RunDirectory(max(bench.root.glob("state/*/runs/*")))
 
 
-def events(ended: Ended, kind: type[Any]) -> list[Any]:
-    return [one.event for one in read_all(ended.directory.journal) if isinstance(one.event, kind)]
+def events(ended: RunExit, kind: type[Any]) -> list[Any]:
+    return [one.event for one in read_all_events(ended.directory.journal) if isinstance(one.event, kind)]
 
 
-def question(ended: Ended) -> str:
+def question(ended: RunExit) -> str:
     assert ended.exit_code == 6, ended.error
-    (asked,) = ended.state.waiting
+    (asked,) = ended.state.pending_approvals
     return asked.approval.item
 
 
@@ -51,7 +51,7 @@ async def test_the_pull_request_waits_for_an_answer_and_a_second_yes_changes_not
     say(bench, Approve(item=item), key=f"answer/{item}")
     again = await bench.resume(*one("a"))
     assert (again.exit_code, len(events(again, PrOpened)), len(events(again, ApprovalDecided))) == (0, 1, 1)
-    assert list(directory(bench).inbox.waiting()) == []
+    assert list(directory(bench).inbox.iterate_commands()) == []
 
 
 async def test_a_landing_that_is_not_approved_rejects_its_task_with_the_reason(bench: Bench) -> None:
@@ -181,11 +181,11 @@ async def test_settings_changed_while_nobody_works_hold_for_good(bench: Bench) -
     assert any("budget.calls" in taken.refused for taken in events(again, CommandTaken))
 
 
-async def _told(ended: Ended, session: str) -> str:
+async def _told(ended: RunExit, session: str) -> str:
     """What a conversation was told at its beginning."""
     (started,) = [
         one.event
-        for one in read_all(ended.directory.journal)
+        for one in read_all_events(ended.directory.journal)
         if one.event.kind == "session.started" and getattr(one.event, "session", "") == session
     ]
     brief: str = getattr(started, "brief").head  # noqa: B009

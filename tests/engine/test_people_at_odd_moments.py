@@ -6,7 +6,7 @@ from threading import Timer
 import pytest
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import migrate
+from orchestrator.app.verbs import run_migration
 from orchestrator.domain.command import Approve, Cancel, Configure, Continue, Pause, Retry
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.people import CommandTaken
@@ -60,7 +60,7 @@ async def test_a_pause_that_is_taken_back_leaves_no_file_of_a_migration_out(tmp_
     step = {"run": "case {files} in a.txt) NAP;; *) sleep 0.5;; esac; echo new > {files}".replace("NAP", nap.command)}
     given = recipe(step, verify={"report": "exit-code", "check": [{"id": "t", "run": "true"}]})
     options = Options(root, {"state": {"dir": str(tmp_path / "state")}, "hands": {"slots": 2}})
-    ended = await migrate(options, given, Hears(hear))
+    ended = await run_migration(options, given, Hears(hear))
     assert {file.status for file in ended.state.files.values()} == {FileStatus.MERGED}, ended.error
 
 
@@ -106,7 +106,7 @@ async def test_a_task_that_is_tried_again_right_after_the_run_was_given_up_keeps
 async def test_what_is_asked_of_a_run_that_was_given_up_can_no_longer_be_answered(bench: Bench) -> None:
     await bench.run(*one("a"), approval={"mode": "pr"})
     say(bench, Cancel())
-    item = (await bench.resume(*one("a"))).state.waiting[0].approval.item
+    item = (await bench.resume(*one("a"))).state.pending_approvals[0].approval.item
     say(bench, Approve(item=item))
     ended = await bench.resume(*one("a"))
     (answer,) = [taken for taken in events(ended, CommandTaken) if isinstance(taken.command, Approve)]

@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator.domain.task import TaskStatus
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.running.goals import Bench, one, reason, status, task
 from tests.running.projects import git
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, uses, worker_ends, writes
@@ -31,7 +31,7 @@ async def test_a_refused_plan_goes_back_to_its_planner(bench: Bench) -> None:
         plans("root", {"key": "a", "depends_on": ["ghost"]}),
         *one("a"),
     )
-    refused = [one.event for one in read_all(ended.directory.journal) if one.event.kind == "plan.refused"]
+    refused = [one.event for one in read_all_events(ended.directory.journal) if one.event.kind == "plan.refused"]
     assert [event.problems for event in refused] == [("task 'a' depends on 'ghost', which is not in the plan",)]  # type: ignore[attr-defined]
     assert ended.exit_code == 0
 

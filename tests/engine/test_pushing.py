@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.domain.event.outside import PushFinished
 from orchestrator.errors import UsageProblem
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.running.goals import Bench, When, one
 from tests.running.projects import git
 from tests.running.remotes import bare
@@ -24,7 +24,7 @@ async def test_what_landed_is_pushed_before_the_pull_request_is_opened(bench: Be
     ended = await bench.run(*one("a"), pr=PUSH)
     assert ended.exit_code == 0
     assert git(remote, "rev-parse", ended.state.run.branch) == ended.state.head
-    kinds = [recorded.event.kind for recorded in read_all(ended.directory.journal)]
+    kinds = [recorded.event.kind for recorded in read_all_events(ended.directory.journal)]
     assert kinds[kinds.index("push.started") :] == [
         *("push.started", "push.finished", "pr.opening", "pr.opened", "run.ended"),
     ]
@@ -46,7 +46,7 @@ async def test_a_remote_branch_that_holds_something_else_needs_a_person_and_is_l
     git(remote, "update-ref", "-d", f"refs/heads/{branch}")
     resumed = await bench.resume(*one("a"))
     assert (resumed.exit_code, git(remote, "rev-parse", branch)) == (0, resumed.state.head)
-    pushed = [one.event for one in read_all(resumed.directory.journal) if isinstance(one.event, PushFinished)]
+    pushed = [one.event for one in read_all_events(resumed.directory.journal) if isinstance(one.event, PushFinished)]
     assert len(pushed) == 1
 
 

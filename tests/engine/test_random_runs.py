@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import Ended
-from orchestrator.demo.story import fingerprint
+from orchestrator.app.verbs import RunExit
+from orchestrator.demo.story import hash_checkout
 from orchestrator.domain.event.base import Done, Intent
 from orchestrator.domain.event.landing import LandingFinished
 from orchestrator.domain.event.work import CandidateTaken, TaskEnded
-from orchestrator.domain.fold import fold
+from orchestrator.domain.fold import fold_events
 from orchestrator.domain.task import TaskStatus
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from orchestrator.llm.script import ScriptedReply
 from tests.loopback.builders import call, reply
 from tests.running.goals import Bench
@@ -116,13 +116,13 @@ class Chance:
 
 @pytest.mark.parametrize("seed", [*SEEDS[:2], *(pytest.param(seed, marks=pytest.mark.extended) for seed in SEEDS[2:])])
 async def test_whatever_a_model_does_only_green_lands_and_nothing_is_lost(bench: Bench, seed: int) -> None:
-    before = fingerprint(bench.repository)
+    before = hash_checkout(bench.repository)
     retry = {"base_s": 0.01, "cap_s": 0.02, "tries": 8}
     ended = await bench.run(*Chance(seed).items, retry=retry, run={"max_attempts": 3})
-    recorded = [one.event for one in read_all(ended.directory.journal)]
+    recorded = [one.event for one in read_all_events(ended.directory.journal)]
     landings = [event for event in recorded if isinstance(event, LandingFinished)]
     assert ended.state.ended is not None and landings
-    assert ended.state == fold(read_all(ended.directory.journal))
+    assert ended.state == fold_events(read_all_events(ended.directory.journal))
     assert _values(bench.repository, ended) == {landing.new for landing in landings}
     for commit in _values(bench.repository, ended):
         assert _lost(bench, ended.state.run.base, commit) == []
@@ -134,11 +134,11 @@ async def test_whatever_a_model_does_only_green_lands_and_nothing_is_lost(bench:
     assert [event for event in recorded if isinstance(event, TaskEnded) and event.cause is None] == []
     stopped = [task for task in ended.state.tasks.values() if task.status not in {TaskStatus.MERGED, TaskStatus.DONE}]
     assert [task for task in stopped if task.cause is None] == []
-    assert fingerprint(bench.repository) == before
+    assert hash_checkout(bench.repository) == before
     assert processes_about(bench.root) == []
 
 
-def _values(repository: Path, ended: Ended) -> set[str]:
+def _values(repository: Path, ended: RunExit) -> set[str]:
     """Every commit that the PR branch has ever pointed at."""
     if ended.state.head is None:
         return set()

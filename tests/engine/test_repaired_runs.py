@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.repair import repair
+from orchestrator.journal.repair import repair_journal
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.running.goals import TWO, Bench
 from tests.running.projects import git
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.sandbox]
 
 def damage(journal: Path, kind: str, count: int) -> int:
     """Change the `count`-th event of a kind behind everybody's back; its seq."""
-    seqs = [recorded.seq for recorded in read_all(journal) if recorded.event.kind == kind]
+    seqs = [recorded.seq for recorded in read_all_events(journal) if recorded.event.kind == kind]
     raw = sqlite3.connect(journal)
     raw.execute("DROP TRIGGER event_is_never_changed")
     raw.execute("UPDATE event SET body = replace(body, '{', '{ ') WHERE seq = ?", (seqs[count - 1],))
@@ -42,7 +42,7 @@ async def test_a_run_goes_on_after_its_journal_was_repaired(
         await bench.resume(*TWO)
     if loses_blobs:  # with them what each test did on the base
         shutil.rmtree(directory.blobs)
-    result = repair(RunDirectory(directory.path))
+    result = repair_journal(RunDirectory(directory.path))
     assert result is not None
     assert (result.kept, result.lost) == (lost - 1, ((lost, lost),))
     again = await bench.resume(*TWO)

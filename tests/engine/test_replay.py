@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.asking import Wishes
+from orchestrator.app.asking import ReplayOptions
 from orchestrator.app.options import Options
-from orchestrator.app.replay import replay
-from orchestrator.app.verbs import Ended
-from orchestrator.demo.story import fingerprint
+from orchestrator.app.replay import replay_run
+from orchestrator.app.verbs import RunExit
+from orchestrator.demo.story import hash_checkout
 from orchestrator.errors import UsageProblem
-from orchestrator.journal.store import read_all
-from orchestrator.replay.report import ReplayReport, report_object
-from orchestrator.replay.report_text import report_text
-from prompts import load
-from prompts.loader import names
-from roles.kit import PROMPTS, speaks_for
+from orchestrator.journal.store import read_all_events
+from orchestrator.replay.report import ReplayReport, build_report_object
+from orchestrator.replay.report_text import render_report
+from prompts import load_prompt
+from prompts.loader import list_prompt_names
+from roles.kit import ROLE_PROMPTS, is_prompt_of_role
 from tests.running.goals import TWO, Bench, one, task
 from tests.running.projects import git, refs
 from tests.running.scripts import (
@@ -39,24 +39,24 @@ WORD = {"env": {"vars": {"WORD": "one"}}}
 OTHER = {"env": {"vars": {"WORD": "two"}}}
 
 
-AS_IT_WAS = Wishes()
+AS_IT_WAS = ReplayOptions()
 
 
-async def again(bench: Bench, wishes: Wishes = AS_IT_WAS, **flags: Any) -> ReplayReport:
-    return await replay(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}} | flags), None, wishes)
+async def again(bench: Bench, wishes: ReplayOptions = AS_IT_WAS, **flags: Any) -> ReplayReport:
+    return await replay_run(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}} | flags), None, wishes)
 
 
-def touched(bench: Bench, ended: Ended) -> tuple[object, ...]:
+def touched(bench: Bench, ended: RunExit) -> tuple[object, ...]:
     """All that a replay may not change: checkout, refs, objects, and everything of the run itself."""
     run = ended.directory.path
     own = [path for path in run.rglob("*") if path.is_file() and "db-" not in path.name]  # SQLite's readers need those
     files = sorted((str(path.relative_to(run)), hashlib.sha256(path.read_bytes()).hexdigest()) for path in own)
     counted = git(bench.repository, "count-objects", "-v")
-    return fingerprint(bench.repository), refs(bench.repository), counted, files
+    return hash_checkout(bench.repository), refs(bench.repository), counted, files
 
 
 def told(report: ReplayReport) -> str:
-    return "\n".join(report_text(report))
+    return "\n".join(render_report(report))
 
 
 async def test_parallel_work_with_a_revision_and_an_ejection_comes_out_the_same_and_touches_nothing(
@@ -139,7 +139,7 @@ async def test_a_command_that_prints_another_word_is_the_first_divergence_with_i
     assert (report.exit_code, first.session, first.turn, first.what) == (1, "work:a@1", 1, "message 3 (tool)")
     assert {"-the word is one", "+the word is two"} <= set(first.diff)
     assert report.recorded_tree == report.replayed_tree
-    assert report_object(report)["first_divergence"]["session"] == "work:a@1"
+    assert build_report_object(report)["first_divergence"]["session"] == "work:a@1"
 
 
 @pytest.mark.slow
@@ -189,7 +189,7 @@ def changed_judge(place: Path) -> Path:
 @pytest.mark.slow
 async def test_a_changed_prompt_shows_where_it_diverges_without_asking_anybody(bench: Bench) -> None:
     await bench.run(*one("a"))
-    report = await again(bench, Wishes(prompts=changed_judge(bench.root / "new"), only="judge", offline=True))
+    report = await again(bench, ReplayOptions(prompts=changed_judge(bench.root / "new"), only="judge", offline=True))
     first = report.divergences[0]
     assert (report.exit_code, first.session, first.what) == (1, "review:a@1", "message 0 (system)")
     assert any(line.startswith("+You doubt one change") for line in first.diff)
@@ -199,7 +199,7 @@ async def test_a_changed_prompt_shows_where_it_diverges_without_asking_anybody(b
 async def test_the_judge_alone_is_asked_again_and_the_run_goes_on_as_it_was_recorded(bench: Bench) -> None:
     await bench.run(*one("a"))
     model = write_script(bench.root / "strict.json", [reviews("a", "revise", "a.txt:1 is empty"), judges()])
-    report = await again(bench, Wishes(prompts=changed_judge(bench.root / "new"), only="judge", model=model))
+    report = await again(bench, ReplayOptions(prompts=changed_judge(bench.root / "new"), only="judge", model=model))
     assert report.asking is not None
     assert [(call.session, call.recorded, call.new) for call in report.asking.calls] == [
         ("review:a@1", "approve", "revise"),
@@ -208,7 +208,7 @@ async def test_the_judge_alone_is_asked_again_and_the_run_goes_on_as_it_was_reco
     assert report.asking.calls[0].parting == ("submit_verdict.decision", "approve", "revise")
     assert (report.asking.models, report.asking.spent.calls) == ((model,), 2)
     assert (report.exit_code, report.unexpected, report.replayed_outcome) == (1, (), "done")
-    asked = report_object(report)["asked_again"]
+    asked = build_report_object(report)["asked_again"]
     assert (asked["same"], asked["different"], asked["failed"]) == (1, 1, 0)
     assert "1 of 2 calls decide the same; asking again cost $0.00" in told(report)
 
@@ -217,7 +217,7 @@ async def test_the_judge_alone_is_asked_again_and_the_run_goes_on_as_it_was_reco
 async def test_a_role_that_decides_the_same_again_is_no_divergence(bench: Bench) -> None:
     await bench.run(*one("a"))
     model = write_script(bench.root / "same.json", [writes("a", "a.txt", "b\n"), worker_ends("a", "other words")])
-    report = await again(bench, Wishes(only="worker", model=model))
+    report = await again(bench, ReplayOptions(only="worker", model=model))
     assert report.asking is not None
     assert (report.exit_code, [call.is_same for call in report.asking.calls]) == (0, [True, True])
     assert report.asking.calls[1].parting == ("finish.summary", "done", "other words")
@@ -244,17 +244,17 @@ async def test_wishes_that_cannot_be_met_are_told_before_anything_runs(
         for name, shipped in files.items():
             (directory / name).write_text((Path(__file__).parents[2] / "prompts" / f"{shipped}.md").read_text())
     with pytest.raises(UsageProblem, match=said):
-        await Wishes(prompts=directory, **wishes).source()
+        await ReplayOptions(prompts=directory, **wishes).load_prompts()
 
 
 def test_every_prompt_belongs_to_one_role() -> None:
-    assert {name: sum(speaks_for(role, name) for role in PROMPTS) for name in names()} == dict.fromkeys(names(), 1)
+    assert {name: sum(is_prompt_of_role(role, name) for role in ROLE_PROMPTS) for name in list_prompt_names()} == dict.fromkeys(list_prompt_names(), 1)
 
 
 @pytest.mark.slow
 async def test_a_scratch_directory_is_kept_on_demand_with_a_whole_repository_of_the_replay(bench: Bench) -> None:
     ended = await bench.run(*one("a"))
-    report = await again(bench, Wishes(keep=True))
+    report = await again(bench, ReplayOptions(keep=True))
     assert report.kept is not None
     head = git(report.kept / "git", "rev-parse", f"refs/heads/{ended.state.run.branch}")
     assert head == ended.state.head
@@ -264,8 +264,8 @@ async def test_a_scratch_directory_is_kept_on_demand_with_a_whole_repository_of_
 @pytest.mark.slow
 async def test_every_call_names_its_request_and_its_prompt(bench: Bench) -> None:
     ended = await bench.run(*one("a"))
-    called: list[Any] = [r.event for r in read_all(ended.directory.journal) if r.event.kind == "model.called"]
+    called: list[Any] = [r.event for r in read_all_events(ended.directory.journal) if r.event.kind == "model.called"]
     assert {len(event.request) for event in called} == {64}
     assert {event.prompt for event in called} == {
-        load(name).sha for name in ("planner", "worker", "judge", "iteration")
+        load_prompt(name).sha for name in ("planner", "worker", "judge", "iteration")
     }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.app.telling import tell
+from orchestrator.app.telling import send_command
 from orchestrator.domain.command import Approve, Cancel, Command, Deny
 from orchestrator.domain.ids import TaskId
 from orchestrator.journal.runs import RunDirectory
@@ -17,7 +17,7 @@ RULES = {"hands": {"registries": ["registry.test:443"]}}
 
 
 def say(bench: Bench, command: Command) -> None:
-    tell(RunDirectory(max(bench.root.glob("state/*/runs/*"))), command, by="ada")
+    send_command(RunDirectory(max(bench.root.glob("state/*/runs/*"))), command, by="ada")
 
 
 @pytest.mark.parametrize("said", [Approve(item=ITEM), Deny(item=ITEM, reason="vendored")], ids=lambda one: one.do)

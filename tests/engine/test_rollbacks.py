@@ -10,8 +10,8 @@ from orchestrator.domain.event.landing import TrialJudged
 from orchestrator.domain.event.migration import RollbackRefused, ShardReverted
 from orchestrator.domain.migration import FileStatus, Shard
 from orchestrator.engine.context import RunContext
-from orchestrator.journal.store import read_all
-from orchestrator.migrate.landing.rollback import roll_back
+from orchestrator.journal.store import read_all_events
+from orchestrator.migrate.landing.rollback import roll_back_shards
 from tests.running.projects import git, tree_at
 from tests.running.shards import again, begun, land, project, shard_recipe, told
 
@@ -32,11 +32,11 @@ def root(tmp_path: Path) -> Path:
 
 async def take_back(context: RunContext, *shards: str, reason: str = "") -> None:
     await told(context, RollbackShards(shards=shards, reason=reason))
-    await roll_back(context, RECIPE, context.gate)
+    await roll_back_shards(context, RECIPE, context.gate)
 
 
 def events(context: RunContext, kind: type[Any]) -> list[Any]:
-    return [one.event for one in read_all(context.directory.journal) if isinstance(one.event, kind)]
+    return [one.event for one in read_all_events(context.directory.journal) if isinstance(one.event, kind)]
 
 
 def words(root: Path, context: RunContext) -> str:
@@ -56,7 +56,7 @@ async def test_a_shard_is_taken_back_and_the_rest_is_judged_on_the_exact_tree(ro
         trial = events(context, TrialJudged)[-1]
         assert (trial.tree, trial.difference.is_green) == (tree_at(root, context.branch.name), True)
         file = state.files["c.txt"]
-        assert (file.status, file.landed, file.blob, state.shard_status(state.shards["c"])) == (
+        assert (file.status, file.landed, file.blob, state.get_shard_status(state.shards["c"])) == (
             *(FileStatus.REVERTED, None, None),
             "reverted",
         )
@@ -75,7 +75,7 @@ async def test_what_the_rest_needs_stays_and_the_tests_are_named_that_would_be_l
         assert (refused.shard, len(refused.tests)) == ("a", 1)
         assert "the rest would lose 1 test" in refused.reason
         assert "test_b_needs_a" in refused.reason
-        assert (context.state.rollbacks, context.state.files["a.txt"].status) == ((), FileStatus.MERGED)
+        assert (context.state.requested_rollbacks, context.state.files["a.txt"].status) == ((), FileStatus.MERGED)
         await take_back(context, "a", "b")
         assert words(root, context) == "old old old", "together they can go"
 
@@ -103,10 +103,10 @@ async def test_an_undoing_that_landed_before_the_process_died_is_only_booked(roo
     class Dies:
         """Ends the process, as far as the run can tell, when the branch has moved and nobody has booked it."""
 
-        def opened(self, state: object) -> None:
+        def on_run_opened(self, state: object) -> None:
             """Nothing is to be done."""
 
-        def recorded(self, recorded: Any) -> None:
+        def on_event_recorded(self, recorded: Any) -> None:
             if recorded.event.kind == "landing.finished":
                 raise MemoryError
 
@@ -115,8 +115,8 @@ async def test_an_undoing_that_landed_before_the_process_died_is_only_booked(roo
             await take_back(context, "b")
     tips.append(git(root, "rev-parse", context.branch.name))
     async with again(place) as context:
-        assert context.state.rollbacks == ("b",)
-        await roll_back(context, RECIPE, context.gate)
-        await roll_back(context, RECIPE, context.gate)
+        assert context.state.requested_rollbacks == ("b",)
+        await roll_back_shards(context, RECIPE, context.gate)
+        await roll_back_shards(context, RECIPE, context.gate)
         assert git(root, "rev-parse", context.branch.name) == tips[0]
         assert (len(events(context, ShardReverted)), context.state.files["b.txt"].status) == (1, FileStatus.REVERTED)

@@ -8,14 +8,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from orchestrator.app.verbs import Ended
+from orchestrator.app.verbs import RunExit
 from tests.running.cli import environment, orchestrate
 from tests.running.goals import Bench
 from tests.running.pages import HOSTILE, tags_of
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
 
 
-async def _ended(bench: Bench) -> Ended:
+async def _ended(bench: Bench) -> RunExit:
     return await bench.run(
         plans("root", {"key": "a", "title": f"first {HOSTILE}"}, {"key": "b", "depends_on": ["a"]}),
         writes("a", "a.txt", "a\n"),

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.moving import receive, send
+from orchestrator.app.moving import import_run_archive, export_run_archive
 from orchestrator.app.options import Options
-from orchestrator.app.telling import tell
-from orchestrator.app.verbs import resume
-from orchestrator.config.effective import effective
+from orchestrator.app.telling import send_command
+from orchestrator.app.verbs import resume_run
+from orchestrator.config.effective import build_effective_config
 from orchestrator.config.model import Config
 from orchestrator.domain.approval import Approval
 from orchestrator.domain.command import Configure
@@ -35,10 +35,10 @@ def elsewhere(bench: Bench) -> Place:
 async def moved(bench: Bench, place: Place, *, trust_settings: bool = False) -> Config:
     """The settings with which the latest run is gone on with elsewhere."""
     archive = bench.root / "run.tar"
-    await send(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), "latest", archive)
-    imported = await receive(place.options, archive, None, trust_settings=trust_settings)
-    await resume(place.options, None)
-    return effective(read_state(imported.directory.journal))
+    await export_run_archive(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), "latest", archive)
+    imported = await import_run_archive(place.options, archive, None, trust_settings=trust_settings)
+    await resume_run(place.options, None)
+    return build_effective_config(read_state(imported.directory.journal))
 
 
 def hook(mark: Path) -> dict[str, Any]:
@@ -77,13 +77,13 @@ async def test_what_was_set_after_the_run_began_is_not_trusted_either(bench: Ben
         "judge": {"lenses": {"far": {"view": "diff", "when": "flagged"} | away}},
     }
     later: dict[str, Any] = {"hooks": [hook(mark)], "roles": roles, "notify": {"command": f"touch {mark}"}}
-    tell(ended.directory, Configure(settings=later))
+    send_command(ended.directory, Configure(settings=later))
     ended = await bench.resume(*one("a"), budget={"calls": 3})
     mark.unlink()
     config = await moved(bench, elsewhere(bench))
     assert (config.hooks, config.notify.command, mark.exists()) == ((), "", False)
-    assert config.roles.worker.variants["dear"].api_base == config.roles.judge.lens("far").api_base == ""
-    assert config.roles.judge.lenses["code"].own() == {}
+    assert config.roles.worker.variants["dear"].api_base == config.roles.judge.get_lens_settings("far").api_base == ""
+    assert config.roles.judge.lenses["code"].get_own_settings() == {}
     assert config.budget.calls == 3
 
 

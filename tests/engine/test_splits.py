@@ -4,19 +4,19 @@ import re
 
 import pytest
 
-from orchestrator.app.telling import tell
-from orchestrator.app.verbs import Ended
+from orchestrator.app.telling import send_command
+from orchestrator.app.verbs import RunExit
 from orchestrator.domain.command import Retry
 from orchestrator.domain.event.work import TaskEnded
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import EndCause, TaskStatus
-from orchestrator.journal.blobs import Blobs
-from orchestrator.journal.store import read_all
+from orchestrator.journal.blobs import BlobStore
+from orchestrator.journal.store import read_all_events
 from orchestrator.llm.script import ScriptedReply
-from orchestrator.report.result import run_result
-from orchestrator.report.status import status_object
-from orchestrator.report.status_text import status_text
-from orchestrator.report.summary import summary
+from orchestrator.report.result import build_run_result
+from orchestrator.report.status import build_status
+from orchestrator.report.status_text import render_status_lines
+from orchestrator.report.summary import render_summary_lines
 from tests.loopback.builders import call, reply
 from tests.running.goals import Bench, one, reason, status, task
 from tests.running.projects import git
@@ -38,15 +38,15 @@ def unreadable_call(name: str) -> list[ScriptedReply]:
     return [reply(task=name, role="worker", call=[call("write", raw=f'{{"path": "{n}')]) for n in range(5)]
 
 
-def cause(ended: Ended, name: str) -> EndCause | None:
+def cause(ended: RunExit, name: str) -> EndCause | None:
     return ended.state.tasks[TaskId(name)].cause
 
 
-def told_to_planner(ended: Ended, session: str) -> str:
+def told_to_planner(ended: RunExit, session: str) -> str:
     """The brief of a planner's session."""
-    started = [one.event for one in read_all(ended.directory.journal) if one.event.kind == "session.started"]
+    started = [one.event for one in read_all_events(ended.directory.journal) if one.event.kind == "session.started"]
     brief = next(event.brief for event in started if getattr(event, "session", "") == session)  # type: ignore[attr-defined]
-    return brief.head if brief.sha is None else Blobs(ended.directory.blobs).get(brief.sha).decode()
+    return brief.head if brief.sha is None else BlobStore(ended.directory.blobs).read_blob(brief.sha).decode()
 
 
 async def test_a_task_that_is_too_large_goes_back_to_its_planner_whose_halves_land(bench: Bench) -> None:
@@ -74,7 +74,7 @@ async def test_a_task_that_is_too_large_goes_back_to_its_planner_whose_halves_la
     assert ended.state.pr is not None
     page = git(bench.repository, "show", f"{ended.state.pr.ref}:PR.md")
     assert "`whole`: split (too-large) – 5001 changed lines" in page
-    shown = status_text(status_object(ended.state, ended.directory.journal) | {"disk": DISK})
+    shown = render_status_lines(build_status(ended.state, ended.directory.journal) | {"disk": DISK})
     assert any(re.match(r"    split     whole  whole  too-large: 5001 changed lines", line) for line in shown)
 
 
@@ -82,11 +82,11 @@ async def test_a_split_that_nobody_divides_counts_as_not_landed_and_can_be_tried
     items = [plans("root", {"key": "whole"}), *large("whole"), planner_ends()]
     ended = await bench.run(*items)
     assert (ended.exit_code, ended.state.ended and ended.state.ended.outcome) == (4, "rejected")
-    result = run_result(ended.state, ended.directory.journal)
+    result = build_run_result(ended.state, ended.directory.journal)
     assert (result["tasks"]["split"], result["causes"]) == (1, {"too-large": 1})
     assert [file["path"] for file in result["files"]["rejected"]] == ["large.txt"]
-    assert any(line.startswith("  ✗ whole  split, too-large: 5001 changed lines") for line in summary(ended.state))
-    tell(ended.directory, Retry(task=TaskId("whole")))
+    assert any(line.startswith("  ✗ whole  split, too-large: 5001 changed lines") for line in render_summary_lines(ended.state))
+    send_command(ended.directory, Retry(task=TaskId("whole")))
     again = await bench.resume(*items, *task("whole"), judges())
     assert (again.exit_code, status(again, "whole"), cause(again, "whole")) == (0, TaskStatus.MERGED, None)
 
@@ -118,7 +118,7 @@ async def test_a_run_that_only_infrastructure_stopped_is_blocked_and_not_rejecte
         "garbled (model-unreadable), unread (unreadable-review); have them tried again: orchestrate retry"
     )
     assert [status(ended, name) for name in ("garbled", "unread")] == [TaskStatus.BLOCKED] * 2
-    tell(ended.directory, Retry(task=TaskId("unread")))
+    send_command(ended.directory, Retry(task=TaskId("unread")))
     again = await bench.resume(*items, *task("unread"), *task("after"), judges())
     assert (again.exit_code, status(again, "after")) == (0, TaskStatus.MERGED)
 
@@ -128,7 +128,7 @@ async def test_a_planner_whose_provider_refuses_it_blocks_the_run_and_can_be_ask
     ended = await bench.run(refused)
     assert (ended.exit_code, status(ended, "root")) == (6, TaskStatus.BLOCKED)
     assert cause(ended, "root") == EndCause.MODEL_REFUSED
-    tell(ended.directory, Retry(task=TaskId("root")))
+    send_command(ended.directory, Retry(task=TaskId("root")))
     again = await bench.resume(refused, *one("a"))
     assert (again.exit_code, status(again, "a")) == (0, TaskStatus.MERGED)
 
@@ -156,6 +156,6 @@ async def test_one_rejected_task_makes_the_run_rejected_and_every_end_has_its_na
         run={"max_attempts": 1},
     )
     assert ended.exit_code == 4
-    events = [one.event for one in read_all(ended.directory.journal)]
+    events = [one.event for one in read_all_events(ended.directory.journal)]
     causes = {event.task: event.cause for event in events if isinstance(event, TaskEnded)}
     assert causes == {"red": EndCause.RED_TESTS, "garbled": EndCause.MODEL_UNREADABLE}

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.beginning import begin_migration
+from orchestrator.app.beginning import create_migration_run
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import Ended, migrate, work
+from orchestrator.app.verbs import RunExit, run_migration, work_on_run
 from orchestrator.domain.event.migration import FileMoved, ShardsPlanned
 from orchestrator.domain.migration import FileStatus, Shard
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from orchestrator.migrate.recipe import Recipe, load_recipe
 from tests.running.projects import git, repository
 
@@ -43,25 +43,25 @@ def options(root: Path, flags: dict[str, Any]) -> Options:
     return Options(root, {"state": {"dir": str(root.parent / "state")}, "hands": {"slots": 1}} | flags)
 
 
-async def run(root: Path, given: Recipe, **flags: Any) -> Ended:
-    return await migrate(options(root, flags), given)
+async def run(root: Path, given: Recipe, **flags: Any) -> RunExit:
+    return await run_migration(options(root, flags), given)
 
 
-def moves(ended: Ended) -> list[FileMoved]:
+def moves(ended: RunExit) -> list[FileMoved]:
     """What steps made of files, in order."""
-    events = [recorded.event for recorded in read_all(ended.directory.journal)]
+    events = [recorded.event for recorded in read_all_events(ended.directory.journal)]
     return [event for event in events if isinstance(event, FileMoved) and event.cache_key]
 
 
-def has_run(ended: Ended) -> list[str]:
+def has_run(ended: RunExit) -> list[str]:
     return [event.path for event in moves(ended) if not event.is_cached]
 
 
-def on_branch(root: Path, ended: Ended, path: str) -> str:
+def on_branch(root: Path, ended: RunExit, path: str) -> str:
     return git(root, "show", f"{ended.state.run.branch}:{path}")
 
 
-def reasons(ended: Ended) -> dict[str, str]:
+def reasons(ended: RunExit) -> dict[str, str]:
     return {path: file.reason for path, file in ended.state.files.items() if file.reason}
 
 
@@ -164,13 +164,13 @@ async def test_a_step_that_changes_its_own_result_once_more_has_failed(words: Pa
 
 async def test_a_step_per_shard_gets_the_files_of_one_shard_at_a_time(words: Path) -> None:
     given = recipe({"run": "echo {files} | tee -a {files} > /dev/null", "per": "shard"})
-    place = await begin_migration(options(words, {}), given)
+    place = await create_migration_run(options(words, {}), given)
     shards = [Shard(name="one", files=("a.txt", "b.txt")), Shard(name="two", files=("c.txt",))]
-    with place.directory.lock():
+    with place.directory.hold_lock():
         journal = Journal(place.directory.path, SystemClock())
         await journal.append(ShardsPlanned(shards=tuple(shards)))
         journal.close()
-    ended = await work(place)
+    ended = await work_on_run(place)
     told = {path: on_branch(words, ended, path).splitlines()[1] for path in ("a.txt", "b.txt", "c.txt", "d.txt")}
     assert told == {"a.txt": "a.txt b.txt", "b.txt": "a.txt b.txt", "c.txt": "c.txt"} | {
         "d.txt": "d.txt e.txt f.txt g.txt h.txt"
@@ -200,7 +200,7 @@ fix: log($A)
     reason="ast-grep is not installed",
 )
 async def test_ast_grep_rewrites_by_pattern_and_by_a_rule_in_a_file(tmp_path: Path) -> None:
-    from orchestrator.migrate.scope.ast_grep import ast_grep_program
+    from orchestrator.migrate.scope.ast_grep import locate_ast_grep
 
     root = repository(tmp_path / "repo", {"a.py": "print(1)\nassert_(x.exception)\n", "b.py": "pass\n"})
     (tmp_path / "rule.yml").write_text(RULE)
@@ -216,9 +216,9 @@ async def test_ast_grep_rewrites_by_pattern_and_by_a_rule_in_a_file(tmp_path: Pa
     given = Options(
         root,
         {"state": {"dir": str(tmp_path / "state")}},
-        read_only=(str(ast_grep_program().resolve().parent), str(ast_grep_program().parent)),
+        read_only=(str(locate_ast_grep().resolve().parent), str(locate_ast_grep().parent)),
     )
-    ended = await migrate(given, loaded)
+    ended = await run_migration(given, loaded)
     assert on_branch(root, ended, "a.py") == "log(1)\nassert_(x.value)"
     assert ended.state.files["b.py"].status == FileStatus.NOTHING_TO_DO
 
@@ -240,7 +240,7 @@ async def test_a_file_whose_step_was_ended_for_want_of_time_is_not_known_to_fail
     assert set(reasons(ended)) == {"c.txt", "d.txt"}
     again = await run(words, slow)
     assert "was ended" in reasons(again)["c.txt"]
-    events = [one.event for one in read_all(again.directory.journal) if isinstance(one.event, FileMoved)]
+    events = [one.event for one in read_all_events(again.directory.journal) if isinstance(one.event, FileMoved)]
     assert {event.path for event in events if event.seconds} == {"c.txt"}
 
 

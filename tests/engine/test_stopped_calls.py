@@ -5,15 +5,15 @@ from time import sleep
 
 import pytest
 
-from orchestrator.app.telling import tell
-from orchestrator.app.verbs import Ended
+from orchestrator.app.telling import send_command
+from orchestrator.app.verbs import RunExit
 from orchestrator.domain.command import Command, StopCall
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.ids import SessionId
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from orchestrator.llm.script import ScriptedReply
 from tests.engine.test_replay import again
 from tests.running.goals import Bench, task
@@ -45,10 +45,10 @@ class Impatient:
     def __init__(self, bench: Bench, *commands: Command) -> None:
         self._bench, self._commands = bench, commands
 
-    def opened(self, state: object) -> None:
+    def on_run_opened(self, state: object) -> None:
         """Nothing is to be done when the run is opened."""
 
-    def recorded(self, recorded: Recorded) -> None:
+    def on_event_recorded(self, recorded: RecordedEvent) -> None:
         event = recorded.event
         if isinstance(event, ToolCalled) and "sleep 600" in event.arguments.head:
             Thread(target=self._say, daemon=True).start()
@@ -57,15 +57,15 @@ class Impatient:
         while not any("half-way" in log.read_text() for log in self._bench.root.glob("state/**/*.log")):
             sleep(0.05)
         for number, command in enumerate(self._commands):
-            tell(directory(self._bench), command, key=f"stop/{number}", by="ada")
+            send_command(directory(self._bench), command, key=f"stop/{number}", by="ada")
 
 
 def directory(bench: Bench) -> RunDirectory:
     return RunDirectory(max(bench.root.glob("state/*/runs/*")))
 
 
-def returned(ended: Ended, task: str) -> list[ToolReturned]:
-    events = (one.event for one in read_all(ended.directory.journal))
+def returned(ended: RunExit, task: str) -> list[ToolReturned]:
+    events = (one.event for one in read_all_events(ended.directory.journal))
     return [event for event in events if isinstance(event, ToolReturned) and event.task == task]
 
 
@@ -77,7 +77,7 @@ async def test_a_hanging_command_is_stopped_alone_and_its_worker_goes_on(bench: 
     assert first.observation.head.startswith("A person stopped this call: it waits for a server\n[killed after ")
     assert first.observation.head.endswith("half-way")
     assert all(one.ok for one in (*rest, *returned(ended, "b"))), "nothing else was stopped"
-    taken = [one.event for one in read_all(ended.directory.journal) if isinstance(one.event, CommandTaken)]
+    taken = [one.event for one in read_all_events(ended.directory.journal) if isinstance(one.event, CommandTaken)]
     assert [bool(event.refused) for event in taken] == [False, True], "the second one comes too late"
 
 

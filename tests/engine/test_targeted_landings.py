@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import migrate
+from orchestrator.app.verbs import run_migration
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
 from orchestrator.domain.event.run import CheckFinished
 from tests.running.goals import When
@@ -141,7 +141,7 @@ async def test_a_file_that_somebody_changes_on_the_pr_branch_is_left_to_them_and
         git(four.root, "update-ref", f"refs/heads/{event.branch}", second)
 
     given = recipe({"run": SED}, sample={"first": 1, "growth": 100})
-    four.ended = await migrate(four.options(), given, When("landing.finished", by_hand))
+    four.ended = await run_migration(four.options(), given, When("landing.finished", by_hand))
     assert four.statuses()["b/1.txt"] != "merged"
     assert "somebody changed it on the PR branch meanwhile" in four.now.state.files["b/1.txt"].reason
     assert (four.text("b/1.txt"), four.text("b/2.txt")) == ("my old", "mine")

@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import migrate
+from orchestrator.app.verbs import run_migration
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.migrate.recipe import Recipe
@@ -166,6 +166,6 @@ async def test_a_step_that_leaves_too_many_files_beside_its_own_is_told_of_and_l
             "verify": {"report": "unittest", "check": [{"id": "tests", "run": GATE}]},
         }
     )
-    ended = await migrate(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), recipe)
+    ended = await run_migration(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), recipe)
     assert ended.exit_code == 0
     assert "step greedy also changed more than can be listed" in ended.state.notices[0].text

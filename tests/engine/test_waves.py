@@ -56,7 +56,7 @@ async def test_a_sample_that_fails_stops_the_run_before_the_rest_and_says_how_it
     every = recipe({"run": SPOIL}, sample={"files": 2}, stop={"same_signature": 0})
     ended = await eight.run(every)
     assert ended.exit_code == 6
-    (asked,) = ended.state.waiting
+    (asked,) = ended.state.pending_approvals
     assert "0 of 2 files of the sample landed" in asked.approval.title
     assert any("wrong is not allowed" in line for line in asked.approval.detail)
     assert sum(status == "discovered" for status in eight.statuses().values()) == 14
@@ -90,7 +90,7 @@ async def test_a_person_is_asked_only_about_what_the_gate_has_seen_green(tmp_pat
     migrated = Migrated(words(tmp_path / "repo", {"tests/a.txt": "old", "tests/b.txt": "old", "tests/c.txt": "old"}))
     given = recipe({"run": spoils("tests/b.txt")})
     ended = await migrated.run(given, approval={"mode": "review"})
-    (asked,) = ended.state.waiting
+    (asked,) = ended.state.pending_approvals
     assert (asked.approval.title, asked.approval.detail[-1]) == (
         "land wave 1 pass 1: 2 files",
         "the gate is green with it",
@@ -107,7 +107,7 @@ async def test_what_has_to_land_as_one_does_so_after_an_answer_to_its_last_pass(
     tail = {"run": "sed -i s/wrong/new/ {files}", "when": "failed"}
     given = recipe({"run": spoils("tests/b.txt")}, tail, migration={"id": "words", "atomic": True})
     ended = await migrated.run(given, approval={"mode": "review"})
-    assert ([one.approval.item for one in ended.state.waiting], ended.state.landings) == (["landing/wave 1 pass 2"], [])
+    assert ([one.approval.item for one in ended.state.pending_approvals], ended.state.landings) == (["landing/wave 1 pass 2"], [])
     ended = await migrated.say(Approve(item="landing/wave 1 pass 2"))
     assert (ended.exit_code, set(migrated.statuses().values())) == (0, {"merged"})
     assert len(ended.state.landings) == 1
@@ -119,7 +119,7 @@ async def test_a_sample_that_is_judged_again_is_asked_about_once(eight: Migrated
     (path, *_) = [path for path, status in eight.statuses().items() if status == "rejected"]
     ended = await eight.say(RetryFiles(files=(path,)))
     assert [one.approval.item for one in ended.state.approvals.values()] == ["sample/sample", "sample/sample-2"]
-    assert [one.approval.item for one in ended.state.waiting] == ["sample/sample-2"]
+    assert [one.approval.item for one in ended.state.pending_approvals] == ["sample/sample-2"]
 
 
 async def test_a_sample_is_judged_anew_when_files_of_it_were_tried_again(eight: Migrated) -> None:
@@ -138,7 +138,7 @@ async def test_a_sample_is_judged_anew_when_files_of_it_were_tried_again(eight: 
     )
     flag.write_text("new")
     ended = await eight.say(RetryFiles(files=(first, second)))
-    assert (ended.exit_code, set(eight.statuses().values()), ended.state.waiting) == (0, {"merged"}, [])
+    assert (ended.exit_code, set(eight.statuses().values()), ended.state.pending_approvals) == (0, {"merged"}, [])
 
 
 async def test_what_a_person_wants_tried_again_waits_for_no_answer_to_another_question(eight: Migrated) -> None:
@@ -148,7 +148,7 @@ async def test_what_a_person_wants_tried_again_waits_for_no_answer_to_another_qu
     bad = spoils("a/1.txt", "b/1.txt", "c/1.txt")
     given = recipe({"run": f"if grep -q new {flag}; then {SED}; else {bad}; fi"}, env={"read_only": [str(flag.parent)]})
     ended = await eight.run(given, migrate={"cache": False})
-    (asked,) = ended.state.waiting
+    (asked,) = ended.state.pending_approvals
     assert (ended.exit_code, asked.approval.matter) == (6, "recipe")
     flag.write_text("new")
     ended = await eight.say(RetryFiles(files=("b/1.txt",), note="the tool is mended"))
@@ -160,7 +160,7 @@ async def test_the_circuit_breaker_stops_what_fails_too_often(eight: Migrated) -
     given = recipe({"run": spoils(*(f"{name}/1.txt" for name in NAMES))}, sample={"first": 3, "growth": 1}, stop=stop)
     ended = await eight.run(given)
     assert ended.exit_code == 6
-    assert "3 of 6 files have failed" in ended.state.waiting[0].approval.title
+    assert "3 of 6 files have failed" in ended.state.pending_approvals[0].approval.title
     ended = await eight.say(Approve(item="sample/breaker"))
     assert (ended.exit_code, len(ended.state.landed_units)) == (3, 8)
 
@@ -184,7 +184,7 @@ async def test_an_atomic_migration_has_no_sample_that_lands_before_the_rest(eigh
 
 async def test_what_a_revised_step_makes_as_before_stands_without_landing_again(eight: Migrated) -> None:
     await eight.run(recipe({"run": SED}))
-    ended = await eight.say(Revise(recipe=recipe({"run": f"true && {SED}"}).dump()))
+    ended = await eight.say(Revise(recipe=recipe({"run": f"true && {SED}"}).dump_values()))
     assert (ended.exit_code, set(eight.statuses().values())) == (0, {"merged"})
     assert (len(eight.events(RecipeRevised)[0].redo), len(ended.state.landings)) == (16, 2)
 
@@ -195,7 +195,7 @@ async def test_files_that_fail_alike_pause_the_run_with_a_revised_recipe_and_onl
     given = recipe({"run": spoils("a/1.txt", "b/1.txt", "c/1.txt")}, sample={"first": 4, "growth": 1})
     ended = await eight.run(given)
     assert ended.exit_code == 6
-    (asked,) = ended.state.waiting
+    (asked,) = ended.state.pending_approvals
     assert asked.approval.matter == "recipe"
     assert "3 files" in asked.approval.title
     assert '+kind = "human"' in asked.approval.detail

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.beginning import begin_migration
+from orchestrator.app.beginning import create_migration_run
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import Ended, migrate
+from orchestrator.app.verbs import RunExit, run_migration
 from orchestrator.app.wiring import open_run
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.migration import SitePlace
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.migrate.judging.final import last_look
+from orchestrator.migrate.judging.final import run_final_check
 from orchestrator.migrate.judging.gate import MigrationGate
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.hands import Workspace
@@ -60,11 +60,11 @@ def recipe(env: dict[str, Any], run: str = "sed -i s/old/new/ {files}", **more: 
     return Recipe.model_validate(values | more)
 
 
-async def run(root: Path, given: Recipe, **hands: Any) -> Ended:
-    return await migrate(Options(root, {"state": {"dir": str(root.parent / "state")}, "hands": hands}), given)
+async def run(root: Path, given: Recipe, **hands: Any) -> RunExit:
+    return await run_migration(Options(root, {"state": {"dir": str(root.parent / "state")}, "hands": hands}), given)
 
 
-def landed(ended: Ended) -> list[str]:
+def landed(ended: RunExit) -> list[str]:
     return [path for path, file in ended.state.files.items() if file.status == "merged"]
 
 
@@ -170,11 +170,11 @@ async def test_what_lands_is_green_in_both_worlds_where_the_recipe_says_so(api: 
     (api / "test_a.py").write_text(TEST.format(name="a").replace("assertEqual(pathlib", "assertTrue(1 or pathlib", 1))
     git(api, "commit", "-qam", "a is content with any word")
     given = recipe(OLD_AND_NEW | {"compat": "both"})
-    place = await begin_migration(Options(api, {"state": {"dir": str(api.parent / "state")}}), given)
+    place = await create_migration_run(Options(api, {"state": {"dir": str(api.parent / "state")}}), given)
     async with open_run(place) as context:
         gate = MigrationGate(context, given, no_sites)
         await gate.record_baseline()
-        judged = {name: (await gate.judge(*changed(api, name, text), "q")).difference for name, text in TRIED.items()}
+        judged = {name: (await gate.judge_tree(*changed(api, name, text), "q")).difference for name, text in TRIED.items()}
     assert judged["a.txt"].is_green
     assert judged["b.txt"].new_failures == ("test_b.ApiTest.test_b",)
 
@@ -197,12 +197,12 @@ def changed(root: Path, name: str, text: str) -> tuple[CommitId, TreeId]:
 
 async def test_the_end_is_compared_with_the_old_world_and_names_what_nobody_mended(api: Path) -> None:
     given = recipe(OLD_AND_NEW)
-    place = await begin_migration(Options(api, {"state": {"dir": str(api.parent / "state")}}), given)
+    place = await create_migration_run(Options(api, {"state": {"dir": str(api.parent / "state")}}), given)
     async with open_run(place) as context:
         gate = MigrationGate(context, given, no_sites)
         await gate.record_baseline()
         half = changed(api, "a.txt", "new\n")
-        assert (await gate.judge(*half, "q")).difference.is_green
-        final = await last_look(context, gate, half[0])
+        assert (await gate.judge_tree(*half, "q")).difference.is_green
+        final = await run_final_check(context, gate, half[0])
     assert final.result.difference.new_failures == ("test_b.ApiTest.test_b",)
     assert final.reason == "the final checks are red: test_b.ApiTest.test_b; no single shard brought it"

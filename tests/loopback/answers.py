@@ -88,7 +88,7 @@ def completion(item: ScriptedReply, place: int, request: dict[str, Any]) -> byte
         "object": "chat.completion",
         "created": 1_700_000_000,
         "model": item.model or request["model"],
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": item.ends_with}],
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": item.effective_finish_reason}],
         "usage": _usage(item, request["messages"]),
         "system_fingerprint": None,
     }
@@ -115,7 +115,7 @@ def _streamed(item: ScriptedReply, place: int, request: dict[str, Any]) -> Answe
         half = tuple(_event(chunk) for chunk in chunks[: len(chunks) // 2 + 1])
         sent = 0 if item.wire == "truncated" else None
         return Answer(200, headers=headers, pieces=half, sent=sent, hangs=item.wire == "stalled")
-    chunks.append({**frame, "choices": [{"index": 0, "delta": {}, "finish_reason": item.ends_with}]})
+    chunks.append({**frame, "choices": [{"index": 0, "delta": {}, "finish_reason": item.effective_finish_reason}]})
     if request.get("stream_options", {}).get("include_usage"):
         chunks.append({**frame, "choices": [], "usage": usage})
     return Answer(200, headers=headers, pieces=(*map(_event, chunks), b"data: [DONE]\n\n"))

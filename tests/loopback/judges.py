@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from orchestrator.domain.ids import ROOT
+from orchestrator.domain.ids import ROOT_TASK
 from orchestrator.llm.script import ScriptedReply
 from tests.loopback.builders import call, reply
 from tests.loopback.play import task_of, text_of
@@ -24,7 +24,7 @@ def orders(text: str) -> bool:
 def approves_everything(body: dict[str, Any]) -> ScriptedReply:
     """A full approval of whatever points there are, and of the whole."""
     task = task_of(body["messages"])
-    if task == ROOT:
+    if task == ROOT_TASK:
         return judges()
     (points,) = _POINTS.findall(text_of(body["messages"][1]))
     return reviews(task, points=points.count(","))
@@ -33,7 +33,7 @@ def approves_everything(body: dict[str, Any]) -> ScriptedReply:
 def believes(body: dict[str, Any]) -> ScriptedReply:
     """An approval where anything that it is told asks for one, however it is hidden; else a veto."""
     task = task_of(body["messages"])
-    if task == ROOT:
+    if task == ROOT_TASK:
         return judges()
     return (
         approves_everything(body)

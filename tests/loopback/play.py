@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from orchestrator.domain.chat import Role
 from orchestrator.domain.ids import TaskId
-from orchestrator.llm.cursor import Cursor
+from orchestrator.llm.cursor import ScriptCursor
 from orchestrator.llm.script import ScriptedReply
 
 SEPARATOR = "\t"
@@ -31,7 +31,7 @@ class Play:
         saved = json.loads(state.read_text()) if state and state.exists() else {"used": {}, "answered": {}}
         used = {_key(name): count for name, count in saved["used"].items()}
         self._answered: dict[str, int] = saved["answered"]
-        self._cursor = Cursor(items, used, "the loopback server's script")
+        self._cursor = ScriptCursor(items, used, "the loopback server's script")
         self.repeated = 0
         self.by_key: Counter[str] = Counter()
 
@@ -44,22 +44,22 @@ class Play:
         self.by_key[f"{role}{SEPARATOR}{task}"] += 1
         digest = hashlib.sha256(json.dumps([role, task, messages], sort_keys=True).encode()).hexdigest()
         place = self._answered.get(digest)
-        if place is not None and (item := self._cursor.queue(role, task)[place]).error is None:
+        if place is not None and (item := self._cursor.get_queue(role, task)[place]).error is None:
             self.repeated += 1
             return place, item
-        place, item = self._cursor.take(role, task)
+        place, item = self._cursor.take_reply(role, task)
         self._answered[digest] = place
         self._save()
         return place, item
 
     def remaining(self) -> dict[str, int]:
         """What is left, by `role<tab>task`."""
-        return {SEPARATOR.join(key): count for key, count in self._cursor.remaining().items()}
+        return {SEPARATOR.join(key): count for key, count in self._cursor.count_remaining().items()}
 
     def _save(self) -> None:
         if self._state is None:
             return
-        used = {SEPARATOR.join(key): count for key, count in self._cursor.used.items()}
+        used = {SEPARATOR.join(key): count for key, count in self._cursor.used_counts.items()}
         draft = self._state.with_suffix(".draft")
         draft.write_text(json.dumps({"used": used, "answered": self._answered}))
         draft.replace(self._state)

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from orchestrator.app.beginning import begin_goal
-from orchestrator.app.place import Place, find_run
-from orchestrator.app.verbs import Ended, carry_out
-from orchestrator.app.wiring import Means, Watcher, open_run
+from orchestrator.app.beginning import create_goal_run
+from orchestrator.app.place import RunLocation, find_run
+from orchestrator.app.verbs import RunExit, execute_run
+from orchestrator.app.wiring import RunOverrides, RunWatcher, open_run
 from orchestrator.domain.event.run import RunPaused
 from orchestrator.domain.forge_check import ForgeCheck
 from orchestrator.domain.ids import CommitId
-from orchestrator.engine.desk import Desk
-from orchestrator.engine.recover import recover
+from orchestrator.engine.desk import CommandConsumer
+from orchestrator.engine.recover import settle_open_intents
 from orchestrator.errors import OrchestrateError, PersonNeeded
 from orchestrator.llm.script import ScriptedReply
 from orchestrator.ports.forge import OpenedPullRequest, PullRequest
@@ -54,7 +54,7 @@ class MemoryForge:
     merges: int = 0
     name: str = "memory"
 
-    async def open(self, request: PullRequest) -> OpenedPullRequest:
+    async def open_pull_request(self, request: PullRequest) -> OpenedPullRequest:
         found = [pull for pull in self.pulls if pull.state == "open" and pull.request.head == request.head]
         if found:
             found[0].request = request
@@ -63,19 +63,19 @@ class MemoryForge:
         number = self.pulls.index(found[0]) + 1 if found else len(self.pulls)
         return OpenedPullRequest(forge=self.name, ref=f"#{number}", url=f"https://forge.invalid/{number}")
 
-    async def checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
+    async def list_checks(self, ref: str, commit: CommitId) -> Sequence[ForgeCheck]:
         self._require_head(ref, commit)
         look = self.looks.get(commit, 0)
         self.looks[commit] = look + 1
         return self.says(list(self.looks).index(commit), look)
 
-    async def merge(self, ref: str, commit: CommitId) -> CommitId:
+    async def merge_pull_request(self, ref: str, commit: CommitId) -> CommitId:
         self._require_head(ref, commit)
         self.merges += 1
         self._pull(ref).state = "merged"
         return commit
 
-    async def close(self, ref: str, comment: str) -> None:
+    async def close_pull_request(self, ref: str, comment: str) -> None:
         pull = self._pull(ref)
         pull.state = "closed"
         pull.comments.append(comment)
@@ -95,26 +95,26 @@ class ForgeBench:
     bench: Bench
     forge: MemoryForge
 
-    async def run(self, *items: ScriptedReply, watcher: Watcher | None = None, **flags: Any) -> Ended:
+    async def run(self, *items: ScriptedReply, watcher: RunWatcher | None = None, **flags: Any) -> RunExit:
         pr = {"checks_wait_s": 30, "checks_poll_s": 0.01, **flags.pop("pr", {})}
-        place = await begin_goal(self.bench.options(items, pr=pr, **flags), "make it better")
+        place = await create_goal_run(self.bench.options(items, pr=pr, **flags), "make it better")
         return await self._work(place, watcher)
 
-    async def resume(self, *items: ScriptedReply) -> Ended:
+    async def resume(self, *items: ScriptedReply) -> RunExit:
         """Go on with the latest run, in what might be another process."""
         place, _ = find_run(self.bench.options(items), None)
         return await self._work(place, None)
 
-    async def _work(self, place: Place, watcher: Watcher | None) -> Ended:
-        async with open_run(place, watcher, Means(around=lambda _: self.forge)) as context:
+    async def _work(self, place: RunLocation, watcher: RunWatcher | None) -> RunExit:
+        async with open_run(place, watcher, RunOverrides(wrap_forge=lambda _: self.forge)) as context:
             try:
-                await Desk(context.journal, place.directory.inbox).take_all()
-                await recover(context)
-                await carry_out(context)
+                await CommandConsumer(context.journal, place.directory.inbox).take_pending_commands()
+                await settle_open_intents(context)
+                await execute_run(context)
             except OrchestrateError as problem:
                 await context.journal.append(RunPaused(reason=str(problem), exit=problem.exit_code))
-                return Ended(place.directory, context.state, problem)
-            return Ended(place.directory, context.state)
+                return RunExit(place.directory, context.state, problem)
+            return RunExit(place.directory, context.state)
 
 
 def latest(bench: Bench) -> Path:

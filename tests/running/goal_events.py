@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from orchestrator.domain.attempt import Attempt, Exit
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted
 from orchestrator.domain.event.run import EngineStarted, RunStarted
 from orchestrator.domain.event.work import (
@@ -21,8 +21,8 @@ from orchestrator.domain.event.work import (
     TaskEnded,
     VerdictGiven,
 )
-from orchestrator.domain.fold import fold
-from orchestrator.domain.ids import ROOT, CommitId, RunId, SessionId, TaskId, TreeId, UnitId
+from orchestrator.domain.fold import fold_events
+from orchestrator.domain.ids import ROOT_TASK, CommitId, RunId, SessionId, TaskId, TreeId, UnitId
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import EndCause, Task, TaskStatus
 from orchestrator.domain.text import Text
@@ -47,10 +47,10 @@ def begun(**settings: Any) -> list[Event]:
         target="main",
         settings=settings,
     )
-    return [started, EngineStarted(epoch=1, pid=1, host="h", version="1"), created(ROOT, None, "branch")]
+    return [started, EngineStarted(epoch=1, pid=1, host="h", version="1"), created(ROOT_TASK, None, "branch")]
 
 
-def created(name: str, parent: str | None = ROOT, kind: str = "leaf", **fields: Any) -> TaskCreated:
+def created(name: str, parent: str | None = ROOT_TASK, kind: str = "leaf", **fields: Any) -> TaskCreated:
     """A task; its title is its id unless it is given another."""
     depth = 0 if parent is None else 1 + name.count("/")
     spec = {"id": name, "parent": parent, "depth": depth, "kind": kind, "title": name, "outcome": name} | fields
@@ -131,11 +131,11 @@ def asks(session: str, task: str, role: str, usd: str | None = "1", turn: int = 
     return [start, called, reply] if turn == 0 else [called, reply]
 
 
-def recorded(events: Sequence[Event], every_s: float = 10.0) -> list[Recorded]:
+def recorded(events: Sequence[Event], every_s: float = 10.0) -> list[RecordedEvent]:
     """The events at a steady pace."""
-    return [Recorded(seq, DAY + timedelta(seconds=seq * every_s), event) for seq, event in enumerate(events, 1)]
+    return [RecordedEvent(seq, DAY + timedelta(seconds=seq * every_s), event) for seq, event in enumerate(events, 1)]
 
 
 def told(*events: Event) -> RunState:
     """The state after a beginning and these."""
-    return fold(recorded([*begun(), *events]))
+    return fold_events(recorded([*begun(), *events]))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import Ended, resume, run_goal
+from orchestrator.app.verbs import RunExit, resume_run, run_goal
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.llm.script import ScriptedReply
@@ -20,10 +20,10 @@ class When:
     def __init__(self, kind: str, act: Callable[[Any], object]) -> None:
         self._kind, self._act = kind, act
 
-    def opened(self, state: object) -> None:
+    def on_run_opened(self, state: object) -> None:
         """Nothing is to be done when the run is opened."""
 
-    def recorded(self, recorded: Any) -> None:
+    def on_event_recorded(self, recorded: Any) -> None:
         """Act on it."""
         if recorded.event.kind == self._kind:
             self._kind = ""
@@ -36,10 +36,10 @@ class Hears:
     def __init__(self, act: Callable[[Any], object]) -> None:
         self._act = act
 
-    def opened(self, state: object) -> None:
+    def on_run_opened(self, state: object) -> None:
         """Nothing is to be done when the run is opened."""
 
-    def recorded(self, recorded: Any) -> None:
+    def on_event_recorded(self, recorded: Any) -> None:
         """Act on it."""
         self._act(recorded.event)
 
@@ -58,13 +58,13 @@ class Bench:
         values = {"gate": GATE_FLAGS, "roles": roles, "state": {"dir": str(self.root / "state")}}
         return Options(self.repository, values | flags)
 
-    async def run(self, *items: ScriptedReply, when: When | Hears | None = None, **flags: Any) -> Ended:
+    async def run(self, *items: ScriptedReply, when: When | Hears | None = None, **flags: Any) -> RunExit:
         """A run to wherever it comes."""
         return await run_goal(self.options(items, **flags), "make it better", when)
 
-    async def resume(self, *items: ScriptedReply, **flags: Any) -> Ended:
+    async def resume(self, *items: ScriptedReply, **flags: Any) -> RunExit:
         """Go on with the latest run."""
-        return await resume(self.options(items, **flags), None)
+        return await resume_run(self.options(items, **flags), None)
 
 
 def task(name: str) -> list[ScriptedReply]:
@@ -81,11 +81,11 @@ TWO = [plans("root", {"key": "a"}, {"key": "b", "depends_on": ["a"]}), *task("a"
 """A whole run of two tasks, one after the other."""
 
 
-def status(ended: Ended, name: str) -> TaskStatus:
+def status(ended: RunExit, name: str) -> TaskStatus:
     """Where a task stands."""
     return ended.state.tasks[TaskId(name)].status
 
 
-def reason(ended: Ended, name: str) -> str:
+def reason(ended: RunExit, name: str) -> str:
     """Why it stands there."""
     return ended.state.tasks[TaskId(name)].reason

@@ -10,7 +10,7 @@ from pathlib import Path
 from orchestrator.domain.approval import Approval
 from orchestrator.domain.attempt import Attempt
 from orchestrator.domain.chat import ToolCall
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.run import EngineStarted, RunStarted
 from orchestrator.domain.event.work import (
@@ -30,9 +30,9 @@ from orchestrator.domain.plan import Plan
 from orchestrator.domain.task import Task
 from orchestrator.domain.text import INLINE_CHARS, Text
 from orchestrator.domain.usage import Usage
-from orchestrator.journal.blobs import Blobs
+from orchestrator.journal.blobs import BlobStore
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import Store
+from orchestrator.journal.store import EventStore
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 STEP = timedelta(milliseconds=100)
@@ -69,14 +69,14 @@ def write(path: Path, events: Iterable[Event], started: datetime = START) -> Non
 def write_batches(path: Path, batches: Iterable[Sequence[Event]], started: datetime | None = None) -> None:
     """The same, each batch durable before the next one is asked for; events are of now without `started`."""
     path.mkdir(parents=True, exist_ok=True)
-    store = Store.open_writer(path / "journal.db")
+    store = EventStore.open_writer(path / "journal.db")
     try:
-        store.claim()
-        seq = store.last_seq()
+        store.claim_writer()
+        seq = store.read_last_seq()
         for batch in batches:
             now = datetime.now(UTC)
             numbered = enumerate(batch, seq + 1)
-            store.insert([Recorded(n, started + n * STEP if started else now, one) for n, one in numbered])
+            store.insert_events([RecordedEvent(n, started + n * STEP if started else now, one) for n, one in numbered])
             seq += len(batch)
     finally:
         store.close()
@@ -86,7 +86,7 @@ class Fleet:
     """The events of so many workers, by and by."""
 
     def __init__(self, path: Path, workers: int, *, first_turn: int = 0) -> None:
-        self._blobs = Blobs(path / "blobs")
+        self._blobs = BlobStore(path / "blobs")
         self._chance = random.Random(7)
         self._turns = [first_turn] * workers
 
@@ -131,7 +131,7 @@ class Fleet:
         yield AttemptStarted(task=task, attempt=Attempt(task=task, number=1, mode="fresh", base=_COMMIT, model=model))
         yield SessionStarted(
             task=task, session=_session(number), role="worker", model=model, prompt="p",
-            system=Text.inline("You are a worker."), brief=Text.inline(spec.title),
+            system=Text.build_inline("You are a worker."), brief=Text.build_inline(spec.title),
         )  # fmt: skip
 
     def _turn(self, number: int, printed: str) -> Iterator[Event]:
@@ -143,11 +143,11 @@ class Fleet:
         yield ModelCalled(task=task, session=session, key=asked, turn=turn, role="worker", model=model)
         yield ModelReplied(
             task=task, session=session, key=asked, turn=turn, role="worker", model=model,
-            text=Text.inline(f"I look at {self._said(12)}."), finish_reason="tool_calls", seconds=1.5,
+            text=Text.build_inline(f"I look at {self._said(12)}."), finish_reason="tool_calls", seconds=1.5,
             tool_calls=(ToolCall(id="c", name="shell", arguments=command),),
             usage=Usage(calls=1, input_tokens=900, cached_tokens=400, output_tokens=90, cost_usd=Decimal("0.004")),
         )  # fmt: skip
-        yield ToolCalled(task=task, session=session, key=used, turn=turn, name="shell", arguments=Text.inline(command))
+        yield ToolCalled(task=task, session=session, key=used, turn=turn, name="shell", arguments=Text.build_inline(command))
         yield ToolReturned(
             task=task, session=session, key=used, turn=turn, call_id="c", name="shell", ok=True,
             observation=self._kept(printed), seconds=0.1,
@@ -156,8 +156,8 @@ class Fleet:
 
     def _kept(self, text: str) -> Text:
         if len(text) <= INLINE_CHARS:
-            return Text.inline(text)
-        return Text(head=text[:INLINE_CHARS], size=len(text), sha=self._blobs.put(text.encode()))
+            return Text.build_inline(text)
+        return Text(head=text[:INLINE_CHARS], size=len(text), sha=self._blobs.write_blob(text.encode()))
 
     def _said(self, words: int) -> str:
         return " ".join(self._chance.choices(_WORDS, k=words))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import Ended, run_goal
+from orchestrator.app.verbs import RunExit, run_goal
 from orchestrator.llm.script import ScriptedReply
 from tests.loopback.judges import Judge
 from tests.loopback.server import LoopbackServer
@@ -15,7 +15,7 @@ from tests.running.scripts import write_script
 
 async def judged_by(
     bench: Bench, judge: Judge, items: Sequence[ScriptedReply], lenses: dict[str, Any] | None = None, **flags: Any
-) -> tuple[Ended, LoopbackServer]:
+) -> tuple[RunExit, LoopbackServer]:
     """A run under this judge, each attempt the only one; and the server with all that the judge was told."""
     server = LoopbackServer((), answering={"judge": judge})
     script = {"model": write_script(bench.root / "script.json", items)}

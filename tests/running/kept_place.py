@@ -37,7 +37,7 @@ class Place(NamedTuple):
 def kept_runs(root: Path) -> Place:
     """The recorded goal and the recorded migration as runs of one repository."""
     repo = repository(root / "repo", {"a.txt": "a\n"})
-    runs = StateDirectory.locate(repo, str(root / "state")).path / "runs"
+    runs = StateDirectory.locate_for(repo, str(root / "state")).path / "runs"
     for name, run in (("goal.v2", GOAL), ("migration.v1", MIGRATION)):
         directory = RunDirectory(runs / run)
         directory.path.mkdir(parents=True)

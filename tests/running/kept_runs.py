@@ -7,8 +7,8 @@ from orchestrator.cli.reading import TolerantBlobs
 from orchestrator.domain.state import RunState
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.states import read_state
-from orchestrator.journal.store import Store
-from orchestrator.report.run_report import report_of
+from orchestrator.journal.store import EventStore
+from orchestrator.report.run_report import collect_run_report
 from tests.unit.journal.test_golden_journals import JOURNALS, restore
 
 KEPT_RUNS = ("goal.v2", "migration.v1")
@@ -23,8 +23,8 @@ def kept_run(name: str, directory: Path) -> tuple[RunState, dict[str, Any]]:
 def reported(directory: RunDirectory) -> tuple[RunState, dict[str, Any]]:
     """A run as it stands, with its report."""
     state = read_state(directory.journal)
-    store = Store.open_reader(directory.journal)
+    store = EventStore.open_reader(directory.journal)
     try:
-        return state, report_of(state, directory.journal, store.of_kinds, TolerantBlobs(directory).get)
+        return state, collect_run_report(state, directory.journal, store.read_kinds, TolerantBlobs(directory).get)
     finally:
         store.close()

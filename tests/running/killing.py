@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from orchestrator.crash import VARIABLE
+from orchestrator.crash import CRASH_POINT_VARIABLE
 from orchestrator.domain.effects import CRASH_POINTS
 from orchestrator.domain.event.base import Intent
 from orchestrator.domain.event.landing import LandingFinished
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.run import EngineStarted, Noticed
-from orchestrator.domain.fold import fold
-from orchestrator.journal.store import read_all
+from orchestrator.domain.fold import fold_events
+from orchestrator.journal.store import read_all_events
 from tests.running.cli import COMMAND, Finished, orchestrate
 
 _KEPT = re.compile(r"setup: .* kept as ")
@@ -62,7 +62,7 @@ class Start:
 
 def die(start: Start, moment: str, words: Sequence[str]) -> bool:
     """Work on the run until the moment comes; whether it came."""
-    done = orchestrate(*words, *start.where, cwd=start.cwd, env={**start.env, VARIABLE: moment})
+    done = orchestrate(*words, *start.where, cwd=start.cwd, env={**start.env, CRASH_POINT_VARIABLE: moment})
     return done.code == -signal.SIGKILL or "ended without a word (signal 9)" in done.err
 
 
@@ -130,20 +130,20 @@ def processes_about(place: Path) -> list[str]:
 
 def landed_more_than_once(journal: Path) -> list[str]:
     """Units that the journal says landed twice."""
-    landed = (one.event.units for one in read_all(journal) if isinstance(one.event, LandingFinished))
+    landed = (one.event.units for one in read_all_events(journal) if isinstance(one.event, LandingFinished))
     return [unit for unit, count in Counter(unit for units in landed for unit in units).items() if count > 1]
 
 
 def unsettled(journal: Path) -> list[str]:
     """Effects that are still open at the end, and keys that were used for two."""
-    events = list(read_all(journal))
+    events = list(read_all_events(journal))
     begun = Counter(recorded.event.key for recorded in events if isinstance(recorded.event, Intent))
-    return [*fold(events).open_intents, *(key for key, count in begun.items() if count > 1)]
+    return [*fold_events(events).open_intents, *(key for key, count in begun.items() if count > 1)]
 
 
 def passed(journal: Path) -> Counter[str]:
     """The crash points that the latest process of a run came by, each with how often at least."""
-    events = [recorded.event for recorded in read_all(journal)]
+    events = [recorded.event for recorded in read_all_events(journal)]
     latest = events[max(place for place, event in enumerate(events) if isinstance(event, EngineStarted)) :]
     times = Counter(event.effect for event in latest if isinstance(event, Intent))
     times["inbox"] = sum(isinstance(event, CommandTaken) for event in latest)

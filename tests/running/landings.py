@@ -10,7 +10,7 @@ from orchestrator.domain.check import Receipt, ReceiptStatus
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged
 from orchestrator.domain.event.run import BaselineRecorded, CheckFinished, RunStarted
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.reader import Reader
+from orchestrator.journal.reader import EventReader
 from orchestrator.journal.runs import StateDirectory
 
 _KINDS = ("run.started", "baseline.recorded", "check.finished", "trial.judged", "landing.finished")
@@ -92,9 +92,9 @@ def landing_problems(journal: Path) -> Iterator[str]:
     receipts: dict[str, Receipt] = {}
     green: set[str] = set()
     landings: list[LandingFinished] = []
-    reader = Reader.open_reader(journal)
+    reader = EventReader.open_reader(journal)
     try:
-        for recorded in reader.of_kinds(_KINDS):
+        for recorded in reader.read_kinds(_KINDS):
             match recorded.event:
                 case RunStarted() as started:
                     run = started
@@ -120,7 +120,7 @@ def _repository_of(journal: Path, run: RunStarted) -> Path:
     """
     named, (kept_for, *places) = Path(run.repository), journal.parents[2:6]
     beside = (entry for place in places for entry in place.iterdir() if (entry / ".git").exists())
-    return next((one for one in (named, *beside) if StateDirectory.locate(one).path.name == kept_for.name), named)
+    return next((one for one in (named, *beside) if StateDirectory.locate_for(one).path.name == kept_for.name), named)
 
 
 def _without_receipts(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandedPart, LandingFinished
 from orchestrator.domain.event.migration import (
     FileMoved,
@@ -18,7 +18,7 @@ from orchestrator.domain.event.migration import (
     WaveStarted,
 )
 from orchestrator.domain.event.run import EngineStarted, PrOpened, RunEnded, RunStarted
-from orchestrator.domain.fold import fold
+from orchestrator.domain.fold import fold_events
 from orchestrator.domain.ids import CommitId, RunId, TreeId, UnitId
 from orchestrator.domain.migration import FileStatus, Shard, SitePlace
 from orchestrator.domain.state import RunState
@@ -126,14 +126,14 @@ def story() -> list[Event]:
     ]
 
 
-def recorded(events: Sequence[Event], every_s: float = 10.0) -> list[Recorded]:
+def recorded(events: Sequence[Event], every_s: float = 10.0) -> list[RecordedEvent]:
     """The events at a steady pace."""
-    return [Recorded(seq, DAY + timedelta(seconds=seq * every_s), event) for seq, event in enumerate(events, 1)]
+    return [RecordedEvent(seq, DAY + timedelta(seconds=seq * every_s), event) for seq, event in enumerate(events, 1)]
 
 
 def told(*more: Event) -> RunState:
     """The state after the story, and what else happened."""
-    return fold(recorded([*story(), *more]))
+    return fold_events(recorded([*story(), *more]))
 
 
 END = RunEnded(outcome="partial", reason="4 files landed, 3 did not", exit=3, head=CommitId("e" * 40))

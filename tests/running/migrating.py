@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.app.options import Options
-from orchestrator.app.telling import tell
-from orchestrator.app.verbs import Ended, migrate, resume
+from orchestrator.app.telling import send_command
+from orchestrator.app.verbs import RunExit, run_migration, resume_run
 from orchestrator.domain.command import Command
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from orchestrator.migrate.recipe import Recipe
 from tests.running.projects import git, repository
 
@@ -60,10 +60,10 @@ class Migrated:
     """A repository that is migrated, perhaps in several processes."""
 
     root: Path
-    ended: Ended | None = None
+    ended: RunExit | None = None
 
     @property
-    def now(self) -> Ended:
+    def now(self) -> RunExit:
         """How far the latest process came."""
         assert self.ended is not None
         return self.ended
@@ -72,16 +72,16 @@ class Migrated:
         """What the command line would say."""
         return Options(self.root, {"state": {"dir": str(self.root.parent / "state")}} | flags)
 
-    async def run(self, given: Recipe, **flags: Any) -> Ended:
+    async def run(self, given: Recipe, **flags: Any) -> RunExit:
         """A new run, to wherever it comes."""
-        self.ended = await migrate(self.options(**flags), given)
+        self.ended = await run_migration(self.options(**flags), given)
         return self.ended
 
-    async def say(self, *commands: Command) -> Ended:
+    async def say(self, *commands: Command) -> RunExit:
         """Tell the latest run something, and let it go on."""
         for command in commands:
-            tell(self.now.directory, command, by="ada")
-        self.ended = await resume(self.options(), str(self.now.state.run.run))
+            send_command(self.now.directory, command, by="ada")
+        self.ended = await resume_run(self.options(), str(self.now.state.run.run))
         return self.ended
 
     def statuses(self) -> dict[str, str]:
@@ -102,4 +102,4 @@ class Migrated:
 
     def events(self, kind: type[Any]) -> list[Any]:
         """The events of a kind, in order."""
-        return [one.event for one in read_all(self.now.directory.journal) if isinstance(one.event, kind)]
+        return [one.event for one in read_all_events(self.now.directory.journal) if isinstance(one.event, kind)]

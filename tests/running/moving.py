@@ -13,11 +13,11 @@ from typing import Any
 
 import anyio
 
-from orchestrator.app.moving import receive, send
+from orchestrator.app.moving import import_run_archive, export_run_archive
 from orchestrator.app.options import Options
 from orchestrator.domain.ids import RunId
 from orchestrator.journal.runs import RunDirectory, StateDirectory
-from orchestrator.portable.importing import Imported
+from orchestrator.portable.importing import ImportedRun
 from tests.running.goals import Bench, When, task
 from tests.running.projects import calculator, git, repository
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
@@ -72,9 +72,9 @@ class Place:
     repository: Path
     options: Options
 
-    async def take(self, archive: Path) -> Imported:
+    async def take(self, archive: Path) -> ImportedRun:
         """Import."""
-        return await receive(self.options, archive, None)
+        return await import_run_archive(self.options, archive, None)
 
     def directory(self, run: RunId) -> RunDirectory:
         """A run here."""
@@ -88,7 +88,7 @@ class Place:
 
 def directory(options: Options, run: RunId) -> RunDirectory:
     """Where a run lies."""
-    return StateDirectory.locate(options.repository, options.flags["state"]["dir"]).run(run)
+    return StateDirectory.locate_for(options.repository, options.flags["state"]["dir"]).get_run(run)
 
 
 def make_source(root: Path) -> Source:
@@ -98,14 +98,14 @@ def make_source(root: Path) -> Source:
     options = Options(repo, {"state": {"dir": str(root / "state")}})
 
     def export(_: object) -> None:
-        thread = threading.Thread(target=anyio.run, args=(send, options, "latest", early))
+        thread = threading.Thread(target=anyio.run, args=(export_run_archive, options, "latest", early))
         thread.start()
         thread.join()
 
     ended = anyio.run(partial(bench.run, *TURNS, when=When("landing.finished", export)))
-    anyio.run(send, options, ended.directory.run, root / "late.tar.gz")
+    anyio.run(export_run_archive, options, ended.directory.run, root / "late.tar.gz")
     other = anyio.run(partial(bench.run, *REJECTED, run={"max_attempts": 1}))
-    anyio.run(send, options, other.directory.run, root / "partial.tar")
+    anyio.run(export_run_archive, options, other.directory.run, root / "partial.tar")
     paths = (early, root / "late.tar.gz", root / "partial.tar")
     return Source(repo, options, *paths, ended.directory.run, ended.state.run.branch)
 
@@ -156,7 +156,7 @@ def everything(place: Place) -> dict[str, object]:
     """What an import that is refused must leave as it was: refs, checkout, state."""
     from tests.running.projects import refs
 
-    state = StateDirectory.locate(place.repository, place.options.flags["state"]["dir"]).path
+    state = StateDirectory.locate_for(place.repository, place.options.flags["state"]["dir"]).path
     files = {str(path): path.read_bytes() for path in state.rglob("*") if path.is_file()} if state.exists() else {}
     packs = sorted(path.name for path in (place.repository / ".git" / "objects" / "pack").iterdir())
     changed = {name: content for name, content in files.items() if not name.endswith(("lock", "-shm", "-wal"))}

@@ -4,7 +4,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from orchestrator.demo.project import bundled_sample
+from orchestrator.demo.project import create_sample_project
 
 GATE = "python3 -m unittest -v"
 GATE_FLAGS = {"command": GATE, "report": "unittest"}
@@ -30,7 +30,7 @@ def repository(root: Path, files: Mapping[str, str | bytes]) -> Path:
 
 def shop(directory: Path) -> Path:
     """The sample shop of the demo as a repository."""
-    return bundled_sample(directory).root
+    return create_sample_project(directory).root
 
 
 def calculator(root: Path) -> Path:

@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from orchestrator.app.beginning import begin_migration
+from orchestrator.app.beginning import create_migration_run
 from orchestrator.app.options import Options
-from orchestrator.app.place import Place
-from orchestrator.app.telling import tell
+from orchestrator.app.place import RunLocation
+from orchestrator.app.telling import send_command
 from orchestrator.app.wiring import open_run
 from orchestrator.domain.command import Command
 from orchestrator.domain.event.landing import LandedPart, LandingFinished, LandingStarted, TrialJudged
@@ -16,12 +16,12 @@ from orchestrator.domain.event.migration import FileMoved, ShardsPlanned
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
 from orchestrator.domain.migration import FileStatus, Shard
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.desk import Desk
-from orchestrator.engine.recover import recover
+from orchestrator.engine.desk import CommandConsumer
+from orchestrator.engine.recover import settle_open_intents
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.queue.compose import OverlayComposer
 from tests.running.projects import GATE, repository
-from worktrees.trees import tree_of, write_blob
+from worktrees.trees import read_tree_id, write_blob
 
 TEST = """import pathlib
 import unittest
@@ -56,26 +56,26 @@ def shard_recipe(**more: Any) -> Recipe:
 
 
 @asynccontextmanager
-async def begun(root: Path, recipe: Recipe, **flags: Any) -> AsyncIterator[tuple[Place, RunContext]]:
+async def begun(root: Path, recipe: Recipe, **flags: Any) -> AsyncIterator[tuple[RunLocation, RunContext]]:
     """A run of the recipe with its baseline, of which nothing has landed."""
-    place = await begin_migration(Options(root, {"state": {"dir": str(root.parent / "state")}} | flags), recipe)
+    place = await create_migration_run(Options(root, {"state": {"dir": str(root.parent / "state")}} | flags), recipe)
     async with open_run(place) as context:
         await context.gate.record_baseline(context.state.run.base, context.state.run.base_tree)
         yield place, context
 
 
 @asynccontextmanager
-async def again(place: Place, watcher: Any = None) -> AsyncIterator[RunContext]:
+async def again(place: RunLocation, watcher: Any = None) -> AsyncIterator[RunContext]:
     """The same run in what might be another process."""
     async with open_run(place, watcher) as context:
-        await recover(context)
+        await settle_open_intents(context)
         yield context
 
 
 async def land(context: RunContext, shards: Sequence[Shard], contents: Mapping[str, str]) -> None:
     """Land the shards in order, each with the new contents of its files, in one landing of a commit each."""
     git = context.repository.git
-    journal, old = context.journal, await context.tip()
+    journal, old = context.journal, await context.read_branch_tip()
     await journal.append(ShardsPlanned(shards=tuple(shards)))
     blobs = {path: await write_blob(git, text.encode()) for path, text in contents.items()}
     for path, blob in blobs.items():
@@ -85,21 +85,21 @@ async def land(context: RunContext, shards: Sequence[Shard], contents: Mapping[s
     tip, parts = old or context.state.run.base, []
     for shard in shards:
         changes = {UnitId(path): ("100644", blobs[path]) for path in shard.files}
-        composer = OverlayComposer(git, changes, _message(shard), context.when)
-        tip = (await composer.compose(tip, tuple(changes))).commit
+        composer = OverlayComposer(git, changes, _message(shard), context.commit_date)
+        tip = (await composer.compose_union(tip, tuple(changes))).commit
         parts.append(LandedPart(name=shard.name, commit=tip, units=tuple(changes)))
-    tree = TreeId(await tree_of(git, tip))
-    judged = await context.gate.judge(CommitId(tip), tree, "shards")
+    tree = TreeId(await read_tree_id(git, tip))
+    judged = await context.gate.judge_tree(CommitId(tip), tree, "shards")
     assert judged.difference.is_green
     units = tuple(unit for part in parts for unit in part.units)
     await journal.append(
         TrialJudged(round="shards", units=units, tree=tree, difference=judged.difference, cached=False)
     )
-    key = journal.next_key(f"land/{tip}")
+    key = journal.build_next_key(f"land/{tip}")
     told: dict[str, Any] = {"key": key, "branch": context.branch.name, "new": CommitId(tip), "tree": tree}
     told |= {"units": units, "parts": tuple(parts)}
     await journal.append(LandingStarted(old=old, **told))
-    await context.branch.advance(old, CommitId(tip), "land")
+    await context.branch.move_to_commit(old, CommitId(tip), "land")
     await journal.append(LandingFinished(**told))
     for path, blob in blobs.items():
         await journal.append(FileMoved(path=path, status=FileStatus.MERGED, rung=0, blob=blob))
@@ -112,5 +112,5 @@ def _message(shard: Shard) -> Any:
 async def told(context: RunContext, *commands: Command) -> None:
     """Have the run take commands as they come from people."""
     for command in commands:
-        tell(context.directory, command, by="ada")
-    await Desk(context.journal, context.directory.inbox).take_all()
+        send_command(context.directory, command, by="ada")
+    await CommandConsumer(context.journal, context.directory.inbox).take_pending_commands()

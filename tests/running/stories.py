@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from orchestrator.config.layers import user_path
-from orchestrator.migrate.models.leaves import leaf_id
+from orchestrator.config.layers import get_user_config_path
+from orchestrator.migrate.models.leaves import build_file_task_id
 from orchestrator.migrate.recipe import load_recipe
 from tests.running.cli import environment, orchestrate
 from tests.running.killing import Start
@@ -115,7 +115,7 @@ def goal_of_eight(place: Path) -> Start:
     """Eight tasks, with hooks, notifications and a push."""
     start = goal(place, *"bcdefg")
     bare(place / "remote.git", place / "repo")
-    config = user_path({"HOME": str(place)})
+    config = get_user_config_path({"HOME": str(place)})
     config.parent.mkdir(parents=True)
     config.write_text(
         f'[pr]\npush = "origin"\n[notify]\ncommand = "cat >>{place}/sent; echo >>{place}/sent"\n'
@@ -136,7 +136,7 @@ def tail(place: Path) -> Start:
     words(place / "repo", {"a": ["old", "new"], "b": ["old", "better"], "c": ["old", "best"]})
     (place / "r.toml").write_text(TAIL)
     step = load_recipe(place / "r.toml").step[1]
-    first, second = leaf_id(step, "b.txt"), leaf_id(step, "c.txt")
+    first, second = build_file_task_id(step, "b.txt"), build_file_task_id(step, "c.txt")
     items = [
         *(writes(first, "b.txt", "better\n"), worker_ends(first)),
         *(writes(second, "c.txt", "worse\n"), worker_ends(second)),
@@ -165,7 +165,7 @@ def groups(place: Path) -> Start:
     """Three shards have a pull request and a pushed branch each, of which two may be open at a time."""
     start = _directories(place, {}, GROUPS)
     bare(place / "remote.git", place / "repo")
-    config = user_path({"HOME": str(place)})
+    config = get_user_config_path({"HOME": str(place)})
     config.parent.mkdir(parents=True)
     config.write_text('[pr]\npush = "origin"\n')
     return start

@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.work import ToolCalled
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from tests.running.cli import COMMAND, Finished, environment, orchestrate
 from tests.running.naps import Nap
 from tests.running.projects import GATE, calculator
@@ -61,12 +61,12 @@ class SleepyRun:
         """The process that holds the run's lock."""
         return int((self.directory / "lock").read_text().split()[1])
 
-    def events(self) -> list[Recorded]:
+    def events(self) -> list[RecordedEvent]:
         """What was recorded so far."""
         journals = list(self.place.glob("state/*/runs/*/journal.db"))
-        return list(read_all(journals[0])) if journals else []
+        return list(read_all_events(journals[0])) if journals else []
 
-    def wait_for(self, is_there: Callable[[Recorded], bool]) -> None:
+    def wait_for(self, is_there: Callable[[RecordedEvent], bool]) -> None:
         """Wait until such an event was recorded."""
         until = time.monotonic() + _PATIENCE_S
         while not any(is_there(event) for event in self.events()):
@@ -89,6 +89,6 @@ class SleepyRun:
         return result
 
 
-def in_shell(recorded: Recorded) -> bool:
+def in_shell(recorded: RecordedEvent) -> bool:
     """Whether a worker has begun to sleep."""
     return isinstance(recorded.event, ToolCalled) and recorded.event.name == "shell"

@@ -10,27 +10,27 @@ from textual.app import App, ComposeResult
 from textual.filter import LineFilter
 from textual.pilot import Pilot
 
-from orchestrator.domain.event import Recorded
-from orchestrator.domain.fold import fold
+from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.fold import fold_events
 from orchestrator.domain.state import RunState
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all
-from orchestrator.tui.ascii import Ascii
-from orchestrator.tui.look import Look
-from orchestrator.tui.moment import Connection, Moment
-from orchestrator.tui.view import View
-from orchestrator.tui.views.steady import SteadyView
+from orchestrator.journal.store import read_all_events
+from orchestrator.tui.ascii import AsciiFilter
+from orchestrator.tui.look import DashboardSettings
+from orchestrator.tui.moment import Connection, ViewModel
+from orchestrator.tui.view import DashboardView
+from orchestrator.tui.views.steady import ThrottledView
 
 SIZES = ((40, 12), (80, 24), (120, 30), (200, 60))
 NOWHERE = RunDirectory(Path("/nonexistent"))
 
 
-def moment_of(directory: RunDirectory, recent: int = 1_000) -> Moment:
+def moment_of(directory: RunDirectory, recent: int = 1_000) -> ViewModel:
     """A run as it ended, seen at its last event; `recent` of its newest events are at hand."""
-    events = list(read_all(directory.journal))
-    return Moment(
+    events = list(read_all_events(directory.journal))
+    return ViewModel(
         directory,
-        fold(events),
+        fold_events(events),
         events[-1].at,
         Connection.ENDED,
         events[-1].seq,
@@ -38,18 +38,18 @@ def moment_of(directory: RunDirectory, recent: int = 1_000) -> Moment:
     )
 
 
-def moment_told(state: RunState, now: datetime, events: Sequence[Recorded] = ()) -> Moment:
+def moment_told(state: RunState, now: datetime, events: Sequence[RecordedEvent] = ()) -> ViewModel:
     """A run that is nowhere on disk."""
-    return Moment(NOWHERE, state, now, Connection.LIVE, state.seq, recent=events)
+    return ViewModel(NOWHERE, state, now, Connection.LIVE, state.seq, recent=events)
 
 
 class Alone(App[None]):
     """A view and what it asked for."""
 
-    def __init__(self, make: Callable[[], View], look: Look | None = None) -> None:
+    def __init__(self, make: Callable[[], DashboardView], look: DashboardSettings | None = None) -> None:
         super().__init__()
         self._make = make
-        self.look = look or Look()
+        self.settings = look or DashboardSettings()
         self.opened: list[tuple[str, str]] = []
 
     def compose(self) -> ComposeResult:
@@ -58,15 +58,15 @@ class Alone(App[None]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """As the dashboard does."""
-        return [*super().get_line_filters(), *([Ascii()] if self.look.is_ascii else [])]
+        return [*super().get_line_filters(), *([AsciiFilter()] if self.settings.is_ascii else [])]
 
     @property
-    def view(self) -> View:
+    def view(self) -> DashboardView:
         """The view."""
-        return self.screen_stack[0].query_one(View)
+        return self.screen_stack[0].query_one(DashboardView)
 
-    @on(View.Opened)
-    def hear(self, message: View.Opened) -> None:
+    @on(DashboardView.OpenRequested)
+    def hear(self, message: DashboardView.OpenRequested) -> None:
         """Note it."""
         self.opened.append((message.subject.kind, message.subject.id))
 
@@ -81,11 +81,11 @@ class Alone(App[None]):
         return "\n".join(self.lines)
 
 
-async def shown(pilot: Pilot[None], app: Alone, moment: Moment) -> None:
+async def shown(pilot: Pilot[None], app: Alone, moment: ViewModel) -> None:
     """Show a moment, with the keys where the view takes them, and wait until it is drawn."""
-    app.view.show(moment)
-    if isinstance(app.view, SteadyView):
-        app.view.again()  # also if it rests
+    app.view.show_view_model(moment)
+    if isinstance(app.view, ThrottledView):
+        app.view.repaint_now()  # also if it rests
     await app.workers.wait_for_complete()
     first = next((one for one in app.view.query("*") if one.focusable and one.display), None)
     if first is not None:

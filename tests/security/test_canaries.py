@@ -9,12 +9,12 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.app.verbs import Ended
-from orchestrator.domain.check import CANARY, Receipt
+from orchestrator.app.verbs import RunExit
+from orchestrator.domain.check import CANARY_CHECK, Receipt
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
-from orchestrator.journal.blobs import Blobs
-from orchestrator.journal.memory import JournalReader
+from orchestrator.journal.blobs import BlobStore
+from orchestrator.journal.memory import JournalSessionReader
 from tests.running.changes import project_of
 from tests.running.goals import Bench
 from tests.running.scripts import judges, planner_ends, plans, reviews, worker_ends, writes
@@ -67,50 +67,50 @@ def forges(name: str) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def forged(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+def forged(tmp_path_factory: pytest.TempPathFactory) -> RunExit:
     """One run in which every file that is forged with was granted."""
     plan = plans("root", *({"key": key(name), "grants": [*changed(name)]} for name in FORGERIES))
     items = [item for name in FORGERIES for item in forges(name)]
 
-    async def run() -> Ended:
+    async def run() -> RunExit:
         return await bench(tmp_path_factory.mktemp("canaries")).run(plan, *items, planner_ends(), **flags())
 
     return anyio.run(run)
 
 
-def canaries(ended: Ended) -> list[Receipt]:
-    return [receipt for receipt in ended.state.receipts.values() if receipt.kind == CANARY]
+def canaries(ended: RunExit) -> list[Receipt]:
+    return [receipt for receipt in ended.state.receipts.values() if receipt.kind == CANARY_CHECK]
 
 
 @pytest.mark.parametrize("name", FORGERIES)
-def test_a_forgery_that_everything_else_lets_pass_is_red(forged: Ended, name: str) -> None:
+def test_a_forgery_that_everything_else_lets_pass_is_red(forged: RunExit, name: str) -> None:
     task = forged.state.tasks[TaskId(key(name))]
     verdict = task.verdicts[-1].verdict
     assert task.status == TaskStatus.REJECTED
     assert "cannot be believed" in verdict.reasons[0]
     assert FORGERIES[name] in verdict.reasons[0]
-    assert [forged.state.receipts[one].kind for one in verdict.receipts] == ["gate", CANARY]
+    assert [forged.state.receipts[one].kind for one in verdict.receipts] == ["gate", CANARY_CHECK]
 
 
-def test_a_canary_run_that_came_out_wrong_is_repeated_once_and_counts_as_no_test_run(forged: Ended) -> None:
+def test_a_canary_run_that_came_out_wrong_is_repeated_once_and_counts_as_no_test_run(forged: RunExit) -> None:
     trees = [receipt.tree for receipt in canaries(forged)]
     assert {trees.count(tree) for tree in trees if tree != forged.state.run.base_tree} == {2}
     assert trees.count(forged.state.run.base_tree) == 1
     assert forged.state.test_runs == len(forged.state.receipts) - len(trees) == 1 + len(FORGERIES)
 
 
-def test_nothing_that_was_drawn_for_a_canary_run_is_kept(forged: Ended) -> None:
-    reader = JournalReader(forged.directory)
+def test_nothing_that_was_drawn_for_a_canary_run_is_kept(forged: RunExit) -> None:
+    reader = JournalSessionReader(forged.directory)
     assert {receipt.command for receipt in canaries(forged)} == {PYTEST}
     for receipt in canaries(forged):
-        words = anyio.run(reader.read, receipt.output)
+        words = anyio.run(reader.read_text, receipt.output)
         assert not re.search(r"\b(?:p|test_)[0-9a-f]{10}\b", words), words
     first = next(receipt for receipt in canaries(forged) if receipt.tree == forged.state.run.base_tree)
-    outcomes = json.loads(Blobs(forged.directory.blobs).get(first.tests or ""))
+    outcomes = json.loads(BlobStore(forged.directory.blobs).read_blob(first.tests or ""))
     assert outcomes == {"canary_0::must-pass": "passed"} | dict.fromkeys(IDS, "failed")
 
 
-async def honest(place: Path, settings: dict[str, Any]) -> Ended:
+async def honest(place: Path, settings: dict[str, Any]) -> RunExit:
     made = [writes("mend", path, text) for path, text in changed("001_honest_fix").items()]
     return await bench(place).run(
         plans("root", {"key": "mend"}),

@@ -14,8 +14,8 @@ import pytest
 from anyio import to_thread
 
 from orchestrator.domain.network import NetworkDecision
-from orchestrator.hands.addresses import Reach
-from orchestrator.hands.proxy import SOCKET, Proxy, serving
+from orchestrator.hands.addresses import EgressAllowlist
+from orchestrator.hands.proxy import PROXY_SOCKET, EgressProxy, serve_proxy
 from tests.running.hellos import ECH, hello, openssl_hello, records, server_names
 from tests.running.index import loopback
 
@@ -79,9 +79,9 @@ async def resolve(_host: str, _port: int) -> Sequence[str]:
     return ["127.0.0.1"]
 
 
-def proxy(port: int, *, is_plain: bool = False, hello_s: float = 20.0, host: str = HOST) -> Proxy:
+def proxy(port: int, *, is_plain: bool = False, hello_s: float = 20.0, host: str = HOST) -> EgressProxy:
     place = frozenset({f"{host}:{port}"})
-    return Proxy(Reach(place, place, place if is_plain else frozenset()), 1_000_000, resolve, hello_s)
+    return EgressProxy(EgressAllowlist(place, place, place if is_plain else frozenset()), 1_000_000, resolve, hello_s)
 
 
 def _tunnel(folder: Path, port: int, host: str = HOST) -> socket.socket:
@@ -90,7 +90,7 @@ def _tunnel(folder: Path, port: int, host: str = HOST) -> socket.socket:
     client = socket.socket(socket.AF_UNIX)
     client.settimeout(20)
     try:
-        client.connect(f"/proc/self/fd/{handle}/{SOCKET}")
+        client.connect(f"/proc/self/fd/{handle}/{PROXY_SOCKET}")
     finally:
         os.close(handle)
     client.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\n\r\n".encode())
@@ -110,12 +110,12 @@ def say(client: socket.socket, *pieces: bytes) -> bytes:
     return told
 
 
-async def said(guard: Proxy, folder: Path, port: int, *pieces: bytes, host: str = HOST) -> bytes:
-    async with serving(folder, guard):
+async def said(guard: EgressProxy, folder: Path, port: int, *pieces: bytes, host: str = HOST) -> bytes:
+    async with serve_proxy(folder, guard):
         return await to_thread.run_sync(lambda: say(_tunnel(folder, port, host), *pieces))
 
 
-def refusals(guard: Proxy) -> list[NetworkDecision]:
+def refusals(guard: EgressProxy) -> list[NetworkDecision]:
     return [decision for decision in guard.decisions if not decision.allowed]
 
 
@@ -194,7 +194,7 @@ async def test_a_greeting_that_trickles_in_is_given_up_in_time(tmp_path: Path) -
                     client.send(bytes([byte]))
                 return client.recv(100)
 
-        async with serving(tmp_path, guard):
+        async with serve_proxy(tmp_path, guard):
             with anyio.fail_after(10):
                 assert await to_thread.run_sync(trickle) == b""
     assert server.came == b""
@@ -223,7 +223,7 @@ async def test_a_client_that_asks_for_the_registry_shakes_hands_with_it(
             with context.wrap_socket(_tunnel(tmp_path, server.port, host), server_hostname=name) as client:
                 return client.recv(100)
 
-        async with serving(tmp_path, guard):
+        async with serve_proxy(tmp_path, guard):
             assert await to_thread.run_sync(shake) == b"hello"
     assert server.names == [name and name.lower()] or server.names == [name]
     (decision,) = guard.decisions

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.deps import with_deps
+from orchestrator.app.deps import install_dependencies
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.tier import Tier
-from orchestrator.hands.local import local_hands
-from orchestrator.hands.policy import GivenDir, Grant, RegistryWish
+from orchestrator.hands.local import open_local_hands
+from orchestrator.hands.policy import GrantedFolder, SandboxGrant, RegistryGrant
 from tests.running.index import Loopback, loopback
-from worktrees.repository import Repository
+from worktrees.repository import GitRepository
 
 pytestmark = pytest.mark.sandbox
 
@@ -70,7 +70,7 @@ async def test_control_what_the_notice_tells_the_user_to_give_is_there_once_it_i
     yard: Any, private: Path, shell_in: Any
 ) -> None:
     write_environment(yard.repo / ".venv", private, "home")
-    async with yard.hands(Grant(read_only=(GivenDir(path=str(private)),))) as hands:
+    async with yard.hands(SandboxGrant(read_only=(GrantedFolder(path=str(private)),))) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         assert SECRET in (await shell_in(workspace, f"cat {private}/today.txt")).output
         assert hands.notices == ()
@@ -82,7 +82,7 @@ async def test_an_environment_that_a_setup_has_made_opens_no_directory(
     yard: Any, private: Path, shell_in: Any, tmp_path: Path
 ) -> None:
     write_environment(tmp_path / "lent" / ".venv", private, "home")
-    async with yard.hands(Grant(lent={".venv": str(tmp_path / "lent")})) as hands:
+    async with yard.hands(SandboxGrant(lent={".venv": str(tmp_path / "lent")})) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, f"cat .venv/pyvenv.cfg {private}/today.txt")
     assert ran.output.startswith(f"home = {private}\n")
@@ -97,7 +97,7 @@ async def test_an_active_environment_or_a_path_in_the_checkout_opens_no_director
     (private / "python3").touch(mode=0o755)
     (yard.repo / ".venv" / "bin" / "python3").symlink_to(private / "python3")
     environ = {"VIRTUAL_ENV": str(yard.repo / ".venv"), "PATH": f"{yard.repo}/.venv/bin:/usr/bin"}
-    async with yard.hands(Grant(read_only=(GivenDir(path=".venv"),)), environ=environ) as hands:
+    async with yard.hands(SandboxGrant(read_only=(GrantedFolder(path=".venv"),)), environ=environ) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, f"echo $VIRTUAL_ENV; cat {private}/today.txt")
     assert ran.output.startswith(f"{yard.repo}/.venv\n")
@@ -146,14 +146,14 @@ async def test_a_wheel_among_the_dependencies_opens_no_directory(
     async def tell(text: str) -> None:
         told.append(text)
 
-    repository = Repository.open(yard.repo)
-    grant = Grant(ceiling=Tier.REGISTRIES, registries=RegistryWish(private=(registry.place,)))
-    commit = CommitId(repository.head())
+    repository = GitRepository.open(yard.repo)
+    grant = SandboxGrant(ceiling=Tier.REGISTRIES, registries=RegistryGrant(private=(registry.place,)))
+    commit = CommitId(repository.read_head_commit())
     entries, store = ["requirements.txt"], yard.state / "deps"
     with ExitStack() as stack:
-        grant = await with_deps(grant, entries, repository, yard.state, store, commit, tell, stack)
-        async with local_hands(repository, yard.state, grant, home=yard.home) as hands:
-            workspace = await hands.open(commit, "test")
+        grant = await install_dependencies(grant, entries, repository, yard.state, store, commit, tell, stack)
+        async with open_local_hands(repository, yard.state, grant, home=yard.home) as hands:
+            workspace = await hands.open_workspace(commit, "test")
             ran = await shell_in(workspace, f"cat .venv/pyvenv.cfg {private}/today.txt")
     assert ran.output.startswith(f"home = {private}\n")
     assert SECRET not in ran.output

@@ -27,7 +27,7 @@ IS_ROOT = os.geteuid() == 0
 async def test_nothing_is_written_outside(
     hands: LocalHands, workspace: LocalWorkspace, shell_in: Any, yard: Any, outside: Callable[..., str]
 ) -> None:
-    other = await hands.open(yard.git("rev-parse", "HEAD"), "other")
+    other = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "other")
     spots = [yard.home / "x", yard.state / "x", yard.repo.parent / "x", other.root / "x", yard.repo / "x"]
     attack = "echo BOOTED; " + "; ".join(f"mkdir -p {s.parent}; echo pwned > {s}" for s in spots) + "; echo > /etc/x"
     ran = await shell_in(workspace, attack)
@@ -266,8 +266,8 @@ async def test_the_administration_of_a_worktree_is_out_of_reach(
     ran = await shell(attack)
     assert "BOOTED" in ran.output
     assert _content(admin) == before
-    await workspace.paths()
-    await workspace.snapshot("after", "refs/orchestrate/test/after")
+    await workspace.list_paths()
+    await workspace.take_snapshot("after", "refs/orchestrate/test/after")
     assert not list(yard.repo.rglob("MARK"))
     outside(attack.replace("/run/git", str(yard.repo.parent)))
     assert _content(admin) != before
@@ -304,7 +304,7 @@ async def test_one_workspace_sees_nothing_of_another(
     hands: LocalHands, shell_in: Any, yard: Any, outside: Callable[..., str]
 ) -> None:
     head = yard.git("rev-parse", "HEAD")
-    mine, theirs = await hands.open(head, "mine"), await hands.open(head, "theirs")
+    mine, theirs = await hands.open_workspace(head, "mine"), await hands.open_workspace(head, "theirs")
     await shell_in(theirs, f"echo {SECRET} | tee secret; git config user.token {SECRET}")
     attack = f"grep -rs {SECRET} {yard.state} {theirs.root} /run /tmp; echo evil > {theirs.root}/README.md"
     ran = await shell_in(mine, f"echo BOOTED; {attack}")

@@ -133,7 +133,7 @@ class MovesTheBranch(When):
         self.project = project
         self.branch = ""
 
-    def opened(self, state: Any) -> None:
+    def on_run_opened(self, state: Any) -> None:
         self.branch = state.run.branch
 
     def _move(self, _event: TrialJudged) -> None:

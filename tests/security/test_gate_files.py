@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.app.verbs import Ended
+from orchestrator.app.verbs import RunExit
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.llm.script import ScriptedReply
@@ -93,10 +93,10 @@ def work(changes: Mapping[str, tuple[str, str]]) -> list[ScriptedReply]:
 
 
 @pytest.fixture(scope="module")
-def together(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+def together(tmp_path_factory: pytest.TempPathFactory) -> RunExit:
     """One run in which workers try all of it."""
 
-    async def run() -> Ended:
+    async def run() -> RunExit:
         place = tmp_path_factory.mktemp("gate")
         return await bench(place).run(plan(RED), *work(RED), planner_ends(), **FLAGS)
 
@@ -104,7 +104,7 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> Ended:
 
 
 @pytest.mark.parametrize("task", RED)
-def test_a_file_of_the_gate_s_own_stays_as_it_is_and_the_reason_names_it(together: Ended, task: str) -> None:
+def test_a_file_of_the_gate_s_own_stays_as_it_is_and_the_reason_names_it(together: RunExit, task: str) -> None:
     state = together.state.tasks[TaskId(task)]
     assert state.status == TaskStatus.REJECTED
     (reason,) = state.verdicts[-1].verdict.reasons
@@ -112,7 +112,7 @@ def test_a_file_of_the_gate_s_own_stays_as_it_is_and_the_reason_names_it(togethe
     assert "which the plan did not grant" in reason
 
 
-def test_nothing_of_that_has_landed(together: Ended) -> None:
+def test_nothing_of_that_has_landed(together: RunExit) -> None:
     assert (together.state.landings, together.state.head, together.exit_code) == ([], None, 4)
 
 

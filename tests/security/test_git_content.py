@@ -10,26 +10,26 @@ from orchestrator.errors import ToolRefused
 from orchestrator.hands import files
 from orchestrator.hands.workspace import LocalWorkspace
 from tests.unit.worktrees.conftest import FILES, Project
-from worktrees.diff import diff, diff_text
+from worktrees.diff import diff_trees, read_diff_text
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.pool import Pool, Worktree
-from worktrees.repository import Repository
-from worktrees.snapshot import snapshot
-from worktrees.trees import overlay, write_blob
+from worktrees.pool import WorktreePool, Worktree
+from worktrees.repository import GitRepository
+from worktrees.snapshot import snapshot_worktree
+from worktrees.trees import overlay_tree, write_blob
 
 
 @pytest.mark.attack(28)
 async def test_what_attributes_ask_to_be_expanded_stays_as_it_was_written(
-    worktree: Worktree, pool: Pool, project: Project
+    worktree: Worktree, pool: WorktreePool, project: Project
 ) -> None:
     raw = {"stamp.txt": b"$Format:%H$\r\n", "ident.txt": b"$Id$\n", "wide.txt": "ä\n".encode("utf-16")}
     attributes = "stamp.txt export-subst eol=crlf text\nident.txt ident\nwide.txt -text\n"
     Project(worktree.root).write({**raw, ".gitattributes": attributes})
 
-    taken = await snapshot(worktree, "work", None)
-    await worktree.restore(taken.tree)
-    shown = await diff_text(worktree.git, worktree.commit, taken.commit)
+    taken = await snapshot_worktree(worktree, "work", None)
+    await worktree.restore_tree(taken.tree)
+    shown = await read_diff_text(worktree.git, worktree.commit, taken.commit)
 
     assert "+$Format:%H$" in shown
     assert project.show(f"{taken.tree}:wide.txt") == raw["wide.txt"]
@@ -40,7 +40,7 @@ async def test_what_attributes_ask_to_be_expanded_stays_as_it_was_written(
 
 @pytest.mark.attack(29)
 async def test_no_program_that_an_address_names_is_ever_run(
-    project: Project, repository: Repository, tmp_path: Path
+    project: Project, repository: GitRepository, tmp_path: Path
 ) -> None:
     marker = tmp_path / "marker"
     address = f"ext::touch {marker}"
@@ -49,11 +49,11 @@ async def test_no_program_that_an_address_names_is_ever_run(
     marker.unlink()
     listed = f'[submodule "lib"]\n\tpath = lib\n\turl = "{address}"\n\tupdate = !touch {marker}\n'
     blob = await write_blob(repository.git, listed.encode())
-    link = ("160000", repository.head())
-    tree = await overlay(repository.git, project.tree(), {".gitmodules": ("100644", blob), "lib": link})
+    link = ("160000", repository.read_head_commit())
+    tree = await overlay_tree(repository.git, project.tree(), {".gitmodules": ("100644", blob), "lib": link})
     project.git("read-tree", "-u", "--reset", tree)
 
-    for git in (repository.checkout_git, repository.git, repository.git.for_remotes()):
+    for git in (repository.checkout_git, repository.git, repository.git.build_remote_git()):
         for words in (
             ("submodule", "update", "--init", "--recursive", "--remote"),
             ("ls-remote", address),
@@ -70,7 +70,7 @@ async def test_no_program_that_an_address_names_is_ever_run(
 
 @pytest.mark.attack(31)
 async def test_no_name_is_taken_for_an_option_or_a_pattern(
-    worktree: Worktree, project: Project, repository: Repository
+    worktree: Worktree, project: Project, repository: GitRepository
 ) -> None:
     evil = ["--output=marker", "-rf", ":(glob)**", ":!README.md", "--no-index", "-h"]
     for name in evil:
@@ -79,10 +79,10 @@ async def test_no_name_is_taken_for_an_option_or_a_pattern(
     assert (worktree.root / "marker").exists()  # the control: a name without `--` before it was an option
     (worktree.root / "marker").unlink()
 
-    taken = await snapshot(worktree, "work", "refs/orchestrate/test")
-    hits = [await worktree.grep("x", name, 5) for name in evil if not name.startswith(":")]
-    changed = await diff(repository.git, worktree.commit, taken.commit)
-    await worktree.restore(taken.tree)
+    taken = await snapshot_worktree(worktree, "work", "refs/orchestrate/test")
+    hits = [await worktree.search_text("x", name, 5) for name in evil if not name.startswith(":")]
+    changed = await diff_trees(repository.git, worktree.commit, taken.commit)
+    await worktree.restore_tree(taken.tree)
 
     assert sorted(set(project.files(taken.tree)) - set(FILES)) == sorted(evil) == sorted(changed.paths)
     assert hits == [(f"{name}:1:x",) for name in evil if not name.startswith(":")]
@@ -108,11 +108,11 @@ async def test_a_change_to_a_path_outside_or_in_git_is_refused_before_anything_i
     before = {file for folder in (tmp_path, yard.repo) for file in folder.rglob("*")}
 
     with pytest.raises(ToolRefused):
-        await workspace.write(path, b"evil")
+        await workspace.write_file(path, b"evil")
     git = Git(yard.repo / ".git")
     blob = await write_blob(git, b"evil")
     with pytest.raises(GitError, match="cannot be put into a tree"):
-        await overlay(git, yard.git("rev-parse", "HEAD^{tree}"), {path: ("100644", blob)})
+        await overlay_tree(git, yard.git("rev-parse", "HEAD^{tree}"), {path: ("100644", blob)})
 
     objects = yard.repo / ".git" / "objects"
     after = {file for folder in (tmp_path, yard.repo) for file in folder.rglob("*")}
@@ -125,6 +125,6 @@ def test_a_device_is_refused_by_the_file_tools_at_once(name: str) -> None:
 
     with Path("/dev", name).open("rb") as control:
         assert control.fileno() > 0
-    for attempt in (lambda: files.read(Path("/dev"), name, 10), lambda: files.write(Path("/dev"), name, b"x")):
+    for attempt in (lambda: files.read_file(Path("/dev"), name, 10), lambda: files.write_file(Path("/dev"), name, b"x")):
         with pytest.raises(ToolRefused, match=r"device|regular"):
             attempt()

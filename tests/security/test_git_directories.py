@@ -13,7 +13,7 @@ import pytest
 
 from worktrees.errors import NotARepository
 from worktrees.remote import fetch_refs
-from worktrees.repository import Repository
+from worktrees.repository import GitRepository
 
 SECRET = "canary-4711"
 
@@ -107,14 +107,14 @@ def test_a_link_that_leads_out_of_the_git_directory_is_refused(yard: Any, other:
     replace_with_link(yard.repo / ".git" / name, theirs)
     assert (yard.repo / ".git" / name).exists()
     with pytest.raises(NotARepository, match=r"is a symbolic link to .*, outside the git directory"):
-        Repository.open(yard.repo)
+        GitRepository.open(yard.repo)
 
 
 @pytest.mark.attack(49)
 def test_links_within_the_git_directory_and_of_hooks_are_fine(yard: Any, tmp_path: Path) -> None:
     replace_with_link(yard.repo / ".git" / "hooks", tmp_path)
     replace_with_link(yard.repo / ".git" / "HEAD", Path("refs/heads/main"))
-    assert Repository.open(yard.repo).branch() == "main"
+    assert GitRepository.open(yard.repo).read_branch() == "main"
 
 
 @pytest.mark.attack(49)
@@ -131,7 +131,7 @@ def test_a_checkout_that_points_at_another_repository_is_refused(yard: Any, othe
         git_dir.write_text(f"gitdir: {theirs / 'worktrees' / 'linked' if way == 'worktree' else theirs}\n")
     assert yard.git("show", "main:plans.txt") == SECRET
     with pytest.raises(NotARepository, match="does not say it belongs to"):
-        Repository.open(yard.repo)
+        GitRepository.open(yard.repo)
 
 
 @pytest.mark.attack(49)
@@ -142,7 +142,7 @@ def test_a_checkout_that_points_at_a_bare_repository_is_refused(yard: Any, other
     (yard.repo / ".git").write_text(f"gitdir: {bare}\n")
     assert yard.git("show", "main:plans.txt") == SECRET
     with pytest.raises(NotARepository, match="does not say it belongs to"):
-        Repository.open(yard.repo)
+        GitRepository.open(yard.repo)
 
 
 @pytest.mark.attack(49)
@@ -164,7 +164,7 @@ def test_a_pipe_that_git_would_wait_in_is_refused_at_once(yard: Any, tmp_path: P
             words = ["git", "-C", str(yard.repo), "cat-file", "--batch-check"]
             subprocess.run(words, input=b"refs/heads/x\nab" + b"c" * 38, capture_output=True, timeout=0.5, check=False)
     with pytest.raises(NotARepository, match="is a pipe, a socket or a device"):
-        Repository.open(yard.repo)
+        GitRepository.open(yard.repo)
 
 
 @pytest.mark.attack(49)
@@ -175,7 +175,7 @@ async def test_no_program_is_run_to_ask_a_lender_for_its_refs(yard: Any, other: 
     yard.git("config", "core.alternateRefsCommand", f"touch {mark};:")
     yard.git("remote", "add", "origin", str(other.repo))
     other.git("branch", "topic")
-    await fetch_refs(Repository.open(yard.repo).git, "origin", ["refs/heads/topic"])
+    await fetch_refs(GitRepository.open(yard.repo).git, "origin", ["refs/heads/topic"])
     assert yard.git("show", "topic:plans.txt") == SECRET
     assert not mark.exists()
     other.commit({"more": "x"})

@@ -9,10 +9,10 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.app.verbs import Ended
+from orchestrator.app.verbs import RunExit
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.verdict import Verdict
-from prompts import load
+from prompts import load_prompt
 from tests.loopback.judges import believes, orders
 from tests.loopback.play import task_of, text_of
 from tests.running.goals import Bench
@@ -47,7 +47,7 @@ SAID: dict[str, tuple[str, str]] = {
 class Believed:
     """A run of all of them under a reviewer who does what anything asks of it, and what that was told, by task."""
 
-    ended: Ended
+    ended: RunExit
     told: Mapping[str, Sequence[Mapping[str, Any]]]
 
     def verdict(self, where: str) -> Verdict:
@@ -99,7 +99,7 @@ def test_no_request_holds_such_words_outside_of_a_fence(as_shipped: Believed, co
         outside = [_FENCED.sub("", text_of(message)) for message in body["messages"] if message["role"] == "user"]
         assert not orders("\n".join(outside))
         assert "\u200b" not in "".join(map(text_of, body["messages"]))
-        assert text_of(body["messages"][0]) in {load("judge").render(), load("judge-code").render()}
+        assert text_of(body["messages"][0]) in {load_prompt("judge").render_text(), load_prompt("judge-code").render_text()}
 
 
 @pytest.mark.parametrize("where", SAID)

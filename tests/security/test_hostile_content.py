@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worktrees.conftest import EXPECTED, FILES, Project, content, whole_way
-from worktrees.pool import Pool, Worktree
+from worktrees.pool import WorktreePool, Worktree
 
 
 async def test_a_tracked_directory_replaced_by_a_link_to_a_copy_of_itself(
-    worktree: Worktree, pool: Pool, project: Project
+    worktree: Worktree, pool: WorktreePool, project: Project
 ) -> None:
     """The files behind the link are the very ones of the index, so that only the link itself gives it away."""
     (worktree.root / "src").rename(worktree.root / "real")
@@ -24,7 +24,7 @@ async def test_a_tracked_directory_replaced_by_a_link_to_a_copy_of_itself(
 
 
 async def test_a_tracked_directory_replaced_by_a_link_out_of_the_worktree(
-    worktree: Worktree, pool: Pool, project: Project, tmp_path: Path
+    worktree: Worktree, pool: WorktreePool, project: Project, tmp_path: Path
 ) -> None:
     outside = tmp_path / "outside"
     shutil.copytree(worktree.root / "src", outside)
@@ -32,8 +32,8 @@ async def test_a_tracked_directory_replaced_by_a_link_out_of_the_worktree(
     shutil.rmtree(worktree.root / "src")
     (worktree.root / "src").symlink_to(outside)
 
-    assert await worktree.grep("secret", "**", 5) == ()
-    assert not [path for path in await worktree.paths() if path.startswith("src/")]
+    assert await worktree.search_text("secret", "**", 5) == ()
+    assert not [path for path in await worktree.list_paths() if path.startswith("src/")]
     taken = await whole_way(worktree, pool)
 
     assert project.files(taken.tree) == [".gitignore", "README.md", "tests/test_app.py"]
@@ -43,7 +43,7 @@ async def test_a_tracked_directory_replaced_by_a_link_out_of_the_worktree(
 
 
 async def test_links_that_lead_out_are_left_out_and_links_within_are_kept(
-    worktree: Worktree, pool: Pool, project: Project, tmp_path: Path
+    worktree: Worktree, pool: WorktreePool, project: Project, tmp_path: Path
 ) -> None:
     links = {
         "absolute": "/etc/passwd",
@@ -69,7 +69,7 @@ async def test_links_that_lead_out_are_left_out_and_links_within_are_kept(
 
 
 async def test_pipes_sockets_and_unreadable_places_hang_nothing(
-    worktree: Worktree, pool: Pool, project: Project
+    worktree: Worktree, pool: WorktreePool, project: Project
 ) -> None:
     os.mkfifo(worktree.root / "pipe")
     os.mkfifo(worktree.root / "src" / "pipe")
@@ -88,7 +88,7 @@ async def test_pipes_sockets_and_unreadable_places_hang_nothing(
     assert (worktree.root / "src" / "deep").stat().st_mode & 0o7700 == 0o700
 
 
-async def test_a_very_deep_and_a_very_wide_directory_are_removed(worktree: Worktree, pool: Pool) -> None:
+async def test_a_very_deep_and_a_very_wide_directory_are_removed(worktree: Worktree, pool: WorktreePool) -> None:
     here = os.open(worktree.root, os.O_RDONLY)
     for _ in range(1200):  # more than Python recurses, and a longer path than the system takes
         os.mkdir("deep", dir_fd=here)
@@ -99,14 +99,14 @@ async def test_a_very_deep_and_a_very_wide_directory_are_removed(worktree: Workt
     (worktree.root / "wide").mkdir()
     for number in range(2000):
         (worktree.root / "wide" / str(number)).touch()
-    await pool.release(worktree)
+    await pool.release_worktree(worktree)
 
-    assert content((await pool.lease(worktree.commit)).root) == EXPECTED
+    assert content((await pool.lease_worktree(worktree.commit)).root) == EXPECTED
 
 
 @pytest.mark.attack(31)
 async def test_names_that_are_no_text_or_look_like_options_survive_byte_for_byte(
-    worktree: Worktree, pool: Pool, project: Project
+    worktree: Worktree, pool: WorktreePool, project: Project
 ) -> None:
     names = ["-rf", "--output=x", ":(glob)**", "*", "a b\\c", "caf\udce9", "näme", "'\"", "{a,b}", "#x", "!x", "~"]
     for name in names:
@@ -121,7 +121,7 @@ async def test_names_that_are_no_text_or_look_like_options_survive_byte_for_byte
 
 @pytest.mark.attack(31)
 async def test_names_with_control_characters_or_like_git_are_left_out(
-    worktree: Worktree, pool: Pool, project: Project
+    worktree: Worktree, pool: WorktreePool, project: Project
 ) -> None:
     bad = [
         "esc\x1b[31m",
@@ -155,7 +155,7 @@ async def test_ignore_rules_that_hide_everything_hide_nothing_from_a_restore(
     (worktree.root / ".gitignore").write_text("*\n")
     (worktree.root / "conftest.py").write_text("left behind\n")
 
-    await worktree.restore(project.tree())
+    await worktree.restore_tree(project.tree())
 
     (worktree.root / ".git").touch()
     assert content(worktree.root) == EXPECTED

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.verbs import Ended
+from orchestrator.app.verbs import RunExit
 from orchestrator.domain.ids import TaskId
-from orchestrator.report.result import run_result
-from orchestrator.report.summary import summary
-from orchestrator.report.task import task_text
+from orchestrator.report.result import build_run_result
+from orchestrator.report.summary import render_summary_lines
+from orchestrator.report.task import render_task_details
 from tests.running.goals import Bench
 from tests.running.projects import calculator, git, refs
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, uses, worker_ends
@@ -109,7 +109,7 @@ def _listen(listener: socket.socket, heard: list[bytes]) -> None:
             connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi")
 
 
-async def obeyed(host: Host) -> Ended:
+async def obeyed(host: Host) -> RunExit:
     """A run whose worker reads the README, does what it says, and then its task."""
     asked = [uses("worker", "sum", "shell", command=command) for command in host.commands()]
     files = [
@@ -152,7 +152,7 @@ async def test_a_worker_that_obeys_a_readme_gets_nowhere_and_the_report_says_wha
     assert refs(host.remote) == before == {}
     assert ended.state.approvals == {}, "tier 3 is not to be had by asking"
 
-    tried = run_result(ended.state, Path("journal"))["attempted"]
+    tried = build_run_result(ended.state, Path("journal"))["attempted"]
     assert {one["kind"] for one in tried} == {"credentials", "environment", "push", "network", "outside-path", "tier"}
     assert {(one["task"], one["attempt"]) for one in tried} == {("sum", 1)}
     by_turn = {(one["turn"], one["kind"]): one for one in tried}
@@ -161,10 +161,10 @@ async def test_a_worker_that_obeys_a_readme_gets_nowhere_and_the_report_says_wha
     assert by_turn[9, "push"]["what"] == f"git push {host.remote} HEAD:refs/heads/stolen"
     assert "exit code" in by_turn[9, "push"]["outcome"]
 
-    told = "\n".join(summary(ended.state))
+    told = "\n".join(render_summary_lines(ended.state))
     assert "tried beyond its walls" in told
     assert "! sum: " in told
-    shown = "\n".join(task_text(ended.state, ended.state.tasks[TaskId("sum")], lambda _sha: b""))
+    shown = "\n".join(render_task_details(ended.state, ended.state.tasks[TaskId("sum")], lambda _sha: b""))
     assert "tried beyond its walls, by its words: push, turn 10" in shown
     (page,) = host.root.glob("state/**/prs/*.md")
     assert "### Tried beyond the walls" in page.read_text()
@@ -184,8 +184,8 @@ async def test_a_wish_for_a_tier_is_one_question_for_a_person_and_no_more(host: 
     )
     (asked,) = ended.state.approvals.values()
     assert (asked.approval.item, asked.decision) == ("tier/sum/2", None)
-    assert [one.kind for one in ended.state.oversteps] == ["tier", "network"]
-    assert ended.state.oversteps[0].outcome.startswith("Asked as tier/sum/2. It is not granted yet")
+    assert [one.kind for one in ended.state.policy_violations] == ["tier", "network"]
+    assert ended.state.policy_violations[0].outcome.startswith("Asked as tier/sum/2. It is not granted yet")
 
 
 def test_control_without_walls_the_same_commands_get_what_they_want(host: Host) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worktrees.conftest import FILES, Project, whole_way
-from worktrees.pool import Pool, Worktree
-from worktrees.repository import Repository
-from worktrees.snapshot import snapshot
+from worktrees.pool import WorktreePool, Worktree
+from worktrees.repository import GitRepository
+from worktrees.snapshot import snapshot_worktree
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def nested(place: Path, marker: Marker, *, has_commit: bool = True) -> Path:
 
 @pytest.mark.attack(23)
 async def test_an_evil_git_directory_in_place_of_the_pointer(
-    worktree: Worktree, pool: Pool, project: Project, marker: Marker
+    worktree: Worktree, pool: WorktreePool, project: Project, marker: Marker
 ) -> None:
     (worktree.root / ".git").unlink()
     evil = Project(worktree.root)
@@ -96,7 +96,7 @@ async def test_an_evil_git_directory_in_place_of_the_pointer(
 
 @pytest.mark.attack(23)
 async def test_a_pointer_to_an_evil_git_directory(
-    worktree: Worktree, pool: Pool, project: Project, marker: Marker
+    worktree: Worktree, pool: WorktreePool, project: Project, marker: Marker
 ) -> None:
     nested(worktree.root / "hidden", marker)
     (worktree.root / ".git").write_text("gitdir: hidden/.git\n")
@@ -111,7 +111,7 @@ async def test_a_pointer_to_an_evil_git_directory(
 
 @pytest.mark.parametrize("kind", ["link to a directory", "link to itself", "pipe", "empty directory", "nothing"])
 async def test_anything_else_in_place_of_the_pointer(
-    worktree: Worktree, pool: Pool, project: Project, marker: Marker, tmp_path: Path, kind: str
+    worktree: Worktree, pool: WorktreePool, project: Project, marker: Marker, tmp_path: Path, kind: str
 ) -> None:
     pointer = worktree.root / ".git"
     nested(tmp_path / "evil", marker)
@@ -134,7 +134,7 @@ async def test_anything_else_in_place_of_the_pointer(
 
 @pytest.mark.attack(24)
 async def test_the_registration_redirected_to_an_evil_repository(
-    worktree: Worktree, pool: Pool, project: Project, marker: Marker, tmp_path: Path
+    worktree: Worktree, pool: WorktreePool, project: Project, marker: Marker, tmp_path: Path
 ) -> None:
     nested(tmp_path / "evil", marker)
     (worktree.admin / "commondir").write_text(f"{tmp_path}/evil/.git\n")
@@ -151,7 +151,7 @@ async def test_the_registration_redirected_to_an_evil_repository(
 @pytest.mark.attack(25)
 @pytest.mark.parametrize("has_commit", [True, False])
 async def test_a_nested_repository_is_left_out_by_name_and_never_looked_into(
-    worktree: Worktree, pool: Pool, project: Project, marker: Marker, has_commit: bool
+    worktree: Worktree, pool: WorktreePool, project: Project, marker: Marker, has_commit: bool
 ) -> None:
     place = nested(worktree.root / "vendor" / "lib", marker, has_commit=has_commit)
     (worktree.root / "vendor" / "own.py").write_text("kept\n")
@@ -167,7 +167,7 @@ async def test_a_nested_repository_is_left_out_by_name_and_never_looked_into(
 
 @pytest.mark.attack(25)
 async def test_a_git_directory_inside_a_tracked_directory_hides_nothing_and_does_not_survive(
-    worktree: Worktree, pool: Pool, project: Project, marker: Marker
+    worktree: Worktree, pool: WorktreePool, project: Project, marker: Marker
 ) -> None:
     nested(worktree.root / "src", marker)
     (worktree.root / "src" / "app.py").write_text("work\n")
@@ -180,7 +180,7 @@ async def test_a_git_directory_inside_a_tracked_directory_hides_nothing_and_does
 
 @pytest.mark.attack(26)
 async def test_an_embedded_bare_repository_is_only_files(
-    worktree: Worktree, pool: Pool, project: Project, marker: Marker
+    worktree: Worktree, pool: WorktreePool, project: Project, marker: Marker
 ) -> None:
     (worktree.root / ".git").unlink()
     for place in (worktree.root, worktree.root / "bare"):
@@ -199,7 +199,7 @@ async def test_an_embedded_bare_repository_is_only_files(
 @pytest.mark.attack(25)
 @pytest.mark.parametrize("is_at_its_commit", [True, False])
 async def test_a_submodule_turned_into_an_evil_repository(
-    project: Project, pool: Pool, marker: Marker, is_at_its_commit: bool
+    project: Project, pool: WorktreePool, marker: Marker, is_at_its_commit: bool
 ) -> None:
     head = project.git("rev-parse", "HEAD")
     blob = project.git("hash-object", "-w", "--stdin", stdin=b"[submodule]\n")
@@ -209,7 +209,7 @@ async def test_a_submodule_turned_into_an_evil_repository(
         stdin=f"{listing}\n160000 commit {head}\tsub\n100644 blob {blob}\t.gitmodules\n".encode(),
     )
     commit = project.git("commit-tree", tree, "-p", head, "-m", "with a submodule")
-    worktree = await pool.lease(commit)
+    worktree = await pool.lease_worktree(commit)
     place = nested(worktree.root / "sub", marker)
     if is_at_its_commit:
         (place / ".git" / "objects" / "info" / "alternates").write_text(f"{project.root}/.git/objects\n")
@@ -218,34 +218,34 @@ async def test_a_submodule_turned_into_an_evil_repository(
     assert marker.sprung()
     (worktree.root / "src" / "app.py").write_text("work\n")
 
-    taken = await snapshot(worktree, "work", None)
-    await worktree.grep("x", "**", 5)
-    await worktree.restore(taken.tree)
+    taken = await snapshot_worktree(worktree, "work", None)
+    await worktree.search_text("x", "**", 5)
+    await worktree.restore_tree(taken.tree)
 
     named = () if is_at_its_commit else ("sub: the submodule's own changes cannot be committed",)
     assert taken.dropped == named
     assert project.git("rev-parse", f"{taken.tree}:sub") == head
     assert list(place.iterdir()) == []
-    await pool.release(worktree)
-    again = await pool.lease(commit)
+    await pool.release_worktree(worktree)
+    again = await pool.lease_worktree(commit)
     assert list((again.root / "sub").iterdir()) == []
 
 
-async def test_a_submodule_may_be_removed(project: Project, pool: Pool) -> None:
+async def test_a_submodule_may_be_removed(project: Project, pool: WorktreePool) -> None:
     head = project.git("rev-parse", "HEAD")
     tree = project.git("mktree", stdin=f"{project.git('ls-tree', 'HEAD')}\n160000 commit {head}\tsub\n".encode())
-    worktree = await pool.lease(project.git("commit-tree", tree, "-p", head, "-m", "with a submodule"))
+    worktree = await pool.lease_worktree(project.git("commit-tree", tree, "-p", head, "-m", "with a submodule"))
     (worktree.root / "sub").rmdir()
 
-    taken = await snapshot(worktree, "without", None)
+    taken = await snapshot_worktree(worktree, "without", None)
 
     assert (taken.tree, taken.dropped) == (project.tree(head), ())
-    await pool.release(worktree)
-    assert (await pool.lease(worktree.commit)).root.joinpath("sub").is_dir()
+    await pool.release_worktree(worktree)
+    assert (await pool.lease_worktree(worktree.commit)).root.joinpath("sub").is_dir()
 
 
 async def test_a_worker_cannot_move_the_users_branches(
-    worktree: Worktree, pool: Pool, project: Project, repository: Repository
+    worktree: Worktree, pool: WorktreePool, project: Project, repository: GitRepository
 ) -> None:
     """Even with the real registration at hand, what a worker commits there is not what is taken."""
     main = project.git("rev-parse", "main")
@@ -256,4 +256,4 @@ async def test_a_worker_cannot_move_the_users_branches(
 
     assert project.git("rev-parse", "main") == main
     assert project.git("rev-parse", f"{taken.commit}^") == main
-    assert repository.checked_out() == {"main": project.root}
+    assert repository.list_checked_out_branches() == {"main": project.root}

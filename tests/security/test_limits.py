@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from orchestrator.hands import sandbox, view
-from orchestrator.hands.policy import Grant, Limits
-from orchestrator.hands.reading import read_ends
+from orchestrator.hands.policy import SandboxGrant, CommandLimits
+from orchestrator.hands.reading import read_log_ends
 from orchestrator.hands.run import run_command
-from orchestrator.hands.syscalls import MACHINES
+from orchestrator.hands.syscalls import ARCHITECTURES
 from orchestrator.hands.workspace import LocalWorkspace
-from orchestrator.ports.hands import Command, Ending
+from orchestrator.ports.hands import ShellCommand, CommandEnding
 
 pytestmark = pytest.mark.sandbox
 
@@ -53,17 +53,17 @@ time.sleep(15 if len(sys.argv) < 2 else 0)
 async def test_a_fork_bomb_is_stopped_while_another_workers_command_finishes(
     yard: Any, shell_in: Any, outside: Callable[..., str]
 ) -> None:
-    grant = Grant(limits=Limits(processes=40))
+    grant = SandboxGrant(limits=CommandLimits(processes=40))
     async with yard.hands(grant, slots=2) as hands:
         head = yard.git("rev-parse", "HEAD")
         mine, theirs = await hands.open(head, "bomb"), await hands.open(head, "other")
-        await mine.start("bomb", Command(line=BOMB, timeout_s=60))
+        await mine.start("bomb", ShellCommand(line=BOMB, timeout_s=60))
         while "started" not in (told := printed(yard, mine.name)):
             assert await mine.wait("bomb", 0.02) is None
         ran = await shell_in(theirs, "for i in 1 2 3; do sh -c 'echo alive'; done")
         assert (ran.output, ran.exit_code) == ("alive\n" * 3, 0)
         await mine.kill("bomb")
-        assert (await mine.wait("bomb")).ending == Ending.KILLED
+        assert (await mine.wait("bomb")).ending == CommandEnding.KILLED
     assert 10 < int(told.split()[1]) < 40
     # the control: without limits it gets all it wants; its children have nobody to wait for them and are told to end
     told = outside(f"({BOMB} end & wait; exec 2>&-; kill 0) 2>/dev/null", start_new_session=True)
@@ -96,11 +96,11 @@ async def test_memory_is_limited_for_a_command_with_all_its_processes(
 ) -> None:
     """Four processes of 960 MB and a wait: each alone would stay below many a limit of one process."""
     attack = f"for i in 1 2 3 4; do {HUNGRY % 120} & done; wait; sleep 5"
-    async with yard.hands(Grant(limits=Limits(memory_bytes=96 * MIB)), slots=2) as hands:
+    async with yard.hands(SandboxGrant(limits=CommandLimits(memory_bytes=96 * MIB)), slots=2) as hands:
         head = yard.git("rev-parse", "HEAD")
         one, other = await hands.open(head, "one"), await hands.open(head, "other")
         ran = await shell_in(one, attack)
-        assert (ran.result.ending, ran.result.detail) == (Ending.LIMIT, "It used more than 96 MiB of memory.")
+        assert (ran.result.ending, ran.result.detail) == (CommandEnding.LIMIT, "It used more than 96 MiB of memory.")
         assert "HAD ALL" not in ran.output.splitlines()
         assert (await shell_in(other, "echo fine")).output == "fine\n"
         assert (await shell_in(one, HUNGRY % 4)).output == "HAD ALL\n"
@@ -158,10 +158,10 @@ async def test_memory_that_belongs_to_no_process_counts_as_well(
     yard: Any, shell_in: Any, outside: Callable[..., str], way: str
 ) -> None:
     """In a memfd that is open, mapped by one page or sent to nobody; System V; shared mappings; a file in memory."""
-    async with yard.hands(Grant(limits=Limits(memory_bytes=96 * MIB))) as hands:
+    async with yard.hands(SandboxGrant(limits=CommandLimits(memory_bytes=96 * MIB))) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, f"{HOLD_IN_MEMORY} {way} 20")
-        assert (ran.result.ending, ran.result.detail) == (Ending.LIMIT, "It used more than 96 MiB of memory.")
+        assert (ran.result.ending, ran.result.detail) == (CommandEnding.LIMIT, "It used more than 96 MiB of memory.")
         assert "HELD ALL" not in ran.output.splitlines()
     assert outside(f"{HOLD_IN_MEMORY} {way} 0") == "HELD ALL\n"
 
@@ -195,10 +195,10 @@ libc.shmctl(number, 0, None)
 @pytest.mark.usefixtures("_groups")
 async def test_memory_that_processes_share_counts_once(yard: Any, shell_in: Any) -> None:
     """Five processes with the same 40 MiB, and a GiB that is reserved and never used, under a limit of 120."""
-    async with yard.hands(Grant(limits=Limits(memory_bytes=120 * MIB))) as hands:
+    async with yard.hands(SandboxGrant(limits=CommandLimits(memory_bytes=120 * MIB))) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, SHARE_HONESTLY)
-        assert (ran.result.ending, ran.output) == (Ending.EXITED, "True [0, 0, 0, 0]\n"), ran.result.detail
+        assert (ran.result.ending, ran.output) == (CommandEnding.EXITED, "True [0, 0, 0, 0]\n"), ran.result.detail
 
 
 @pytest.mark.attack(16)
@@ -206,7 +206,7 @@ async def test_tmp_cannot_be_filled_beyond_its_size(
     yard: Any, shell_in: Any, outside: Callable[..., str], tmp_path: Path
 ) -> None:
     attack = f"head -c 24M /dev/zero > {{0}}/big-{os.getpid()}; wc -c < {{0}}/big-{os.getpid()}"
-    async with yard.hands(Grant(limits=Limits(tmpfs_bytes=8 * MIB))) as hands:
+    async with yard.hands(SandboxGrant(limits=CommandLimits(tmpfs_bytes=8 * MIB))) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, attack.format("/tmp"))
         assert "No space left on device" in ran.output
@@ -234,15 +234,15 @@ FILLERS = {
 async def test_a_workspace_cannot_fill_the_disk(
     yard: Any, shell_in: Any, outside: Callable[..., str], filler: str
 ) -> None:
-    async with yard.hands(Grant(limits=Limits(disk_bytes=48 * MIB))) as hands:
+    async with yard.hands(SandboxGrant(limits=CommandLimits(disk_bytes=48 * MIB))) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, f"{filler}; sleep 20")
-        assert ran.result.ending == Ending.LIMIT
+        assert ran.result.ending == CommandEnding.LIMIT
         assert ran.result.detail == "It filled its workspace with more than 48 MiB."
         small = await shell_in(
             workspace, "chmod -f 700 bigger; rm -rf big* /run/git/big; head -c 20M /dev/zero > big; sleep 0.4; echo ok"
         )
-        assert (small.result.ending, small.output) == (Ending.EXITED, "ok\n")
+        assert (small.result.ending, small.output) == (CommandEnding.EXITED, "ok\n")
     control = filler.replace("/run/git/", "").replace("300M", "60M").replace("40M", "10M")
     outside(control)
     (yard.repo / "bigger").exists() and (yard.repo / "bigger").chmod(0o700)
@@ -262,10 +262,10 @@ time.sleep(%d)
 
 @pytest.mark.attack(16)
 async def test_files_without_a_name_count_as_well(yard: Any, shell_in: Any, outside: Callable[..., str]) -> None:
-    async with yard.hands(Grant(limits=Limits(disk_bytes=48 * MIB))) as hands:
+    async with yard.hands(SandboxGrant(limits=CommandLimits(disk_bytes=48 * MIB))) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, NAMELESS % 20)
-        assert ran.result.ending == Ending.LIMIT
+        assert ran.result.ending == CommandEnding.LIMIT
         assert ran.result.detail == "It filled its workspace with more than 48 MiB."
     assert int(outside(NAMELESS % 0)) >= 120
 
@@ -308,11 +308,11 @@ async def test_files_without_a_name_fill_no_disk_however_they_are_held(
     yard: Any, shell_in: Any, outside: Callable[..., str], way: str
 ) -> None:
     """A page of a file that was mapped keeps all of it, and so does a descriptor that nobody has received yet."""
-    async with yard.hands(Grant(limits=Limits(disk_bytes=48 * MIB))) as hands:
+    async with yard.hands(SandboxGrant(limits=CommandLimits(disk_bytes=48 * MIB))) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, way.replace("SECONDS", "30"))
         assert (ran.result.ending, ran.result.detail) == (
-            Ending.LIMIT,
+            CommandEnding.LIMIT,
             "It filled its workspace with more than 48 MiB.",
         )
     assert "HELD ALL" in outside(way.replace("SECONDS", "0"))
@@ -338,11 +338,11 @@ time.sleep(1)
 
 async def test_files_that_are_mapped_or_open_many_times_count_once(yard: Any, shell_in: Any) -> None:
     """Twenty times 40 MiB of a file under a limit of 80, all of it also read, under 64 MiB of memory."""
-    limits = Limits(disk_bytes=80 * MIB, memory_bytes=64 * MIB)
-    async with yard.hands(Grant(limits=limits)) as hands:
+    limits = CommandLimits(disk_bytes=80 * MIB, memory_bytes=64 * MIB)
+    async with yard.hands(SandboxGrant(limits=limits)) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, MAP_HONESTLY)
-        assert (ran.result.ending, ran.output) == (Ending.EXITED, "804\n"), ran.result.detail
+        assert (ran.result.ending, ran.output) == (CommandEnding.EXITED, "804\n"), ran.result.detail
 
 
 @pytest.mark.attack(16)
@@ -351,10 +351,10 @@ async def test_a_workspace_and_tmp_cannot_hold_files_without_number(
     yard: Any, shell_in: Any, outside: Callable[..., str], place: str
 ) -> None:
     attack = script('import os\nfor n in range(%d): os.close(os.open(f"%s/{n}", os.O_CREAT))')
-    async with yard.hands(Grant(limits=Limits(files=2_000))) as hands:
+    async with yard.hands(SandboxGrant(limits=CommandLimits(files=2_000))) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, f"{attack % (6_000, place)}; sleep 20")
-        assert ran.result.ending == Ending.LIMIT
+        assert ran.result.ending == CommandEnding.LIMIT
         assert "more than 2,000 files" in ran.result.detail
     outside(attack % (2_100, "."))
     assert len(list(yard.repo.iterdir())) > 2_100
@@ -364,10 +364,10 @@ async def test_a_workspace_and_tmp_cannot_hold_files_without_number(
 async def test_cpu_time_is_limited_for_a_command_with_all_its_processes(yard: Any, shell_in: Any) -> None:
     """Short-lived processes that spend little each, one after the other."""
     attack = "while :; do sh -c 'i=0; while [ $i -lt 9000 ]; do i=$((i+1)); done'; done"
-    async with yard.hands(Grant(limits=Limits(cpu_s=1))) as hands:
+    async with yard.hands(SandboxGrant(limits=CommandLimits(cpu_s=1))) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, attack, timeout_s=50)
-        assert (ran.result.ending, ran.result.detail) == (Ending.LIMIT, "It used more than 1 s of CPU time.")
+        assert (ran.result.ending, ran.result.detail) == (CommandEnding.LIMIT, "It used more than 1 s of CPU time.")
         assert ran.result.seconds >= 1 / len(os.sched_getaffinity(0))
         assert (await shell_in(workspace, "sleep 1.2; echo fine")).output == "fine\n"
 
@@ -410,11 +410,11 @@ def _clocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 async def test_cpu_time_of_children_that_nobody_waits_for_counts(
     yard: Any, shell_in: Any, outside: Callable[..., str], each: float
 ) -> None:
-    async with yard.hands(Grant(limits=Limits(cpu_s=1))) as hands:
+    async with yard.hands(SandboxGrant(limits=CommandLimits(cpu_s=1))) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, f"{BURN} {each} 8")
         burnt = read_double(workspace.root / "burnt")
-        assert (ran.result.ending, ran.result.detail) == (Ending.LIMIT, "It used more than 1 s of CPU time."), burnt
+        assert (ran.result.ending, ran.result.detail) == (CommandEnding.LIMIT, "It used more than 1 s of CPU time."), burnt
         assert burnt <= 2
     assert outside(f"{BURN} {each} 0.5") == "burnt all, of which are known 0.0\n"
 
@@ -428,10 +428,10 @@ def read_double(file: Path) -> float:
 async def test_many_short_programs_below_the_limit_of_cpu_time_run_to_their_end(yard: Any, shell_in: Any) -> None:
     """As a build has them: two at a time, each with children of its own that are waited for."""
     work = "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do (python3 -c 'import json' | cat); done"
-    async with yard.hands(Grant(limits=Limits(cpu_s=6))) as hands:
+    async with yard.hands(SandboxGrant(limits=CommandLimits(cpu_s=6))) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, f"({work}) & ({work}) & wait; times")
-        assert ran.result.ending == Ending.EXITED, ran.result.detail
+        assert ran.result.ending == CommandEnding.EXITED, ran.result.detail
 
 
 FLOODS = {
@@ -449,10 +449,10 @@ async def test_a_flood_of_output_is_cut_and_shown_as_its_ends(
 ) -> None:
     most = 8 * MIB
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    ran = await run_command(workspace, Command(line=f"{flood}; sleep 20", timeout_s=30, output_bytes=most))
-    shown = read_ends(ran.log)
+    ran = await run_command(workspace, ShellCommand(line=f"{flood}; sleep 20", timeout_s=30, output_bytes=most))
+    shown = read_log_ends(ran.log)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    assert (ran.ending, ran.log.stat().st_size) == (Ending.OUTPUT_LIMIT, most)
+    assert (ran.ending, ran.log.stat().st_size) == (CommandEnding.OUTPUT_LIMIT, most)
     assert 1_000 < len(shown) < 40_000
     shown.encode()
     assert (after - before) * 1024 < 24 * MIB
@@ -520,7 +520,7 @@ REFUSED = {
     **dict.fromkeys(("unix", "inet6", "netlink"), "done"),
 }
 NEEDS_A_FILTER = pytest.mark.skipif(
-    platform.machine() not in MACHINES, reason="the numbers of this machine's system calls are not known to us"
+    platform.machine() not in ARCHITECTURES, reason="the numbers of this machine's system calls are not known to us"
 )
 NEED_ROOT = {"perf_event_open", "kexec_load", "keyctl", "userfaultfd", "unshare", "packet"}
 """Calls that the kernel itself, or a container, may refuse a normal user in the same words."""

@@ -17,10 +17,10 @@ from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.agent.tools.recall import recall_tool
+from orchestrator.agent.tools.recall import build_recall_tool
 from orchestrator.cli.main import cli
 from orchestrator.domain.chat import Message, Reply, ToolCall
-from orchestrator.domain.command import Retry, Sent
+from orchestrator.domain.command import Retry, InboxCommand
 from orchestrator.domain.encoding import decode_json
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.run import Noticed
@@ -30,17 +30,17 @@ from orchestrator.domain.task import TaskStatus
 from orchestrator.domain.text import Text
 from orchestrator.domain.usage import Usage
 from orchestrator.errors import JournalProblem, SearchUnavailable
-from orchestrator.journal.index import Index
+from orchestrator.journal.index import SearchIndex
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.repair import repair
+from orchestrator.journal.repair import repair_journal
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.search import search
+from orchestrator.journal.search import search_events
 from orchestrator.journal.states import read_state
-from orchestrator.journal.store import Store, read_all
-from orchestrator.journal.words import Words
+from orchestrator.journal.store import EventStore, read_all_events
+from orchestrator.journal.words import EventWords
 from orchestrator.llm.script import ScriptedReply
-from orchestrator.llm.wire import wire_messages
-from orchestrator.ports.search import Hit
+from orchestrator.llm.wire import render_messages
+from orchestrator.ports.search import SearchHit
 from tests.loopback.builders import call, reply
 from tests.running.cli import environment
 from tests.running.goals import Bench, Hears
@@ -116,16 +116,16 @@ async def test_a_run_that_half_a_character_had_stopped_opens_and_goes_on(tmp_pat
     assert found.exit_code == 0 and "needle" in found.output, found.output
     ended = await bench.resume(*script())
     assert ended.exit_code == 0, ended.error
-    seen = [recorded.event for recorded in read_all(journal) if isinstance(recorded.event, ToolReturned)]
+    seen = [recorded.event for recorded in read_all_events(journal) if isinstance(recorded.event, ToolReturned)]
     recalled = [event for event in seen if event.name == "recall" and event.ok]
     assert recalled and "needle" in recalled[0].observation.head
-    assert (repair(RunDirectory(journal.parent)), (await bench.resume(*script())).exit_code) == (None, 0)
+    assert (repair_journal(RunDirectory(journal.parent)), (await bench.resume(*script())).exit_code) == (None, 0)
 
 
 def read_rows(journal: Path) -> list[Any]:
-    store = Store.open_reader(journal)
+    store = EventStore.open_reader(journal)
     try:
-        return list(store.rows())
+        return list(store.read_rows())
     finally:
         store.close()
 
@@ -161,9 +161,9 @@ async def test_whatever_a_model_has_written_every_verb_can_show(tmp_path: Path) 
 
 
 def test_control_the_index_takes_no_half_character() -> None:
-    index = Index.in_memory()
+    index = SearchIndex.open_in_memory()
     with pytest.raises(UnicodeEncodeError):
-        index.add([(1, Words(json.loads(HALF)["command"], ""))], 1, b"")
+        index.add_documents([(1, EventWords(json.loads(HALF)["command"], ""))], 1, b"")
     index.close()
 
 
@@ -175,15 +175,15 @@ def events(text: str, value: object) -> list[Event]:
     return [
         SessionStarted(
             task=TaskId("a"), session=SESSION, role="worker", model=text, prompt="p",
-            system=Text.inline(text), brief=Text.inline(text),
+            system=Text.build_inline(text), brief=Text.build_inline(text),
         ),
         ModelReplied(
-            **shared, key="model~0", role="worker", model=text, text=Text.inline(text), tool_calls=(called,),
+            **shared, key="model~0", role="worker", model=text, text=Text.build_inline(text), tool_calls=(called,),
             finish_reason=text, usage=Usage(), seconds=0.1,
         ),
-        ToolCalled(**shared, key="tool~0", name=text, arguments=Text.inline(arguments)),
+        ToolCalled(**shared, key="tool~0", name=text, arguments=Text.build_inline(arguments)),
         ToolReturned(
-            **shared, key="tool~0", call_id=text, name=text, ok=True, observation=Text.inline(text), seconds=0.1
+            **shared, key="tool~0", call_id=text, name=text, ok=True, observation=Text.build_inline(text), seconds=0.1
         ),
         Noticed(level="info", text=f"{text} needle"),
     ]  # fmt: skip
@@ -198,14 +198,14 @@ async def test_whatever_is_appended_is_read_folded_searched_and_sound(
     directory = tmp_path_factory.mktemp("run")
     journal = Journal(directory, SystemClock())
     await journal.append(*events(text, value))
-    kept = await journal.keep(text * 200)
-    assert await journal.read(kept) == (kept.head if kept.is_whole else await journal.read(kept))
+    kept = await journal.store_text(text * 200)
+    assert await journal.read_text(kept) == (kept.head if kept.is_whole else await journal.read_text(kept))
     journal.close()
-    assert len(list(read_all(directory / "journal.db"))) == 5
+    assert len(list(read_all_events(directory / "journal.db"))) == 5
     assert read_state(directory / "journal.db").seq == 5
-    assert [hit.seq for hit in search(directory, "needle", 1)] == [5]
-    search(directory, text, 10, task=text, session=text)
-    assert repair(RunDirectory(directory)) is None
+    assert [hit.seq for hit in search_events(directory, "needle", 1)] == [5]
+    search_events(directory, text, 10, task=text, session=text)
+    assert repair_journal(RunDirectory(directory)) is None
 
 
 @given(text=ODD_TEXT, value=ODD_JSON)
@@ -216,7 +216,7 @@ def test_whatever_a_model_replied_can_be_sent_to_a_provider_again(text: str, val
         Message(role="assistant", text=said.text, tool_calls=said.tool_calls),
         Message(role="tool", text=text, call_id=text),
     )
-    sent = wire_messages(messages)
+    sent = render_messages(messages)
     json.dumps(sent, ensure_ascii=False, allow_nan=False).encode()
     arguments = json.loads(sent[0]["tool_calls"][0]["function"]["arguments"])
     json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
@@ -239,30 +239,30 @@ def test_repair_sees_an_event_that_no_resume_gets_past_and_sets_it_aside(tmp_pat
     write(tmp_path, [Noticed(level="info", text="before"), impossible, Noticed(level="info", text="after")])
     with pytest.raises(JournalProblem, match="event 2 cannot have happened"):
         read_state(tmp_path / "journal.db")
-    result = repair(RunDirectory(tmp_path))
+    result = repair_journal(RunDirectory(tmp_path))
     assert result is not None
     assert (result.kept, result.lost, result.set_aside) == (1, ((2, 2),), ((3, 3),))
     assert read_state(tmp_path / "journal.db").seq == 2
-    assert repair(RunDirectory(tmp_path)) is None
+    assert repair_journal(RunDirectory(tmp_path)) is None
 
 
 def test_repair_gets_past_an_event_without_its_shape_whose_sum_is_right(tmp_path: Path) -> None:
     write(tmp_path, [Noticed(level="info", text="before"), Noticed.model_construct(text="of no level")])
-    result = repair(RunDirectory(tmp_path))
+    result = repair_journal(RunDirectory(tmp_path))
     assert result is not None
     assert (result.kept, result.lost) == (1, ((2, 2),))
-    assert repair(RunDirectory(tmp_path)) is None
+    assert repair_journal(RunDirectory(tmp_path)) is None
 
 
 async def test_words_of_a_command_line_that_are_no_utf_8_end_no_verb(tmp_path: Path) -> None:
     word = os.fsdecode(b"caf\xe9")
-    sent = Sent(key="c1", at=datetime.now(UTC), by="me", command=Retry(task=TaskId(word), note=word))
+    sent = InboxCommand(key="c1", at=datetime.now(UTC), by="me", command=Retry(task=TaskId(word), note=word))
     inbox = RunDirectory(tmp_path).inbox
-    inbox.send(sent)
-    taken = [one.command for _, one in inbox.waiting()]
+    inbox.send_command(sent)
+    taken = [one.command for _, one in inbox.iterate_commands()]
     assert taken == [Retry(task=TaskId("caf\\udce9"), note="caf\\udce9")]
     write(tmp_path, [Noticed(level="info", text="café")])
-    assert search(tmp_path, "caf*", 10, task=word, session=word) == []
+    assert search_events(tmp_path, "caf*", 10, task=word, session=word) == []
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
@@ -282,12 +282,12 @@ def test_a_terminal_that_lacks_a_character_ends_no_command(tmp_path: Path, encod
 class Unsearchable(Journal):
     """A journal of which no index can be made."""
 
-    async def search(self, query: str, limit: int) -> list[Hit]:
+    async def search_events(self, query: str, limit: int) -> list[SearchHit]:
         raise SearchUnavailable("the search index cannot be used")
 
 
 async def test_where_no_index_can_be_made_one_call_of_a_tool_is_refused_and_nothing_ends(tmp_path: Path) -> None:
     journal = Unsearchable(tmp_path, SystemClock())
-    told = await recall_tool(journal)('{"query": "needle"}')
+    told = await build_recall_tool(journal)('{"query": "needle"}')
     journal.close()
     assert not told.is_ok and "cannot be used" in told.text

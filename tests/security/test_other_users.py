@@ -15,15 +15,15 @@ from click.testing import CliRunner, Result
 from orchestrator.cli.main import cli
 from orchestrator.errors import EnvironmentProblem, RunLocked
 from orchestrator.journal import lock as run_lock
-from orchestrator.journal.lock import hold, holder
+from orchestrator.journal.lock import hold_run_lock, find_lock_owner
 from orchestrator.journal.runs import StateDirectory
-from orchestrator.journal.search import search
+from orchestrator.journal.search import search_events
 from tests.running.goals import Bench, one
 from tests.running.kept_place import GOAL, Place, kept_runs
 from tests.running.projects import calculator
 from tests.running.users import NOBODY, STRANGER, run_as_another
 from worktrees import lock as file_locks
-from worktrees.lock import try_lock
+from worktrees.lock import try_file_lock
 
 IS_ROOT = os.geteuid() == 0
 OTHERS = 0o077
@@ -53,7 +53,7 @@ def place(tmp_path: Path) -> Place:
 
 
 def root_of(place: Place) -> Path:
-    return StateDirectory.locate(place.repo, str(place.state)).path
+    return StateDirectory.locate_for(place.repo, str(place.state)).path
 
 
 def status(place: Place) -> Result:
@@ -162,7 +162,7 @@ def test_another_user_cannot_hold_a_lock_of_ours(place: Place) -> None:
         pytest.skip("about starting as root")
     root, run = root_of(place), root_of(place) / "runs" / GOAL
     assert status(place).exit_code == 0
-    with hold(run, "run"):
+    with hold_run_lock(run, "run"):
         assert [stat.S_IMODE((run / name).stat().st_mode) for name in ("lock", "lock.turn")] == [0o600, 0o600]
         for opened in (root, root / "runs", run):
             opened.chmod(0o755)
@@ -184,7 +184,7 @@ def test_a_lock_that_is_held_is_waited_for_aloud_and_not_for_ever(
         assert process.stdout
         assert process.stdout.readline() == "held\n"
         says = rf"lock\.turn of process {process.pid} is still held"
-        with pytest.raises(RunLocked, match=says) as raised, hold(run, "run"):
+        with pytest.raises(RunLocked, match=says) as raised, hold_run_lock(run, "run"):
             pytest.fail("two holders at once")
         process.kill()
     assert raised.value.exit_code == 8
@@ -218,13 +218,13 @@ def test_what_is_planted_in_place_of_a_lock_is_neither_followed_nor_waited_for(
     run = root_of(place) / "runs" / GOAL
     plant(run / name, precious)
     if name == "search.lock":
-        assert search(run, "goal", 1) is not None
+        assert search_events(run, "goal", 1) is not None
     elif name == "gc.lock":
         with pytest.raises(OSError, match="remove it"):
-            try_lock(run / name)
+            try_file_lock(run / name)
     else:
-        assert holder(run) is None
-        with pytest.raises(EnvironmentProblem, match="remove it"), hold(run, "run"):
+        assert find_lock_owner(run) is None
+        with pytest.raises(EnvironmentProblem, match="remove it"), hold_run_lock(run, "run"):
             pytest.fail("something else was taken for a lock")
     assert precious.read_text() == "mine"
     assert precious.stat().st_mode & OTHERS
@@ -232,6 +232,6 @@ def test_what_is_planted_in_place_of_a_lock_is_neither_followed_nor_waited_for(
 
 def test_a_lock_that_others_could_open_is_closed_to_them(tmp_path: Path) -> None:
     (tmp_path / "lock").touch(mode=0o644)
-    held: Any = try_lock(tmp_path / "lock")
+    held: Any = try_file_lock(tmp_path / "lock")
     assert stat.S_IMODE(os.fstat(held).st_mode) == 0o600
     os.close(held)

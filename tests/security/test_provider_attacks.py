@@ -52,7 +52,7 @@ async def asking(*floods: Flood) -> AsyncIterator[tuple[LiteLLMClient, HostileSe
 
 async def failure(client: LiteLLMClient, asked: Request) -> ModelError:
     with pytest.raises(ModelError) as caught:
-        await client.complete(asked)
+        await client.request_completion(asked)
     return caught.value
 
 
@@ -124,7 +124,7 @@ async def test_a_stream_without_bounds_ends_with_a_name_and_stops_nobody(kind: s
 async def flooded(flood: Flood, error: type[ModelError], stall_s: float) -> None:
     honest = Flood(pieces=(completion(),))
     async with asking(honest, flood, honest) as (client, server, url):
-        await client.complete(request(api_base=url))
+        await client.request_completion(request(api_base=url))
         done, gaps = anyio.Event(), []
 
         async def watch() -> None:
@@ -139,7 +139,7 @@ async def flooded(flood: Flood, error: type[ModelError], stall_s: float) -> None
         assert server.sent < SENT_BYTES, "the connection is closed long before the end"
         assert gaps[0] < 5.0, "a megabyte takes litellm's own redactor four seconds"
         assert len(str(told)) < 1_000
-        assert (await client.complete(request(api_base=url))).text == "Done."
+        assert (await client.request_completion(request(api_base=url))).text == "Done."
 
 
 @pytest.mark.attack(65)
@@ -170,7 +170,7 @@ async def test_a_provider_that_would_be_asked_past_the_bounds_is_refused_unasked
     async with asking(Flood(endless=KILOBYTES_64)) as (client, server, url):
         told = await failure(client, request(model="aiohttp_openai/m", api_base=url))
         assert (type(told), server.calls) == (UnknownModel, 0)
-        assert "openai/m" in str(await client.check("aiohttp_openai/m", url, None))
+        assert "openai/m" in str(await client.find_model_problem("aiohttp_openai/m", url, None))
 
 
 @pytest.mark.attack(65)
@@ -190,7 +190,7 @@ async def test_a_user_may_allow_more() -> None:
         async with LiteLLMClient() as client:
             assert type(await failure(client, request(api_base=url))) is ReplyTooLarge
         async with LiteLLMClient(max_reply_mb=8) as client:
-            assert (await client.complete(request(api_base=url))).text == text
+            assert (await client.request_completion(request(api_base=url))).text == text
 
 
 CUT = {
@@ -243,7 +243,7 @@ async def test_control_a_call_that_reached_nobody_is_not_billed() -> None:
 )
 async def test_a_reply_whose_tokens_nobody_counted_is_estimated_and_its_price_unknown(usage: dict[str, Any]) -> None:
     async with asking(Flood(pieces=(completion("word " * 400, **usage),))) as (client, _, url):
-        answer = await client.complete(request(model="openai/gpt-4o-mini", api_base=url))
-    assert (answer.usage.output_tokens, answer.usage.price) == (500, "unknown")
+        answer = await client.request_completion(request(model="openai/gpt-4o-mini", api_base=url))
+    assert (answer.usage.output_tokens, answer.usage.cost_text) == (500, "unknown")
     assert 0 < answer.usage.input_tokens < 100
     assert answer.usage.cost_usd > 0, "budgets count the estimate"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.verbs import Ended, run_goal
-from orchestrator.domain.plain import inert
+from orchestrator.app.verbs import RunExit, run_goal
+from orchestrator.domain.plain import sanitize_markdown
 from tests.running.goals import Bench
 from tests.running.projects import calculator, git
 from tests.running.scripts import edits, judges, planner_ends, plans, reviews, worker_ends
@@ -26,7 +26,7 @@ CLOSING = re.compile(
 LOADING = re.compile(r"!\[|<img|<script|<iframe|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 
 
-async def landed(place: Path) -> Ended:
+async def landed(place: Path) -> RunExit:
     """A run whose plan, report, review and goal are full of calls; one task lands and one does not."""
     bench = Bench(place, calculator(place / "repo"))
     items = [
@@ -71,4 +71,4 @@ async def test_a_pull_request_and_its_commits_call_nobody_close_nothing_and_load
 def test_control_the_same_words_as_they_are_would_act() -> None:
     for acting in (CALLING, CLOSING, LOADING):
         assert acting.search(HOSTILE)
-        assert not acting.search(inert(HOSTILE))
+        assert not acting.search(sanitize_markdown(HOSTILE))

@@ -12,8 +12,8 @@ import pytest
 from tests.running.projects import calculator, git
 from tests.running.remotes import PASSWORD, USER, bare, http_remotes
 from worktrees.errors import GitError
-from worktrees.remote import fetch_refs, push_commit, remote_refs, remote_tip, swap_refs
-from worktrees.repository import Repository
+from worktrees.remote import fetch_refs, push_commit, list_remote_refs, read_remote_tip, swap_remote_refs
+from worktrees.repository import GitRepository
 
 pytestmark = pytest.mark.attack(53)
 
@@ -104,14 +104,14 @@ KINDS: tuple[Settings, ...] = (
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 async def test_no_setting_of_the_repository_runs_a_program_at_a_push(scene: Scene, kind: Settings) -> None:
     scene.set(kind(scene.program))
-    repository = Repository.open(scene.root)
+    repository = GitRepository.open(scene.root)
     for _ in range(2):
         for talk in (
-            remote_tip(repository.git, "origin", BRANCH),
-            push_commit(repository.git, "origin", repository.head(), BRANCH),
-            remote_refs(repository.git, "origin", "refs/orchestrate/*"),
+            read_remote_tip(repository.git, "origin", BRANCH),
+            push_commit(repository.git, "origin", repository.read_head_commit(), BRANCH),
+            list_remote_refs(repository.git, "origin", "refs/orchestrate/*"),
             fetch_refs(repository.git, "origin", [f"refs/heads/{BRANCH}"]),
-            swap_refs(repository.git, "origin", {"refs/orchestrate/ci/key": (repository.head(), None)}),
+            swap_remote_refs(repository.git, "origin", {"refs/orchestrate/ci/key": (repository.read_head_commit(), None)}),
         ):
             try:
                 await talk
@@ -139,12 +139,12 @@ async def test_the_users_credential_helper_is_asked_and_that_of_the_repository_i
     scene.set({"credential.helper": helper(scene.marker, "wrong"), "core.askPass": scene.program})
     with http_remotes(tmp_path) as url:
         git(scene.root, "remote", "set-url", "origin", f"{url}/remote.git")
-        repository = Repository.open(scene.root)
+        repository = GitRepository.open(scene.root)
         scene.plain("push", "origin", "HEAD:refs/heads/control")
         assert scene.marker.exists()
         scene.marker.unlink()
-        await push_commit(repository.git, "origin", repository.head(), BRANCH)
-    assert git(scene.remote, "rev-parse", BRANCH) == repository.head()
+        await push_commit(repository.git, "origin", repository.read_head_commit(), BRANCH)
+    assert git(scene.remote, "rev-parse", BRANCH) == repository.read_head_commit()
     assert (tmp_path / "own").exists()
     assert not scene.marker.exists()
 
@@ -154,9 +154,9 @@ async def test_requests_do_not_go_through_a_proxy_of_the_repositorys(scene: Scen
     with http_remotes(tmp_path) as url:
         git(scene.root, "remote", "set-url", "origin", f"{url}/remote.git")
         scene.set({"http.proxy": "http://127.0.0.1:9", f"http.{url}.proxy": "http://127.0.0.1:9"})
-        repository = Repository.open(scene.root)
+        repository = GitRepository.open(scene.root)
         scene.plain("push", "origin", "HEAD:refs/heads/control")
-        await push_commit(repository.git, "origin", repository.head(), BRANCH)
+        await push_commit(repository.git, "origin", repository.read_head_commit(), BRANCH)
     assert git(scene.remote, "branch", "--format=%(refname:short)") == BRANCH
 
 
@@ -167,11 +167,11 @@ async def test_a_remote_that_came_within_the_checkout_is_refused(scene: Scene) -
     hook = evil / "hooks" / "pre-receive"
     hook.write_text(f"#!/bin/sh\ntouch {scene.marker}\n")
     hook.chmod(0o755)
-    repository = Repository.open(scene.root)
+    repository = GitRepository.open(scene.root)
     for address in (str(evil), "vendored/evil.git", f"file://{evil}", "/proc/self/cwd/vendored/evil.git"):
         git(scene.root, "remote", "set-url", "evil", address)
         with pytest.raises(GitError):
-            await push_commit(repository.git, "evil", repository.head(), BRANCH)
+            await push_commit(repository.git, "evil", repository.read_head_commit(), BRANCH)
         assert not scene.marker.exists()
     scene.plain("push", "evil", f"HEAD:refs/heads/{BRANCH}")
     assert scene.marker.exists()
@@ -185,9 +185,9 @@ async def test_the_users_own_git_settings_stay_in_force(scene: Scene, tmp_path: 
     scene.set_own("url.ssh://nobody@127.0.0.1:9/.insteadOf", "work:")
     scene.set({"core.sshCommand": scene.program})
     git(scene.root, "remote", "set-url", "origin", "work:repo.git")
-    repository = Repository.open(scene.root)
+    repository = GitRepository.open(scene.root)
     with pytest.raises(GitError, match=r"own git settings core\.sshcommand are not used") as caught:
-        await push_commit(repository.git, "origin", repository.head(), BRANCH)
+        await push_commit(repository.git, "origin", repository.read_head_commit(), BRANCH)
     assert "git config --global" in str(caught.value)
     assert (tmp_path / "ssh").exists()
     assert not scene.marker.exists()
@@ -199,6 +199,6 @@ async def test_a_header_that_a_ci_system_left_in_the_checkout_is_sent(scene: Sce
     with http_remotes(tmp_path) as url:
         git(scene.root, "remote", "set-url", "origin", f"{url}/remote.git")
         scene.set({f"http.{url}/.extraheader": f"AUTHORIZATION: Basic {word}"})
-        repository = Repository.open(scene.root)
-        await push_commit(repository.git, "origin", repository.head(), BRANCH)
-    assert git(scene.remote, "rev-parse", BRANCH) == repository.head()
+        repository = GitRepository.open(scene.root)
+        await push_commit(repository.git, "origin", repository.read_head_commit(), BRANCH)
+    assert git(scene.remote, "rev-parse", BRANCH) == repository.read_head_commit()

@@ -19,14 +19,14 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.agent.tools.shell import shell_tool
+from orchestrator.agent.tools.shell import build_shell_tool
 from orchestrator.domain.network import NetworkDecision
 from orchestrator.domain.tier import Tier
 from orchestrator.errors import ToolRefused
-from orchestrator.hands.addresses import Reach
+from orchestrator.hands.addresses import EgressAllowlist
 from orchestrator.hands.local import LocalHands
-from orchestrator.hands.policy import GivenDir, Grant, Limits, RegistryWish
-from orchestrator.hands.proxy import SOCKET, Proxy, serving
+from orchestrator.hands.policy import GrantedFolder, SandboxGrant, CommandLimits, RegistryGrant
+from orchestrator.hands.proxy import PROXY_SOCKET, EgressProxy, serve_proxy
 from tests.running.index import Loopback, loopback
 from tests.unit.hands.conftest import Ran, Yard, ran
 
@@ -60,18 +60,18 @@ async def folder(tmp_path: Path) -> Path:
     return made
 
 
-def proxy(server: Loopback, budget_bytes: int = 1_000_000) -> Proxy:
+def proxy(server: Loopback, budget_bytes: int = 1_000_000) -> EgressProxy:
     port = server.port
     private = {f"packages.test:{port}", f"127.0.0.1:{port}", f"metadata.test:{port}"}
     allowed = {f"{name}:{port}" for name in NAMES} | {f"packages.test:{port}", f"metadata.test:{port}"}
-    return Proxy(Reach(frozenset(allowed), frozenset(private), frozenset(allowed)), budget_bytes, resolve)
+    return EgressProxy(EgressAllowlist(frozenset(allowed), frozenset(private), frozenset(allowed)), budget_bytes, resolve)
 
 
 async def asked(folder: Path, text: str) -> str:
     """All that the proxy answers to bytes written to its socket."""
     handle = os.open(folder, os.O_RDONLY)
     try:
-        async with await anyio.connect_unix(f"/proc/self/fd/{handle}/{SOCKET}") as stream:
+        async with await anyio.connect_unix(f"/proc/self/fd/{handle}/{PROXY_SOCKET}") as stream:
             await stream.send(text.encode("latin-1"))
             await stream.send_eof()
             answer = b""
@@ -124,7 +124,7 @@ async def test_33_the_proxy_leads_nowhere_else(server: Loopback, folder: Path, p
         assert b"200 OK" in direct.recv(4096)
     server.asked.clear()
     guard = proxy(server)
-    async with serving(folder, guard):
+    async with serve_proxy(folder, guard):
         assert "hello" in await asked(folder, through(f"packages.test:{server.port}"))
         answer = await asked(folder, through(place.format(port=server.port)))
     assert answer.startswith("HTTP/1.1 403 ")
@@ -154,7 +154,7 @@ async def test_33_the_proxy_leads_nowhere_else(server: Loopback, folder: Path, p
 )
 async def test_33_the_proxy_answers_connect_alone(server: Loopback, folder: Path, request_text: str) -> None:
     guard = proxy(server)
-    async with serving(folder, guard):
+    async with serve_proxy(folder, guard):
         answer = await asked(folder, request_text.format(port=server.port))
     assert answer.startswith("HTTP/1.1 403 ")
     assert server.asked == []
@@ -164,7 +164,7 @@ async def test_33_the_proxy_answers_connect_alone(server: Loopback, folder: Path
 async def test_bytes_are_counted_over_both_directions_and_end_with_the_budget(server: Loopback, folder: Path) -> None:
     server.pages["/large"] = b"x" * 300_000
     guard = proxy(server, budget_bytes=200_000)
-    async with serving(folder, guard):
+    async with serve_proxy(folder, guard):
         place = f"packages.test:{server.port}"
         large = await asked(folder, f"CONNECT {place} HTTP/1.1\r\n\r\nGET /large HTTP/1.0\r\n\r\n")
         assert len(large) < 250_000
@@ -181,11 +181,11 @@ async def test_connections_without_number_cost_few_descriptors_and_no_other_comm
     server: Loopback, folder: Path
 ) -> None:
     guard, count = proxy(server), lambda: len(list(Path("/proc/self/fd").iterdir()))
-    async with serving(folder, guard):
+    async with serve_proxy(folder, guard):
         before, handle = count(), os.open(folder, os.O_RDONLY)
         held = [socket.socket(socket.AF_UNIX) for _ in range(300)]
         for client in held:
-            client.connect(f"/proc/self/fd/{handle}/{SOCKET}")
+            client.connect(f"/proc/self/fd/{handle}/{PROXY_SOCKET}")
         await anyio.sleep(0.1)
         assert count() - before - len(held) < 100
         for one in (*held, handle):
@@ -201,7 +201,7 @@ async def test_connections_without_number_cost_few_descriptors_and_no_other_comm
 
 async def test_a_command_that_asks_without_end_is_told_of_in_sum(server: Loopback, folder: Path) -> None:
     guard = proxy(server)
-    async with serving(folder, guard):
+    async with serve_proxy(folder, guard):
         for number in range(130):
             await asked(folder, through(f"evil{number}.test:1"))
             await asked(folder, through("again.test:1"))
@@ -218,10 +218,10 @@ def opened(yard: Yard, server: Loopback, **grant: Any) -> AbstractAsyncContextMa
     """Hands of a user whose pip is configured for the index on loopback."""
     options: dict[str, Any] = {
         "ceiling": Tier.REGISTRIES,
-        "registries": RegistryWish(private=(server.place,)),
-        "read_only": (GivenDir(path=sys.prefix, origin="test"),) if sys.prefix != sys.base_prefix else (),
+        "registries": RegistryGrant(private=(server.place,)),
+        "read_only": (GrantedFolder(path=sys.prefix, origin="test"),) if sys.prefix != sys.base_prefix else (),
     }
-    return yard.hands(Grant(**(options | grant)), environ=pip_alone(server.index))
+    return yard.hands(SandboxGrant(**(options | grant)), environ=pip_alone(server.index))
 
 
 def pip_alone(index: str) -> dict[str, str]:
@@ -233,8 +233,8 @@ def pip_alone(index: str) -> dict[str, str]:
 async def tier_2(yard: Yard, server: Loopback) -> AsyncIterator[Any]:
     """Runs a command at tier 2."""
     async with opened(yard, server) as hands:
-        assert hands.refusal is None
-        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        assert hands.refusal_reason is None
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
 
         async def run(line: str, **options: Any) -> Ran:
             return await ran(workspace, line, tier=Tier.REGISTRIES, **options)
@@ -273,8 +273,8 @@ async def test_33_a_command_is_refused_every_other_host_and_the_refusal_is_kept(
 @pytest.mark.sandbox
 async def test_a_model_is_told_what_its_command_was_kept_from(yard: Yard, server: Loopback) -> None:
     async with opened(yard, server) as hands:
-        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
-        shell = shell_tool(workspace, 20.0, 1_000_000, lambda: Tier.REGISTRIES)
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        shell = build_shell_tool(workspace, 20.0, 1_000_000, lambda: Tier.REGISTRIES)
         result = await shell(json.dumps({"command": FETCH.format(url="http://evil.test/") + "; true"}))
     assert "[the network refused evil.test:80: it is not one of the package registries]" in result.text
     assert [decision.host for decision in result.network] == ["evil.test"]
@@ -299,7 +299,7 @@ async def test_34_going_around_the_proxy_leads_nowhere(tier_2: Any, server: Loop
 @pytest.mark.sandbox
 async def test_a_command_without_tier_2_has_no_proxy(yard: Yard, server: Loopback) -> None:
     async with opened(yard, server) as hands:
-        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
         done = await ran(workspace, f"env | grep -i _proxy=; ls /run; {DIRECT.format(host='127.0.0.1', port=3128)}")
     assert "_proxy=" not in done.output.lower()
     assert "registries" not in done.output
@@ -344,20 +344,20 @@ async def test_commands_end_at_their_time_limit_and_leave_no_process(tier_2: Any
 @pytest.mark.sandbox
 async def test_the_hash_of_the_policy_tells_the_tiers_and_the_registries_apart(yard: Yard, server: Loopback) -> None:
     async with opened(yard, server) as hands:
-        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
-        one, two = await workspace.policy(Tier.COMMANDS), await workspace.policy(Tier.REGISTRIES)
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+        one, two = await workspace.get_policy_hash(Tier.COMMANDS), await workspace.get_policy_hash(Tier.REGISTRIES)
     with loopback() as other:
         async with opened(yard, other) as hands:
-            workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
-            assert await workspace.policy(Tier.COMMANDS) == one
-            assert await workspace.policy(Tier.REGISTRIES) not in (one, two)
+            workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
+            assert await workspace.get_policy_hash(Tier.COMMANDS) == one
+            assert await workspace.get_policy_hash(Tier.REGISTRIES) not in (one, two)
 
 
 @pytest.mark.sandbox
 async def test_tier_2_without_any_registry_is_refused_with_the_reason(yard: Yard) -> None:
     environ = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": ""}
-    async with yard.hands(Grant(ceiling=Tier.REGISTRIES), environ=environ) as hands:
-        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+    async with yard.hands(SandboxGrant(ceiling=Tier.REGISTRIES), environ=environ) as hands:
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
         with pytest.raises(ToolRefused, match=r"registries under \[hands\] names none"):
             await ran(workspace, "true", tier=Tier.REGISTRIES)
 
@@ -365,7 +365,7 @@ async def test_tier_2_without_any_registry_is_refused_with_the_reason(yard: Yard
 @pytest.mark.sandbox
 async def test_no_tier_above_the_granted_one_is_to_be_had(yard: Yard, server: Loopback) -> None:
     async with opened(yard, server) as hands:
-        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
         with pytest.raises(ToolRefused, match="the highest is 2"):
             await ran(workspace, "true", tier=Tier.EVERYTHING)
 
@@ -380,8 +380,8 @@ async def test_tier_3_has_the_network_and_still_no_files_and_sockets_of_the_host
             agent.listen()
             probe = f"python3 -c \"import socket; socket.socket(socket.AF_UNIX).connect('{short}'); print('AGENT')\""
             assert b"AGENT" in subprocess.run(["bash", "-c", probe], capture_output=True, check=True).stdout  # noqa: ASYNC221
-            async with yard.hands(Grant(ceiling=Tier.EVERYTHING)) as hands:
-                workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+            async with yard.hands(SandboxGrant(ceiling=Tier.EVERYTHING)) as hands:
+                workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
                 fetch = FETCH.format(url=f"http://{server.place}/")
                 done = await ran(workspace, f"{fetch}; cat {yard.home}/secret; {probe}", tier=Tier.EVERYTHING)
     finally:
@@ -453,8 +453,8 @@ async def test_35_the_install_script_of_an_npm_package_runs_inside_alone(yard: Y
     }
     commit = yard.commit({name: json.dumps(content) for name, content in files.items()})
     line = "npm install --install-links --offline --no-audit --foreground-scripts"
-    async with opened(yard, server, limits=Limits(processes=2048)) as hands:
-        workspace = await hands.open(commit, "test")
+    async with opened(yard, server, limits=CommandLimits(processes=2048)) as hands:
+        workspace = await hands.open_workspace(commit, "test")
         done = await ran(workspace, f"{line}; cat node_modules/../marker", tier=Tier.REGISTRIES, timeout_s=120.0)
         assert done.output.rstrip().endswith("ran")
     assert not marker.exists()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.config.layers import load
+from orchestrator.config.layers import load_config
 from orchestrator.domain.tier import Tier
 from orchestrator.errors import UsageProblem
 from tests.running.cli import environment, orchestrate
@@ -56,7 +56,7 @@ def test_a_repository_that_raises_what_it_may_reach_is_refused_with_file_and_lin
 ) -> None:
     (repository / "orchestrate.toml").write_text(f"# ours\n{text}")
     with pytest.raises(UsageProblem, match=r"orchestrate\.toml:\d+: .*--trust-project") as problem:
-        load(repository, environ=environ)
+        load_config(repository, environ=environ)
     assert key in str(problem.value)
 
 
@@ -67,7 +67,7 @@ def test_control_the_same_lines_count_in_the_users_own_file(
     """The lines are valid: it is their place that is refused."""
     (tmp_path / "xdg" / "orchestrate").mkdir(parents=True)
     (tmp_path / "xdg" / "orchestrate" / "config.toml").write_text(text)
-    before, after = load(repository, environ={"XDG_CONFIG_HOME": "/nowhere"}), load(repository, environ=environ)
+    before, after = load_config(repository, environ={"XDG_CONFIG_HOME": "/nowhere"}), load_config(repository, environ=environ)
     assert before.config != after.config or key == "approval.mode"
 
 
@@ -77,7 +77,7 @@ def test_tier_3_is_for_single_tasks_even_in_a_trusted_repository(
 ) -> None:
     (repository / "orchestrate.toml").write_text(text)
     with pytest.raises(UsageProblem):
-        load(repository, trust_project=True, environ=environ)
+        load_config(repository, trust_project=True, environ=environ)
 
 
 @pytest.mark.parametrize(
@@ -89,29 +89,29 @@ def test_no_trust_at_all_lets_a_repository_leave_the_sandbox(
 ) -> None:
     (repository / "orchestrate.toml").write_text(text)
     with pytest.raises(UsageProblem, match=r"orchestrate\.toml:2: .* (acts as you outside the sandbox|is per run)"):
-        load(repository, trust_project=True, environ=environ)
+        load_config(repository, trust_project=True, environ=environ)
 
 
 def test_a_repository_may_lower_a_tier(repository: Path, environ: dict[str, str]) -> None:
     (repository / "orchestrate.toml").write_text("[roles.worker]\ntier = 0\n")
-    assert load(repository, environ=environ).config.roles.worker.tier == Tier.FILES
+    assert load_config(repository, environ=environ).config.roles.worker.tier == Tier.FILES
 
 
 def test_a_repository_may_name_further_places_of_dependencies(repository: Path, environ: dict[str, str]) -> None:
     names = ("/.venv", "web/node_modules/", "venv", "src/*.egg-info", ".tox")
     (repository / "orchestrate.toml").write_text(f"[env]\nshare = {list(names)}\n")
-    assert load(repository, environ=environ).config.env.share == names
+    assert load_config(repository, environ=environ).config.env.share == names
 
 
 def test_other_files_of_a_repository_are_no_settings(repository: Path, environ: dict[str, str]) -> None:
-    usual = load(repository, environ=environ).config
+    usual = load_config(repository, environ=environ).config
     lines = "hands.without_sandbox = true\nroles.worker.tier = 2\n"
     for name in ("config.toml", ".orchestrate.toml", "orchestrate/config.toml", ".config/orchestrate/config.toml"):
         (repository / name).parent.mkdir(parents=True, exist_ok=True)
         (repository / name).write_text(lines)
     for name in (".env", ".env.local", ".envrc"):
         (repository / name).write_text("ORCHESTRATE__HANDS__WITHOUT_SANDBOX=true\nORCHESTRATE__ROLES__WORKER__TIER=2\n")
-    assert load(repository, environ=environ).config == usual
+    assert load_config(repository, environ=environ).config == usual
 
 
 def words(repository: Path, tmp_path: Path, gate: str) -> list[str]:

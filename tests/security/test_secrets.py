@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.asking import Wishes
-from orchestrator.app.beginning import begin_goal
+from orchestrator.app.asking import ReplayOptions
+from orchestrator.app.beginning import create_goal_run
 from orchestrator.app.options import Options
-from orchestrator.app.replay import replay
-from orchestrator.app.verbs import carry_out
-from orchestrator.app.wiring import Means, open_run
+from orchestrator.app.replay import replay_run
+from orchestrator.app.verbs import execute_run
+from orchestrator.app.wiring import RunOverrides, open_run
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import RunState
 from orchestrator.errors import UsageProblem
@@ -115,10 +115,10 @@ async def leak(root: Path) -> Leaky:
         "hooks": [{"on": ["before_tool", "after_tool", "after_run"], "run": f"cat >>{root}/hooks", "trusted": True}],
         "notify": {"command": f"cat >>{root}/notified", "on": ["run.ended", "tool.returned", "task.created"]},
     }
-    place = await begin_goal(bench.options([], **TRIVIAL, **outside), f"make it better with {SECRET}")
+    place = await create_goal_run(bench.options([], **TRIVIAL, **outside), f"make it better with {SECRET}")
     model = ScriptedModel(script())
-    async with open_run(place, None, Means(client=model)) as context:
-        await carry_out(context)
+    async with open_run(place, None, RunOverrides(client=model)) as context:
+        await execute_run(context)
         assert context.state.ended is not None and context.state.ended.outcome == "done"
         return Leaky(bench, model, context.state)
 
@@ -170,7 +170,7 @@ async def test_a_run_in_which_secrets_were_taken_out_is_replayed_without_a_diver
     assert ended.exit_code == 0
     landed = git(bench.repository, "show", f"{ended.state.run.branch}:test_fake.py")
     assert landed == f"TOKEN = '{token}'", "what a model makes up is written as it says"
-    report = await replay(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), None, Wishes())
+    report = await replay_run(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), None, ReplayOptions())
     assert report.divergences == (), report
 
 
@@ -249,7 +249,7 @@ async def test_settings_that_hold_a_secret_are_refused_before_they_are_recorded(
     bench = Bench(tmp_path, calculator(tmp_path / "repo"))
     hooks = [{"on": "after_run", "run": f"curl -H 'X-Key: {SECRET}' http://localhost", "trusted": True}]
     with pytest.raises(UsageProblem, match=f"holds the value of {NAME}"):
-        await begin_goal(bench.options([], **TRIVIAL, hooks=hooks), "make it better")
+        await create_goal_run(bench.options([], **TRIVIAL, hooks=hooks), "make it better")
     state = (path.read_bytes() for path in (tmp_path / "state").rglob("*") if path.is_file())
     assert SECRET.encode() not in b"".join(state)
 
@@ -259,7 +259,7 @@ async def test_settings_given_to_a_run_that_stopped_are_refused_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = Bench(tmp_path, calculator(tmp_path / "repo"))
-    await begin_goal(bench.options([], **TRIVIAL), "make it better")
+    await create_goal_run(bench.options([], **TRIVIAL), "make it better")
     monkeypatch.setenv(NAME, SECRET)
     with pytest.raises(UsageProblem, match=f"holds the value of {NAME}"):
         await bench.resume(gate={"command": f"curl -u {SECRET} http://localhost"})

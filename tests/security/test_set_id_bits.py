@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator.hands.deps_store import DepsStore
-from orchestrator.hands.policy import Grant
+from orchestrator.hands.policy import SandboxGrant
 from orchestrator.hands.workspace import LocalWorkspace
 from tests.running.users import run_as_another
 
@@ -105,7 +105,7 @@ async def test_without_a_sandbox_nobody_else_reaches_what_a_command_has_made(
     for parent in (tmp_path, *tmp_path.parents):
         if not parent.stat().st_mode & 0o001:
             parent.chmod(parent.stat().st_mode | 0o055)
-    async with yard.hands(Grant(without_sandbox=True)) as hands:
+    async with yard.hands(SandboxGrant(without_sandbox=True)) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, "cp /usr/bin/id evil; chmod 4755 evil; ./evil -u")
         evil = workspace.root / "evil"
@@ -127,7 +127,7 @@ def test_what_was_installed_is_kept_without_such_bits(tmp_path: Path) -> None:
     tool.chmod(0o6755)
     assert set_id_files(made) == {".venv/bin/tool"}
     store = DepsStore(tmp_path / "store")
-    with store.used("key") as place:
-        store.adopt("key", made, [".venv"])
+    with store.hold_entry("key") as place:
+        store.move_into_entry("key", made, [".venv"])
     assert set_id_files(place) == set()
     assert (place / ".venv" / "bin" / "tool").stat().st_mode & 0o777 == 0o755

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from orchestrator.app.moving import own_instead, receive, replaced_settings, send
+from orchestrator.app.moving import replace_foreign_settings, import_run_archive, list_replaced_settings, export_run_archive
 from orchestrator.app.options import Options
-from orchestrator.app.verbs import migrate, resume
+from orchestrator.app.verbs import run_migration, resume_run
 from orchestrator.cli.main import cli
-from orchestrator.config.effective import effective
-from orchestrator.config.layers import load
+from orchestrator.config.effective import build_effective_config
+from orchestrator.config.layers import load_config
 from orchestrator.config.model import Config
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.states import read_state
@@ -93,20 +93,20 @@ async def test_a_repository_that_asks_for_it_is_not_worked_on(bench: Bench) -> N
     (bench.repository / "orchestrate.toml").write_text("[env]\nshare = ['config/*.key']\n")
     with pytest.raises(UsageProblem, match=r"orchestrate\.toml:2: env\.share may not share .*--trust-project"):
         await bench.run(*working(ENCODES), gate=GATE)
-    assert load(bench.repository, trust_project=True).config.env.share == ("config/*.key",)
+    assert load_config(bench.repository, trust_project=True).config.env.share == ("config/*.key",)
 
 
 async def gone_on_with(bench: Bench, *, trust_settings: bool) -> tuple[Path, Any]:
     """A run that stopped before its second task, gone on with by another user in a clone that has a secret as well."""
     await bench.run(*working(ENCODES), gate=GATE, env=SHARED, budget={"calls": 4})
     archive, clone = bench.root / "run.tar", bench.root / "clone"
-    await send(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), "latest", archive)
+    await export_run_archive(Options(bench.repository, {"state": {"dir": str(bench.root / "state")}}), "latest", archive)
     git(bench.repository, "clone", "-q", bench.repository.as_uri(), str(clone))
     with_key(clone)
     place = Place(clone, Options(clone, {"state": {"dir": str(bench.root / "there")}}))
-    imported = await receive(place.options, archive, None, trust_settings=trust_settings)
+    imported = await import_run_archive(place.options, archive, None, trust_settings=trust_settings)
     flags = {"state": {"dir": str(bench.root / "there")}, "budget": {"calls": 100}}
-    await resume(Options(clone, flags), None)
+    await resume_run(Options(clone, flags), None)
     return clone, imported
 
 
@@ -115,24 +115,24 @@ async def test_what_an_imported_run_shares_counts_only_if_its_settings_are_trust
     bench: Bench, trust_settings: bool
 ) -> None:
     clone, imported = await gone_on_with(bench, trust_settings=trust_settings)
-    config = effective(read_state(imported.directory.journal))
+    config = build_effective_config(read_state(imported.directory.journal))
     assert (("config/master.key" in config.env.share), encoded() in committed(clone)) == (trust_settings,) * 2
-    assert 'env.share = ["config/master.key"]' in replaced_settings(imported.settings)
+    assert 'env.share = ["config/master.key"]' in list_replaced_settings(imported.settings)
 
 
 @pytest.mark.parametrize(("theirs", "granted", "counts"), [(2, 1, 1), (0, 1, 0), (2, 2, 2)])
 def test_an_imported_run_has_no_higher_tier_than_the_user_grants(theirs: int, granted: int, counts: int) -> None:
     def settings(tier: int) -> Config:
-        return load(None, {"roles": {"worker": {"tier": tier}}}).config
+        return load_config(None, {"roles": {"worker": {"tier": tier}}}).config
 
     came = settings(theirs).model_dump(mode="json", by_alias=True)
-    assert own_instead(came, settings(granted))["roles"]["worker"]["tier"] == counts
+    assert replace_foreign_settings(came, settings(granted))["roles"]["worker"]["tier"] == counts
 
 
 def test_what_is_a_secret_for_the_importing_user_stays_one() -> None:
-    came = load(None, {"redact": {"env": ["THEIRS"]}}).config.model_dump(mode="json", by_alias=True)
-    own = load(None, {"redact": {"env": ["OURS"]}}).config
-    assert own_instead(came, own)["redact"]["env"] == ["OURS", "THEIRS"]
+    came = load_config(None, {"redact": {"env": ["THEIRS"]}}).config.model_dump(mode="json", by_alias=True)
+    own = load_config(None, {"redact": {"env": ["OURS"]}}).config
+    assert replace_foreign_settings(came, own)["redact"]["env"] == ["OURS", "THEIRS"]
 
 
 def has_runs(state: Path) -> bool:
@@ -156,15 +156,15 @@ async def test_a_run_whose_recipe_opens_places_of_this_machine_is_not_imported(
         folder.mkdir()
     state = {"state": {"dir": str(tmp_path / "state")}}
     given = recipe({"run": "sed -i s/old/new/ {files}"}, env=env)
-    await migrate(Options(root, state), given)
+    await run_migration(Options(root, state), given)
     archive, clone = tmp_path / "run.tar", tmp_path / "clone"
-    await send(Options(root, state), "latest", archive)
+    await export_run_archive(Options(root, state), "latest", archive)
     git(root, "clone", "-q", root.as_uri(), str(clone))
     place = Options(clone, {"state": {"dir": str(tmp_path / "there")}})
     with pytest.raises(UsageProblem, match=r"by its \[env\] .*--trust-settings"):
-        await receive(place, archive, None)
+        await import_run_archive(place, archive, None)
     assert not has_runs(tmp_path / "there")
-    await receive(place, archive, None, trust_settings=True)
+    await import_run_archive(place, archive, None, trust_settings=True)
 
 
 RECIPE = """schema = 1

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import EXPECTED, FILES, Project, content
 from worktrees import checkout
-from worktrees.errors import GitError, TooManyFiles
+from worktrees.errors import GitError, SnapshotTooLarge
 from worktrees.pipes import remove_pipes
-from worktrees.pool import Pool, Worktree
+from worktrees.pool import WorktreePool, Worktree
 from worktrees.removal import remove_below
-from worktrees.screen import Limits
-from worktrees.snapshot import snapshot
+from worktrees.screen import SnapshotLimits
+from worktrees.snapshot import snapshot_worktree
 
 
 def as_git_takes_it(worktree: Worktree, tmp_path: Path) -> set[str]:
@@ -51,17 +51,17 @@ async def test_a_file_of_a_tebibyte_a_bomb_and_too_much_in_all_are_rejected(
         sparse.truncate(1024**4)
     with zipfile.ZipFile(worktree.root / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as bomb:
         bomb.writestr("zeros", bytes(20_000_000))
-    limits = Limits(file_bytes=1024**2, total_bytes=1024**2)
+    limits = SnapshotLimits(file_bytes=1024**2, total_bytes=1024**2)
 
-    taken = await snapshot(worktree, "work", None, limits=limits)
+    taken = await snapshot_worktree(worktree, "work", None, limits=limits)
 
     assert reasons(taken.dropped) == {"sparse": "it is larger than 1 MiB"}
     packed = (worktree.root / "bomb.zip").stat().st_size
     assert len(project.show(f"{taken.tree}:bomb.zip")) == packed < 30_000  # it is bytes, and nobody unpacks it
     for number in range(3):
         (worktree.root / f"part-{number}").write_bytes(os.urandom(400_000))
-    with pytest.raises(TooManyFiles, match=r"has 1\.2 MiB in changed files, of which a snapshot may have 1:"):
-        await snapshot(worktree, "work", None, limits=limits)
+    with pytest.raises(SnapshotTooLarge, match=r"has 1\.2 MiB in changed files, of which a snapshot may have 1:"):
+        await snapshot_worktree(worktree, "work", None, limits=limits)
     (worktree.root / "sparse").unlink()
     assert {"part-0", "part-1", "part-2"} <= as_git_takes_it(worktree, tmp_path)
 
@@ -71,8 +71,8 @@ async def test_an_ignore_file_of_gigabytes_costs_no_memory_and_is_the_attempts_f
     with (worktree.root / "src" / ".gitignore").open("wb") as sparse:
         sparse.truncate(1900 * 1024**2)
 
-    with pytest.raises(TooManyFiles, match=r"the ignore files in .* are too large to be read"):
-        await snapshot(worktree, "work", None)
+    with pytest.raises(SnapshotTooLarge, match=r"the ignore files in .* are too large to be read"):
+        await snapshot_worktree(worktree, "work", None)
 
 
 @pytest.mark.attack(19)
@@ -87,7 +87,7 @@ async def test_a_pipe_that_git_would_read_settings_from_hangs_nothing(
     with pytest.raises(subprocess.TimeoutExpired):
         plain_git(worktree.root, "add", "--dry-run", "-A", timeout=0.3)
 
-    taken = await snapshot(worktree, "work", None)
+    taken = await snapshot_worktree(worktree, "work", None)
 
     assert "src/new.py" in project.files(taken.tree)
 
@@ -101,18 +101,18 @@ def file_below(root: Path, levels: int, name: str) -> str:
 
 @pytest.mark.attack(18)
 async def test_what_lies_too_deep_to_be_gone_through_is_left_out(
-    worktree: Worktree, pool: Pool, project: Project, tmp_path: Path
+    worktree: Worktree, pool: WorktreePool, project: Project, tmp_path: Path
 ) -> None:
     place = file_below(worktree.root, 1_200, "open('new', 'w').write('x')")
     plain_git(worktree.root, "init", "-q", str(tmp_path / "naive"))
     plain_git(tmp_path / "naive", f"--work-tree={worktree.root}", "add", "-A")
     assert f"{place}new" in plain_git(tmp_path / "naive", "ls-files")  # and a checkout of it would break later
 
-    taken = await snapshot(worktree, "work", None)
+    taken = await snapshot_worktree(worktree, "work", None)
 
     (told,) = taken.dropped
     assert told == f"{place[:500]}…{f'{place}new'[-500:]}: it lies more than 200 directories deep"
-    assert content((await pool.lease(taken.commit)).root) == EXPECTED
+    assert content((await pool.lease_worktree(taken.commit)).root) == EXPECTED
     remove_below(worktree.root, ["d"])  # which the removal of temporary directories could not
 
 
@@ -129,7 +129,7 @@ async def test_a_pipe_is_found_however_deep_the_directories_beside_it(worktree: 
 async def test_of_what_is_left_out_without_end_a_part_is_named_and_the_rest_counted(worktree: Worktree) -> None:
     for number in range(1_200):
         (worktree.root / f"\x01{number}").touch()
-    taken = await snapshot(worktree, "work", None)
+    taken = await snapshot_worktree(worktree, "work", None)
     assert len(taken.dropped) == 1_001
     assert taken.dropped[-1] == "and 200 more"
 
@@ -145,28 +145,28 @@ async def test_ignore_rules_that_take_for_ever_are_the_attempts_fault(
     with pytest.raises(subprocess.TimeoutExpired):
         plain_git(worktree.root, "ls-files", "--others", "--exclude-standard", timeout=0.4)
 
-    with pytest.raises(TooManyFiles, match="ignore rules"):
-        await snapshot(worktree, "work", None)
+    with pytest.raises(SnapshotTooLarge, match="ignore rules"):
+        await snapshot_worktree(worktree, "work", None)
     (worktree.root / ".gitignore").unlink()
     with pytest.raises(GitError, match="a glob of many"):
-        await worktree.paths("**/a/" * 20 + "b")
+        await worktree.list_paths("**/a/" * 20 + "b")
 
 
 @pytest.mark.attack(29)
-async def test_where_submodules_come_from_cannot_be_changed(pool: Pool, project: Project, tmp_path: Path) -> None:
+async def test_where_submodules_come_from_cannot_be_changed(pool: WorktreePool, project: Project, tmp_path: Path) -> None:
     listed = '[submodule "lib"]\n\tpath = lib\n\turl = ../lib\n'
-    worktree = await pool.lease(project.commit({".gitmodules": listed}))
+    worktree = await pool.lease_worktree(project.commit({".gitmodules": listed}))
     (worktree.root / ".gitmodules").write_text(listed.replace("../lib", "ext::sh -c 'touch /tmp/x'"))
     (worktree.root / "deep").mkdir()
     (worktree.root / "deep" / ".GITMODULES").write_text(listed)
     assert "deep/.GITMODULES" in as_git_takes_it(worktree, tmp_path)
 
-    changed = await snapshot(worktree, "changed", None)
+    changed = await snapshot_worktree(worktree, "changed", None)
     (worktree.root / ".gitmodules").unlink()
-    removed = await snapshot(worktree, "removed", None)
+    removed = await snapshot_worktree(worktree, "removed", None)
     (worktree.root / ".gitmodules").mkdir()
     (worktree.root / ".gitmodules" / "file").write_text("x")
-    replaced = await snapshot(worktree, "replaced", None)
+    replaced = await snapshot_worktree(worktree, "replaced", None)
 
     assert {project.show(f"{taken.tree}:.gitmodules") for taken in (changed, removed, replaced)} == {listed.encode()}
     reason = "where submodules come from cannot be changed"
@@ -182,7 +182,7 @@ async def test_names_that_cannot_be_seen_or_turn_text_around_are_left_out(
     for name in (*names, "caf\u00e9 \u65e5\u672c"):
         (worktree.root / name).write_text("x")
 
-    taken = await snapshot(worktree, "work", None)
+    taken = await snapshot_worktree(worktree, "work", None)
 
     assert sorted(set(project.files(taken.tree)) - set(FILES)) == ["caf\u00e9 \u65e5\u672c"]
     assert len(taken.dropped) == len(names)
@@ -205,7 +205,7 @@ async def test_caches_that_would_run_in_place_of_their_sources_are_left_out(
     ]
     Project(worktree.root).write(dict.fromkeys(caches, b"x"))
 
-    taken = await snapshot(worktree, "work", None)
+    taken = await snapshot_worktree(worktree, "work", None)
 
     assert project.files(taken.tree) == sorted(FILES)
     left_out = {"src/__pycache__", "loose.pyc", "old.pyo", ".pytest_cache", "src/.mypy_cache", ".hypothesis", ".tox"}
@@ -214,8 +214,8 @@ async def test_caches_that_would_run_in_place_of_their_sources_are_left_out(
 
 
 @pytest.mark.attack(36)
-async def test_files_that_run_unasked_or_shadow_others_are_taken_and_named(pool: Pool, project: Project) -> None:
-    worktree = await pool.lease(project.commit({"tests/conftest.py": "", "Makefile": "all:\n"}))
+async def test_files_that_run_unasked_or_shadow_others_are_taken_and_named(pool: WorktreePool, project: Project) -> None:
+    worktree = await pool.lease_worktree(project.commit({"tests/conftest.py": "", "Makefile": "all:\n"}))
     flagged = [
         "sitecustomize.py",
         "src/usercustomize.py",
@@ -227,7 +227,7 @@ async def test_files_that_run_unasked_or_shadow_others_are_taken_and_named(pool:
     ]
     Project(worktree.root).write({**dict.fromkeys(flagged, b"x"), "tests/conftest.py": b"changed", "fine.py": b"x"})
 
-    taken = await snapshot(worktree, "work", None)
+    taken = await snapshot_worktree(worktree, "work", None)
 
     assert sorted(reasons(taken.flagged)) == sorted(flagged)
     assert reasons(taken.flagged)["makefile"].endswith("take 'makefile' for 'Makefile'")
@@ -247,7 +247,7 @@ async def test_attributes_that_servers_refuse_are_left_out(
     naive.commit({".gitattributes": f"*.py {'x' * 3000}\n"})
     assert "gitattributesLineLength" in naive.complaint("fsck", "--strict")
 
-    taken = await snapshot(worktree, "work", "refs/orchestrate/test")
+    taken = await snapshot_worktree(worktree, "work", "refs/orchestrate/test")
 
     assert [line.split(":")[0] for line in taken.dropped] == [".gitattributes", "tests/.GitAttributes/file"]
     assert "src/.gitattributes" in project.files(taken.tree)
@@ -327,12 +327,12 @@ async def test_whatever_a_worktree_holds_its_snapshot_is_sound_or_refused(
     worktree: Worktree, project: Project, tmp_path: Path, steps: list[tuple[str, list[str], str]]
 ) -> None:
     (tmp_path / "outside").write_text(SECRET)
-    await worktree.become(project.tree(), keeps_ignored=False)
+    await worktree.reset_to_tree(project.tree(), keeps_ignored=False)
     for step in steps:
         take_step(worktree.root, *step)
 
     try:
-        taken = await snapshot(worktree, "work", "refs/orchestrate/test")
+        taken = await snapshot_worktree(worktree, "work", "refs/orchestrate/test")
     except GitError:
         return
 
@@ -351,8 +351,8 @@ def leaves(path: str, target: str) -> bool:
     return target.startswith("/") or joined.startswith("..")
 
 
-async def test_a_worktree_is_as_new_after_any_of_it(worktree: Worktree, pool: Pool, project: Project) -> None:
+async def test_a_worktree_is_as_new_after_any_of_it(worktree: Worktree, pool: WorktreePool, project: Project) -> None:
     for kind in sorted(MAKERS):
         take_step(worktree.root, kind, ["src", kind], "../../outside")
-    await pool.release(worktree)
-    assert content((await pool.lease(worktree.commit)).root) == EXPECTED
+    await pool.release_worktree(worktree)
+    assert content((await pool.lease_worktree(worktree.commit)).root) == EXPECTED

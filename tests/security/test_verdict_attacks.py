@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.verbs import Ended
+from orchestrator.app.verbs import RunExit
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.llm.script import ScriptedReply
@@ -86,28 +86,28 @@ FLAGS: dict[str, Any] = {
 }
 
 
-def unflagged(ended: Ended, case: Case) -> list[str]:
+def unflagged(ended: RunExit, case: Case) -> list[str]:
     """What the verdict should have flagged and did not."""
     flags = "\n".join(ended.state.tasks[TaskId(case.task)].verdicts[-1].verdict.flags)
     return [words for words in case.expected.get("flags", []) if words not in flags]
 
 
 @pytest.fixture(scope="module")
-def together(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+def together(tmp_path_factory: pytest.TempPathFactory) -> RunExit:
     """One run in which a worker tries everything that must not land."""
     import anyio
 
     items = [item for case in OTHERS for item in case.play()]
     plan = plans("root", *(case.plan() for case in OTHERS))
 
-    async def run() -> Ended:
+    async def run() -> RunExit:
         return await bench(tmp_path_factory.mktemp("verdicts")).run(plan, *items, planner_ends(), **FLAGS)
 
     return anyio.run(run)
 
 
 @pytest.mark.parametrize("case", OTHERS, ids=by_name)
-def test_what_fools_an_exit_code_is_red_and_the_reason_names_it(together: Ended, case: Case) -> None:
+def test_what_fools_an_exit_code_is_red_and_the_reason_names_it(together: RunExit, case: Case) -> None:
     task = together.state.tasks[TaskId(case.task)]
     assert task.status == TaskStatus.REJECTED
     told = "\n".join(task.verdicts[-1].verdict.reasons)
@@ -116,7 +116,7 @@ def test_what_fools_an_exit_code_is_red_and_the_reason_names_it(together: Ended,
     assert not unflagged(together, case)
 
 
-def test_nothing_of_all_that_has_landed(together: Ended) -> None:
+def test_nothing_of_all_that_has_landed(together: RunExit) -> None:
     assert (together.state.landings, together.state.head, together.exit_code) == ([], None, 4)
 
 

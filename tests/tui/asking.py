@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from orchestrator.domain.approval import Approval
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested
 from orchestrator.domain.event.run import Noticed
 from tests.tui.sources import Still, kept
@@ -43,14 +43,14 @@ class Asking(Still):
         """This is recorded now."""
         last = self.events[-1]
         for number, event in enumerate(events, start=1):
-            self.events = (*self.events, Recorded(last.seq + number, last.at, event))
+            self.events = (*self.events, RecordedEvent(last.seq + number, last.at, event))
         self.go_to(len(self.events))
 
     def later(self, seconds: float) -> None:
         """Time passes, and something small is recorded."""
         seq, at, _ = self.events[-1]
         then = at + timedelta(seconds=seconds)
-        self.events = (*self.events, Recorded(seq + 1, then, Noticed(level="info", text="time passes")))
+        self.events = (*self.events, RecordedEvent(seq + 1, then, Noticed(level="info", text="time passes")))
         self.go_to(len(self.events))
 
     def answered(self, item: str, by: str = "ada", reason: str = "") -> None:

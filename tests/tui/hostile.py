@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from orchestrator.domain.event import Event, Recorded, parse_event
+from orchestrator.domain.event import Event, RecordedEvent, parse_event
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import Store
+from orchestrator.journal.store import EventStore
 from tests.golden import DATA
 
 ATTACK = (
@@ -28,13 +28,13 @@ _PLACES = {"shop/": f"shop{ATTACK[:80].replace('/', '')}/"}
 def hostile_journal(path: Path, name: str, *more: Event) -> RunDirectory:
     """The recorded run `goal.v2` or `migration.v1` under attack, in a directory that becomes the run's."""
     path.mkdir(parents=True)
-    store = Store.open_writer(path / "journal.db")
+    store = EventStore.open_writer(path / "journal.db")
     try:
-        store.claim()
+        store.claim_writer()
         events = list(hostile_events(name))
         last = events[-1]
-        events += [Recorded(last.seq + n, last.at, event) for n, event in enumerate(more, start=1)]
-        store.insert(events)
+        events += [RecordedEvent(last.seq + n, last.at, event) for n, event in enumerate(more, start=1)]
+        store.insert_events(events)
     finally:
         store.close()
     return RunDirectory(path)
@@ -46,11 +46,11 @@ def dangers(text: str) -> set[str]:
 
 
 @cache
-def hostile_events(name: str) -> tuple[Recorded, ...]:
+def hostile_events(name: str) -> tuple[RecordedEvent, ...]:
     """The events of a recorded run under attack."""
     rows = [json.loads(line) for line in (DATA / "journals" / f"{name}.jsonl").read_text().splitlines()]
     return tuple(
-        Recorded(seq, datetime.fromisoformat(at), parse_event(kind, version, json.dumps(_spoiled(body))))
+        RecordedEvent(seq, datetime.fromisoformat(at), parse_event(kind, version, json.dumps(_spoiled(body))))
         for seq, at, kind, version, body, *_ in rows
     )
 

@@ -10,17 +10,17 @@ from pathlib import Path
 from textual.strip import Strip
 
 from orchestrator.domain.command import Command
-from orchestrator.domain.event import Recorded, parse_event
-from orchestrator.domain.fold import advance
+from orchestrator.domain.event import RecordedEvent, parse_event
+from orchestrator.domain.fold import apply_recorded_event
 from orchestrator.domain.state import RunState
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.doors import Doors
-from orchestrator.tui.look import USUAL, Look
-from orchestrator.tui.moment import Connection, Moment
-from orchestrator.tui.recording import Recording
+from orchestrator.tui.doors import DashboardActions
+from orchestrator.tui.look import DEFAULT_SETTINGS, DashboardSettings
+from orchestrator.tui.moment import Connection, ViewModel
+from orchestrator.tui.recording import PlaybackClock
 from tests.golden import DATA
 
 SIZES = [(80, 24), (120, 30), (200, 60), (40, 12)]
@@ -29,11 +29,11 @@ IN_THE_MIDDLE = 120
 
 
 @cache
-def kept(name: str) -> tuple[Recorded, ...]:
+def kept(name: str) -> tuple[RecordedEvent, ...]:
     """The events of a recorded run: `goal.v2` or `migration.v1`."""
     rows = [json.loads(line) for line in (DATA / "journals" / f"{name}.jsonl").read_text().splitlines()]
     return tuple(
-        Recorded(seq, datetime.fromisoformat(at), parse_event(kind, version, json.dumps(body)))
+        RecordedEvent(seq, datetime.fromisoformat(at), parse_event(kind, version, json.dumps(body)))
         for seq, at, kind, version, body, *_ in rows
     )
 
@@ -43,7 +43,7 @@ class Still:
 
     def __init__(
         self,
-        events: Sequence[Recorded],
+        events: Sequence[RecordedEvent],
         until: int = -1,
         connection: Connection = Connection.LIVE,
         directory: Path = Path("nowhere"),
@@ -57,20 +57,20 @@ class Still:
     def go_to(self, seq: int) -> None:
         """Have what happened up to this event be known; never back."""
         for recorded in self.events[self.state.seq : seq]:
-            advance(self.state, recorded)
+            apply_recorded_event(self.state, recorded)
 
-    replay: Recording | None = None
+    replay: PlaybackClock | None = None
     problem = ""
 
-    async def keep_up(self) -> None:
+    async def fold_until_closed(self) -> None:
         """There is nothing to take in."""
 
     def start(self) -> None:
         """Nothing is to be read."""
 
-    def look(self) -> Moment:
+    def get_view_model(self) -> ViewModel:
         """The run at that event."""
-        return Moment(
+        return ViewModel(
             self.directory,
             self.state,
             self.events[self.state.seq - 1].at,
@@ -87,7 +87,7 @@ class Still:
 
 def stored(directory: RunDirectory) -> Still:
     """All that a journal holds, as if an engine were at work on it."""
-    return Still(tuple(read_all(directory.journal)))
+    return Still(tuple(read_all_events(directory.journal)))
 
 
 @dataclass
@@ -108,11 +108,11 @@ class Sent:
         self.woken += 1
 
     @property
-    def doors(self) -> Doors:
-        return Doors(self.send, self.wake, lambda path: None, lambda path: None)
+    def doors(self) -> DashboardActions:
+        return DashboardActions(self.send, self.wake, lambda path: None, lambda path: None)
 
 
-def dashboard(source: Still | None = None, sent: Sent | None = None, look: Look = USUAL) -> Dashboard:
+def dashboard(source: Still | None = None, sent: Sent | None = None, look: DashboardSettings = DEFAULT_SETTINGS) -> Dashboard:
     """A dashboard of the recorded goal in the middle of its run."""
     return Dashboard(source or Still(kept("goal.v2"), IN_THE_MIDDLE), (sent or Sent()).doors, look)
 

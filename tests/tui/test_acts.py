@@ -9,10 +9,10 @@ from textual.widgets import Input
 from orchestrator.domain.command import Approve, Cancel, Command, Deny, Pause, Retry
 from orchestrator.domain.event.people import ApprovalRequested, CommandTaken
 from orchestrator.domain.ids import TaskId
-from orchestrator.tui.acts.acts import Acts
-from orchestrator.tui.acts.modals import Note, Sure
+from orchestrator.tui.acts.acts import CommandBar
+from orchestrator.tui.acts.modals import NoteDialog, ConfirmationDialog
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.look import Look
+from orchestrator.tui.look import DashboardSettings
 from orchestrator.tui.moment import Connection
 from tests.tui.asking import AT_WORK, LANDING, LATER, TIERS, Asking
 from tests.tui.sources import Sent, dashboard, seen
@@ -24,20 +24,20 @@ class Clock:
     """Time that passes when the test says so."""
 
     def __init__(self, app: Dashboard) -> None:
-        self.now, self._acts = 0.0, app.acts
+        self.now, self._acts = 0.0, app.command_bar
         self._acts.clock = lambda: self.now
 
     def passes(self, seconds: float) -> None:
         self.now += seconds
-        self._acts.tick()
+        self._acts.send_due_commands()
 
 
 async def is_asked(app: Dashboard, pilot: Pilot[None]) -> bool:
     """Whether a confirmation comes up."""
     end = time.monotonic() + 60
-    while not isinstance(app.screen, Sure) and time.monotonic() < end:
+    while not isinstance(app.screen, ConfirmationDialog) and time.monotonic() < end:
         await pilot.pause()
-    return isinstance(app.screen, Sure)
+    return isinstance(app.screen, ConfirmationDialog)
 
 
 async def types(app: Dashboard, pilot: Pilot[None], text: str) -> None:
@@ -53,7 +53,7 @@ def said(app: Dashboard) -> list[str]:
 
 
 def held(app: Dashboard) -> str:
-    return app.query_one(Acts).words if app.query_one(Acts).display else ""
+    return app.query_one(CommandBar).words if app.query_one(CommandBar).display else ""
 
 
 async def test_an_approval_is_sent_once_however_often_it_is_pressed_and_wakes_an_engine() -> None:
@@ -74,7 +74,7 @@ async def test_an_approval_is_sent_once_however_often_it_is_pressed_and_wakes_an
         at = source.events[-1].at
         source.happens(CommandTaken(key="key-1", by="ada", sent_at=at, command=sent.commands[0]))
         source.answered(LANDING.item)
-        app.look_again()
+        app.update_from_source()
         await pilot.press("a")
         clock.passes(60)
         await pilot.pause()
@@ -105,7 +105,7 @@ async def test_stopping_three_marked_workers_needs_their_number_to_be_typed() ->
             assert await is_asked(app, pilot)
             await pilot.press(*keys)
             clock.passes(60)
-            assert (sent.commands, isinstance(app.screen, Sure)) == ([], False), keys
+            assert (sent.commands, isinstance(app.screen, ConfirmationDialog)) == ([], False), keys
         await pilot.press("x")
         assert await is_asked(app, pilot)
         await pilot.press("3", "enter")
@@ -158,13 +158,13 @@ async def test_a_command_that_cannot_be_sent_is_told_and_not_sent_later() -> Non
 @pytest.mark.parametrize("keys", [["a"], ["d"], ["t"], ["p"], ["r"], ["x"], ["K"], [":", *"pause", "enter"]], ids=str)
 async def test_a_dashboard_that_may_only_look_sends_nothing_and_says_so(keys: list[str]) -> None:
     sent = Sent()
-    app = dashboard(Asking(LATER, LANDING), sent, Look(is_read_only=True))
+    app = dashboard(Asking(LATER, LANDING), sent, DashboardSettings(is_read_only=True))
     async with app.run_test(size=(120, 30)) as pilot:
         clock = Clock(app)
         await pilot.press("4", *keys)
         clock.passes(60)
         await pilot.pause()
-        assert (sent.commands, isinstance(app.screen, Note | Sure)) == ([], False)
+        assert (sent.commands, isinstance(app.screen, NoteDialog | ConfirmationDialog)) == ([], False)
         assert any("read-only" in words for words in said(app))
 
 
@@ -216,7 +216,7 @@ async def test_all_questions_of_a_matter_are_marked_at_once_and_answered_togethe
         clock.passes(5)
         assert sent.commands == [Approve(item=one.item) for one in TIERS]
         source.happens(ApprovalRequested(approval=LANDING.model_copy(update={"item": "landing/x@9"})))
-        app.look_again()
+        app.update_from_source()
         await pilot.press("a")
         clock.passes(5)
         assert len(sent.commands) == 2, "the marks are still there, and what they mean is on its way"

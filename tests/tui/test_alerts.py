@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.config.layers import load
+from orchestrator.config.layers import load_config
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.run import RunPaused
 from orchestrator.domain.ids import SessionId
-from orchestrator.report.news import news
-from orchestrator.report.seen import Seen
-from orchestrator.tui.alerts import Alerts, osc_9
+from orchestrator.report.news import collect_alert_messages
+from orchestrator.report.seen import LastSessionEvent
+from orchestrator.tui.alerts import Alerts, format_osc_9
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.look import Look
+from orchestrator.tui.look import DashboardSettings
 from tests.tui.asking import AT_WORK, LANDING, LATER, Asking
 from tests.tui.sources import Sent
 
@@ -29,8 +29,8 @@ class Clock:
         return self.now
 
 
-def names(source: Asking, *, seen: Mapping[SessionId, Seen] | None = None, at_work: bool = True) -> list[str]:
-    return list(news(source.state, seen or {}, source.events[-1].at, is_at_work=at_work))
+def names(source: Asking, *, seen: Mapping[SessionId, LastSessionEvent] | None = None, at_work: bool = True) -> list[str]:
+    return list(collect_alert_messages(source.state, seen or {}, source.events[-1].at, is_at_work=at_work))
 
 
 def test_questions_stops_stalls_and_budgets_are_news() -> None:
@@ -41,7 +41,7 @@ def test_questions_stops_stalls_and_budgets_are_news() -> None:
     assert names(source) == [f"paused/{source.state.epoch}"]
     waiting = Asking(AT_WORK)
     (session,) = {intent.session for intent in waiting.state.open_intents.values() if hasattr(intent, "session")}
-    long_ago = Seen(waiting.events[-1].at - timedelta(hours=1), "asked the model")
+    long_ago = LastSessionEvent(waiting.events[-1].at - timedelta(hours=1), "asked the model")
     assert names(waiting, seen={session: long_ago}) == [f"stall/session:{session}"]
     waiting.state.overrides = (*waiting.state.overrides, {"budget": {"tokens": waiting.state.spent.tokens}})
     assert [name.rpartition("/")[2] for name in names(waiting) if name.startswith("budget/tokens")] == ["1.0"]
@@ -50,15 +50,15 @@ def test_questions_stops_stalls_and_budgets_are_news() -> None:
 def test_what_stood_at_first_calls_nobody_and_what_comes_while_it_is_quiet_is_told_together() -> None:
     clock = Clock()
     alerts = Alerts(30, clock)
-    assert alerts.look({"ask/a": "asks: a"}) == ""
-    assert alerts.look({"ask/a": "asks: a", "ask/b": "asks: b"}) == "asks: b"
-    assert alerts.look({"ask/a": "asks: a", "ask/b": "asks: b", "ask/c": "asks: c"}) == ""
+    assert alerts.compose_alert({"ask/a": "asks: a"}) == ""
+    assert alerts.compose_alert({"ask/a": "asks: a", "ask/b": "asks: b"}) == "asks: b"
+    assert alerts.compose_alert({"ask/a": "asks: a", "ask/b": "asks: b", "ask/c": "asks: c"}) == ""
     clock.now = 10
-    assert alerts.look({"ask/c": "asks: c", "ask/d": "asks: d", "stall/x": "x"}) == ""
+    assert alerts.compose_alert({"ask/c": "asks: c", "ask/d": "asks: d", "stall/x": "x"}) == ""
     clock.now = 30
-    assert alerts.look({"ask/c": "asks: c", "ask/d": "asks: d"}) == "asks: c (and 1 more)"
+    assert alerts.compose_alert({"ask/c": "asks: c", "ask/d": "asks: d"}) == "asks: c (and 1 more)"
     clock.now = 90
-    assert alerts.look({"ask/c": "asks: c", "ask/d": "asks: d"}) == ""
+    assert alerts.compose_alert({"ask/c": "asks: c", "ask/d": "asks: d"}) == ""
 
 
 @given(st.lists(st.sets(st.sampled_from("abcd")), max_size=20))
@@ -66,7 +66,7 @@ def test_nothing_calls_twice_while_it_lasts(looks: list[set[str]]) -> None:
     alerts = Alerts(0, Clock())
     before: set[str] = looks[0] if looks else set()
     for number, look in enumerate(looks):
-        words = alerts.look({name: name for name in sorted(look)})
+        words = alerts.compose_alert({name: name for name in sorted(look)})
         assert bool(words) == (number > 0 and bool(look - before))
         before = look
 
@@ -74,26 +74,26 @@ def test_nothing_calls_twice_while_it_lasts(looks: list[set[str]]) -> None:
 @pytest.mark.parametrize("wanted", [True, False])
 async def test_the_terminal_rings_once_when_a_run_begins_to_ask_unless_that_is_off(wanted: bool) -> None:
     source = Asking(LATER)
-    app = Dashboard(source, Sent().doors, Look(bell=wanted, notifications=wanted))
+    app = Dashboard(source, Sent().doors, DashboardSettings(bell=wanted, notifications=wanted))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         written: list[str] = []
         app.bell = lambda: written.append("\a")  # type: ignore[method-assign]  # a terminal without a screen rings not
         app._driver.write = written.append  # type: ignore[union-attr,method-assign]
-        app.call()
+        app.alert_user()
         source.happens(ApprovalRequested(approval=LANDING))
-        app.look_again()
-        app.call()
-        app.call()
+        app.update_from_source()
+        app.alert_user()
+        app.alert_user()
         rung = [text for text in written if text == "\a" or text.startswith("\x1b]9;")]
         assert [text[:4] for text in rung] == (["\a", "\x1b]9;"] if wanted else [])
         assert all(LANDING.title in text for text in rung[1:])
 
 
 def test_a_notification_holds_no_control_characters_of_strangers() -> None:
-    assert osc_9("r", "asks: \x07\x1b]52;c;aGk=\x07 x\n4;1") == "\x1b]9;orchestrate r: asks: ]52;c;aGk= x 4;1\x07"
+    assert format_osc_9("r", "asks: \x07\x1b]52;c;aGk=\x07 x\n4;1") == "\x1b]9;orchestrate r: asks: ]52;c;aGk= x 4;1\x07"
 
 
 def test_calls_are_configured_under_tui() -> None:
-    settings = load(None).config.tui
+    settings = load_config(None).config.tui
     assert (settings.bell, settings.notifications, settings.quiet_s) == (True, True, 30)

@@ -10,9 +10,9 @@ import pytest
 
 from orchestrator.domain.command import Command
 from orchestrator.domain.ids import TaskId
-from orchestrator.tui.acts.checkout import LOOKS, checked_out
+from orchestrator.tui.acts.checkout import CHECKOUTS_DIRECTORY, open_checkout
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.doors import Doors
+from orchestrator.tui.doors import DashboardActions
 from orchestrator.tui.view import Subject
 from tests.running.goals import Bench, one
 from tests.running.projects import calculator, git
@@ -31,19 +31,19 @@ async def test_a_candidate_and_a_workspace_are_copied_and_the_copies_are_removed
     ended = await bench.run(*one("a"))
     state, directory = ended.state, ended.directory
     before = git(bench.repository, "worktree", "list")
-    place = directory.path.parents[1] / LOOKS
-    async with checked_out(state, directory, Subject("task", "a")) as root:
+    place = directory.path.parents[1] / CHECKOUTS_DIRECTORY
+    async with open_checkout(state, directory, Subject("task", "a")) as root:
         assert root.is_relative_to(place)
         assert (root / "a.txt").read_text() == "a\n"
         (root / "a.txt").write_text("mine\n")
         (root / "new").mkdir()
-        async with checked_out(state, directory, Subject("session", "work:a@1")) as second:
+        async with open_checkout(state, directory, Subject("session", "work:a@1")) as second:
             assert second != root, "two people can look at once"
             assert (second / "a.txt").read_text() == "a\n"
     assert not root.exists()
     assert git(bench.repository, "worktree", "list") == before
     assert git(bench.repository, "status", "--short") == ""
-    async with checked_out(state, directory, None) as root:
+    async with open_checkout(state, directory, None) as root:
         assert (root / "a.txt").exists(), "without a subject it is the tip of the branch"
 
 
@@ -51,7 +51,7 @@ async def test_a_task_at_work_is_shown_as_it_stood_after_its_last_turn(bench: Be
     begun = [plans("root", {"key": "a"}), writes("a", "a.txt", "a\n")]
     ended = await bench.run(*begun)
     assert ended.state.tasks[TaskId("a")].candidate is None
-    async with checked_out(ended.state, ended.directory, Subject("task", "a")) as root:
+    async with open_checkout(ended.state, ended.directory, Subject("task", "a")) as root:
         assert (root / "a.txt").read_text() == "a\n"
 
 
@@ -73,12 +73,12 @@ async def test_while_an_editor_has_the_terminal_held_commands_are_sent_and_ctrl_
 
     source = stored(ended.directory)
     source.directory = ended.directory
-    app = Dashboard(source, Doors(send, sent.wake, edit, edit))
+    app = Dashboard(source, DashboardActions(send, sent.wake, edit, edit))
     async with app.run_test() as pilot:
         await pilot.pause()
         assert app._driver is not None
         monkeypatch.setattr(type(app._driver), "can_suspend", True)
-        app.acts.carry_out("criterion add more")
+        app.command_bar.run_typed_command("criterion add more")
         await pilot.press("o")
         end = monotonic() + 120
         while not opened and monotonic() < end:

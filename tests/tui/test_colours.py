@@ -6,9 +6,9 @@ import pytest
 from rich.segment import Segment
 from textual.strip import Strip
 
-from orchestrator.report.glyphs import LOOKS, Doing
+from orchestrator.report.glyphs import ACTIVITY_GLYPHS, Activity
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.theme import CONTRAST, PALETTES, contrast
+from orchestrator.tui.theme import MIN_CONTRAST, COLOUR_SCHEMES, compute_contrast
 from tests.tui.asking import LANDING, LATER, TIERS, Asking
 from tests.tui.sources import Still, dashboard, kept, strips
 
@@ -42,7 +42,7 @@ async def drawn(
             await pilot.press(*keys)
             for theme in themes:
                 app.theme = theme
-                app.look_again()
+                app.update_from_source()
                 await pilot.pause()
                 place = f"{theme} {' '.join(keys)}"
                 pieces += [(place, segment) for strip in in_front(app) for segment in strip if segment.style]
@@ -70,22 +70,22 @@ def colours(segment: Segment) -> Iterator[tuple[int, int, int]]:
 @pytest.mark.parametrize("name", SCREENS)
 async def test_without_colours_every_screen_is_grey(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    pieces = await drawn(dashboard(source(name)), SCREENS[name], [*PALETTES][:1])
+    pieces = await drawn(dashboard(source(name)), SCREENS[name], [*COLOUR_SCHEMES][:1])
     chromatic = {(keys, segment.text) for keys, segment in pieces for rgb in colours(segment) if len({*rgb}) > 1}
     assert chromatic == set()
     assert len({rgb for _, segment in pieces for rgb in colours(segment)}) > 3, "there still are light and dark"
     words = " ".join(segment.text for _, segment in pieces)
-    assert all(f"{doing.shown()} " in words for doing in ((Doing.ASK, Doing.RUN) if name == "goal" else (Doing.FAIL,)))
+    assert all(f"{doing.render_label()} " in words for doing in ((Activity.ASK, Activity.RUN) if name == "goal" else (Activity.FAIL,)))
 
 
 @pytest.mark.parametrize("name", SCREENS)
 async def test_all_that_is_written_on_any_screen_can_be_read(name: str) -> None:
     pale = {}
-    for keys, segment in await drawn(dashboard(source(name)), SCREENS[name], [*PALETTES]):
+    for keys, segment in await drawn(dashboard(source(name)), SCREENS[name], [*COLOUR_SCHEMES]):
         style = segment.style
         if any(map(str.isalnum, segment.text)) and style and style.color and style.bgcolor:
-            seen = contrast(_hex(style.color.get_truecolor()), _hex(style.bgcolor.get_truecolor()))
-            if seen < CONTRAST:
+            seen = compute_contrast(_hex(style.color.get_truecolor()), _hex(style.bgcolor.get_truecolor()))
+            if seen < MIN_CONTRAST:
                 pale[keys, segment.text.strip()] = round(seen, 2)
     assert pale == {}
 
@@ -95,8 +95,8 @@ def _hex(rgb: tuple[int, int, int]) -> str:
 
 
 def test_every_state_has_a_word_and_a_glyph_of_its_own_in_unicode_and_in_ascii() -> None:
-    assert {*LOOKS} == {*Doing}
+    assert {*ACTIVITY_GLYPHS} == {*Activity}
     for is_ascii in (False, True):
-        shown = [doing.shown(is_ascii) for doing in Doing]
-        assert len({label.split()[1] for label in shown}) == len({label.split()[0] for label in shown}) == len(Doing)
+        shown = [doing.render_label(is_ascii) for doing in Activity]
+        assert len({label.split()[1] for label in shown}) == len({label.split()[0] for label in shown}) == len(Activity)
         assert is_ascii == all(label.isascii() for label in shown)

@@ -7,10 +7,10 @@ from orchestrator.domain.command import Retry, RetryFiles
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import UsageProblem
-from orchestrator.tui.acts.comments import Comment, Comments
-from orchestrator.tui.acts.in_words import in_words
+from orchestrator.tui.acts.comments import LineComment, ReviewComments
+from orchestrator.tui.acts.in_words import describe_command
 from orchestrator.tui.view import Subject
-from orchestrator.tui.views.worker_diff import Commented
+from orchestrator.tui.views.worker_diff import CommentSubmitted
 from tests.tui.asking import LANDING, LATER, Asking
 from tests.tui.sources import Sent, Still, dashboard, kept
 
@@ -23,14 +23,14 @@ async def test_what_is_said_of_lines_goes_to_the_worker_as_one_retry() -> None:
     sent = Sent()
     app = dashboard(Asking(LATER, LANDING), sent)
     async with app.run_test(size=(120, 30)) as pilot:
-        app.acts.clock = lambda: 0.0
+        app.command_bar.clock = lambda: 0.0
         await pilot.press("4")
         for line, text in ((12, "what?"), (3, "use Decimal"), (12, "why?")):
-            app.post_message(Commented("shop/cart.py", line, text))
+            app.post_message(CommentSubmitted("shop/cart.py", line, text))
         await pilot.pause()
         await pilot.press("S", "u", "S", "S")
-        app.acts.clock = lambda: 5.0
-        app.acts.tick()
+        app.command_bar.clock = lambda: 5.0
+        app.command_bar.send_due_commands()
     assert sent.commands == [Retry(task=TaskId("discounts"), note=NOTE)]
 
 
@@ -39,16 +39,16 @@ async def test_a_comment_can_be_typed_at_a_line_of_the_diff() -> None:
     async with app.run_test(size=(120, 30)) as pilot:
         await pilot.press("1", "enter", "d")
         await pilot.pause()
-        assert app.front.view is not None
-        assert app.front.view.chosen, "comments need to know what they are about"
-        assert app.front.view.query(Input)
+        assert app.view_stack.current_view is not None
+        assert app.view_stack.current_view.selected_subjects, "comments need to know what they are about"
+        assert app.view_stack.current_view.query(Input)
 
 
 def test_a_file_of_a_migration_is_tried_again_with_what_was_said_of_it() -> None:
     state = Still(kept("migration.v1")).state
-    comments = Comments()
-    comments.add(Comment(Subject("file", "shop/mail.py"), "shop/mail.py", 1, "no"))
-    (command,) = comments.commands(state)
+    comments = ReviewComments()
+    comments.add_comment(LineComment(Subject("file", "shop/mail.py"), "shop/mail.py", 1, "no"))
+    (command,) = comments.build_retry_commands(state)
     assert isinstance(command, RetryFiles)
     assert (command.files, command.note.splitlines()[1:]) == (("shop/mail.py",), ["shop/mail.py:1: no"])
 
@@ -57,23 +57,23 @@ def test_what_asks_whether_it_may_land_is_denied_before_it_is_tried_again() -> N
     state = Asking(LATER, LANDING).state
     task = state.tasks[TaskId("discounts")]
     state.tasks[TaskId("discounts")] = task.model_copy(update={"status": TaskStatus.QUEUED})
-    comments = Comments()
-    comments.add(Comment(Subject("task", "discounts"), "shop/cart.py", 3, "use Decimal"))
+    comments = ReviewComments()
+    comments.add_comment(LineComment(Subject("task", "discounts"), "shop/cart.py", 3, "use Decimal"))
     with pytest.raises(UsageProblem, match="deny that first"):
-        comments.commands(state)
+        comments.build_retry_commands(state)
     assert len(comments) == 1, "what was said is kept for then"
 
 
 def test_what_is_held_is_told_in_one_line_however_much_was_said() -> None:
-    words = in_words(Retry(task=TaskId("discounts"), note=NOTE))
+    words = describe_command(Retry(task=TaskId("discounts"), note=NOTE))
     assert words.startswith("retry discounts (A person looked at the change")
     assert "\n" not in words
     assert len(words) < 100
 
 
 def test_an_emptied_comment_is_none() -> None:
-    comments = Comments()
-    comments.add(Comment(Subject("task", "a"), "x", 1, "no"))
-    comments.add(Comment(Subject("task", "a"), "x", 1, " "))
+    comments = ReviewComments()
+    comments.add_comment(LineComment(Subject("task", "a"), "x", 1, "no"))
+    comments.add_comment(LineComment(Subject("task", "a"), "x", 1, " "))
     with pytest.raises(UsageProblem, match="nothing was said"):
-        comments.commands(Asking(LATER).state)
+        comments.build_retry_commands(Asking(LATER).state)

@@ -30,7 +30,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A repository and the state directory of its run."""
     root = tmp_path_factory.mktemp("fleet")
     repo = repository(root / "repo", {"a.txt": "a\n"})
-    directory = StateDirectory.locate(repo, str(root / "state")).new_run(datetime(2026, 1, 1, tzinfo=UTC))
+    directory = StateDirectory.locate_for(repo, str(root / "state")).build_run_directory(datetime(2026, 1, 1, tzinfo=UTC))
     fleet_journal(directory.path, WORKERS, 5_000)
     return repo, root / "state"
 
@@ -38,7 +38,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 @pytest.fixture(scope="module")
 def fleet(place: tuple[Path, Path]) -> RunDirectory:
     repo, state = place
-    return StateDirectory.locate(repo, str(state)).find("latest")
+    return StateDirectory.locate_for(repo, str(state)).find_run("latest")
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -58,13 +58,13 @@ async def test_a_filter_shows_what_status_shows(fleet: RunDirectory, place: tupl
     async with app.run_test(size=(120, 30)) as pilot:
         await pilot.press("slash", *"state:ask", "enter")
         view = app.query_one(FleetView)
-        await until(pilot, lambda: view.told == f"2 of {WORKERS + 1}")
+        await until(pilot, lambda: view.status_text == f"2 of {WORKERS + 1}")
         assert "filter: state:ask  [2 of 201]" in screen(app)[1]
-        shown = [subject.id for subject in view.chosen] + [row.key for row in view.query_one(Table).rows]
+        shown = [subject.id for subject in view.selected_subjects] + [row.key for row in view.query_one(Table).rows]
         await pilot.press("escape")
-        await until(pilot, lambda: view.told == f"{WORKERS + 1} of {WORKERS + 1}")
+        await until(pilot, lambda: view.status_text == f"{WORKERS + 1} of {WORKERS + 1}")
         await pilot.press("slash", "enter")
-        await until(pilot, lambda: view.told == f"2 of {WORKERS + 1}")
+        await until(pilot, lambda: view.status_text == f"2 of {WORKERS + 1}")
     repo, state = place
     words = ["status", "--repo", str(repo), "--state", str(state), "--filter", "state:ask", "--json"]
     told = json.loads(CliRunner().invoke(cli, words).output)
@@ -108,7 +108,7 @@ async def test_what_is_done_is_counted_until_it_is_asked_for(tmp_path: Path) -> 
     app = dashboard(source)
     async with app.run_test(size=(120, 30)) as pilot:
         view = app.query_one(FleetView)
-        await until(pilot, lambda: view.told == "13 of 13")
+        await until(pilot, lambda: view.status_text == "13 of 13")
         app.query_one(Table).move_to("session:task-005@1/worker")
         ends = [
             TaskEnded(task=TaskId(f"task-{number:03}"), status=TaskStatus.CANCELLED, reason="not wanted")

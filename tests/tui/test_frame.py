@@ -11,14 +11,14 @@ from textual.widgets import Input, Label
 
 from orchestrator.domain.command import Stop
 from orchestrator.errors import UsageProblem
-from orchestrator.report.glyphs import LOOKS
+from orchestrator.report.glyphs import ACTIVITY_GLYPHS
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.help import Help
-from orchestrator.tui.keymap import GLOBAL, shown
-from orchestrator.tui.look import Look
+from orchestrator.tui.help import KeyHelp
+from orchestrator.tui.keymap import GLOBAL_KEYS, format_keys
+from orchestrator.tui.look import DashboardSettings
 from orchestrator.tui.moment import Connection
-from orchestrator.tui.recording import Recording
-from orchestrator.tui.tabs import BURNDOWN, TABS, view_class
+from orchestrator.tui.recording import PlaybackClock
+from orchestrator.tui.tabs import BURNDOWN_TAB, TABS, load_view_class
 from orchestrator.tui.widgets.table import Table
 from tests.running.journals import fleet_journal
 from tests.tui.sources import IN_THE_MIDDLE, SIZES, Sent, Still, dashboard, kept, seen, stored, strips
@@ -47,7 +47,7 @@ async def test_resizing_while_it_runs_keeps_the_frame() -> None:
         for at, size in enumerate([*SIZES, (60, 15), (300, 90)]):
             source.go_to(IN_THE_MIDDLE + 20 * at)
             await pilot.resize_terminal(*size)
-            app.look_again()
+            app.update_from_source()
             await pilot.pause()
             lines = seen(app)
             assert (len(lines), lines[-1].endswith("q detach"), "LIVE" in lines[0]) == (size[1], True, True)
@@ -58,9 +58,9 @@ async def test_a_click_on_a_key_that_is_named_presses_it() -> None:
     async with app.run_test(size=(120, 30)) as pilot:
         await pilot.pause()
         await pilot.click("#keys", offset=(seen(app)[-1].index("? help"), 0))
-        await until(pilot, lambda: isinstance(app.screen, Help))
+        await until(pilot, lambda: isinstance(app.screen, KeyHelp))
         await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(app.screen, Help))
+        await until(pilot, lambda: not isinstance(app.screen, KeyHelp))
         await pilot.click("#keys", offset=(seen(app)[-1].index("/ filter") + 4, 0))
         await until(pilot, lambda: isinstance(app.focused, Input))
 
@@ -76,8 +76,8 @@ async def test_every_tab_comes_to_the_front_by_key_and_by_click(way: str) -> Non
             else:
                 await pilot.press(key if way == "key" else "]")
             await pilot.pause()
-            view = app.front.view
-            assert (app.front.current, view and view.TITLE, view and view.display) == (f"tab-{key}", title, True)
+            view = app.view_stack.current_view
+            assert (app.view_stack.current, view and view.TITLE, view and view.display) == (f"tab-{key}", title, True)
 
 
 async def test_the_chosen_one_of_two_hundred_stays_in_sight_at_every_size(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ async def test_the_chosen_one_of_two_hundred_stays_in_sight_at_every_size(tmp_pa
         table.action_move(120)
         for size in SIZES:
             await pilot.resize_terminal(*size)
-            app.look_again()
+            app.update_from_source()
             await pilot.pause()
             chosen = [line for line in seen(app) if line.startswith(">")]
             assert len(chosen) == 1
@@ -114,7 +114,7 @@ async def test_the_way_back_leads_to_where_one_was(tmp_path: Path) -> None:
         before = (table.cursor, table.scroll_offset, drawn)
         await pilot.press("enter")
         await pilot.pause()
-        assert app.front.current == "whole"
+        assert app.view_stack.current == "whole"
         await pilot.press("escape")
         await at_rest(app, pilot)
         assert (table.cursor, table.scroll_offset, seen(app)[2:-1]) == before
@@ -130,18 +130,18 @@ async def test_a_migration_has_its_burndown_for_a_plan() -> None:
         await pilot.press("2")
         await pilot.pause()
         assert " 2 Burndown " in seen(app)[1]
-        assert app.front.view is not None
-        assert app.front.view.TITLE == "Burndown"
+        assert app.view_stack.current_view is not None
+        assert app.view_stack.current_view.TITLE == "Burndown"
 
 
 async def test_how_a_run_is_connected_is_told() -> None:
     source = Still(kept("goal.v2"), IN_THE_MIDDLE)
-    app = dashboard(source, look=Look(is_read_only=True))
+    app = dashboard(source, look=DashboardSettings(is_read_only=True))
     async with app.run_test(size=(120, 30)) as pilot:
         told = []
         for connection in Connection:
             source.connection, source.stale_s = connection, 3.2
-            app.look_again()
+            app.update_from_source()
             await pilot.pause()
             told.append(seen(app)[0].partition("  RO  ")[2])
         assert told == ["LIVE", "STALE 3s", "NO PROCESS", "ENDED", "REPLAY"]
@@ -161,13 +161,13 @@ async def test_a_filter_is_typed_recalled_and_cleared() -> None:
         assert (app.query_one(Input).value, "filter: pars" in seen(app)[1]) == ("pars", True)
         await pilot.press("escape")
         await pilot.pause()
-        assert not app.front.filter.terms
+        assert not app.view_stack.current_filter.terms
         await pilot.press("slash", *"no:x", "enter")
         await pilot.pause()
         assert "no field 'no'" in "\n".join(seen(app)), "what is wrong is said, and can be mended"
         await pilot.press("escape", "2")
         await pilot.pause()
-        assert app.front.current == "tab-2", "keys are keys again"
+        assert app.view_stack.current == "tab-2", "keys are keys again"
 
 
 async def test_each_tab_keeps_its_filter() -> None:
@@ -195,7 +195,7 @@ async def test_help_can_be_searched_and_names_the_command_that_does_the_same() -
         await pilot.pause()
         await pilot.press("3")
         await pilot.pause()
-        assert app.front.current == "tab-3"
+        assert app.view_stack.current == "tab-3"
 
 
 @pytest.mark.parametrize("keys", ["1", "2", "3", "4", "5", "6", ["1", "enter"], ["1", "enter", "d"]], ids="-".join)
@@ -209,7 +209,7 @@ async def test_help_has_every_key_that_holds_where_one_is(keys: Sequence[str]) -
         await pilot.pause()
         rows = [str(row.cells["key"][0]) for row in app.screen.query_one(Table).rows]
         told = {key for row in rows for key in ({row} if row == "/" else re.split("[ /]", row))}
-        assert {shown(key) for key in bound - {"ctrl+q"}} - told == set()
+        assert {format_keys(key) for key in bound - {"ctrl+q"}} - told == set()
 
 
 async def test_help_has_a_key_as_what_it_does_where_one_is() -> None:
@@ -250,8 +250,8 @@ async def test_tabs_filters_and_leaving_can_be_typed() -> None:
             app.screen.query_one(Input).value = typed
             await pilot.press("enter")
             await pilot.pause()
-        assert app.front.current == "tab-6"
-        assert app.front.filter.text == "task"
+        assert app.view_stack.current == "tab-6"
+        assert app.view_stack.current_filter.text == "task"
     assert not app.is_running
 
 
@@ -274,7 +274,7 @@ async def test_ctrl_c_twice_asks_how_to_leave(key: str, how: str | None) -> None
 
 async def test_who_may_only_look_can_only_leave() -> None:
     sent = Sent()
-    app = dashboard(sent=sent, look=Look(is_read_only=True))
+    app = dashboard(sent=sent, look=DashboardSettings(is_read_only=True))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("Q", "s", "r")
         await pilot.pause()
@@ -300,19 +300,19 @@ async def test_leaving_does_what_was_left_to_do_once_and_ends_nothing() -> None:
     sent, source, done = Sent(), Still(kept("goal.v2"), IN_THE_MIDDLE), []
     app = dashboard(source, sent)
     async with app.run_test(size=(80, 24)) as pilot:
-        app.before_leaving.append(lambda: done.append("sent"))
+        app.exit_hooks.append(lambda: done.append("sent"))
         await pilot.press("q")
         await pilot.pause()
-    app.let_go()
+    app.run_exit_hooks()
     assert (app.return_code, sent.commands, done, source.is_closed) == (0, [], ["sent"], True)
 
 
 async def test_keys_are_others_where_the_user_wants_that() -> None:
-    app = dashboard(look=Look(keys={"detach": "f10", "tab-2": "f8"}))
+    app = dashboard(look=DashboardSettings(keys={"detach": "f10", "tab-2": "f8"}))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("q", "f8")
         await pilot.pause()
-        assert (app.front.current, app.is_running) == ("tab-2", True)
+        assert (app.view_stack.current, app.is_running) == ("tab-2", True)
         await pilot.press("f10")
         await pilot.pause()
     assert not app.is_running
@@ -321,7 +321,7 @@ async def test_keys_are_others_where_the_user_wants_that() -> None:
 @pytest.mark.parametrize(("keys", "told"), [({"detach": "y"}, "to copy and to detach"), ({"fly": "f"}, "knows no fly")])
 def test_keys_that_cannot_be_are_refused(keys: dict[str, str], told: str) -> None:
     with pytest.raises(UsageProblem, match=told):
-        dashboard(look=Look(keys=keys))
+        dashboard(look=DashboardSettings(keys=keys))
 
 
 async def test_without_colours_everything_is_grey_and_still_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -339,7 +339,7 @@ async def test_without_colours_everything_is_grey_and_still_said(monkeypatch: py
 
 @pytest.mark.parametrize("name", ["goal.v2", "migration.v1"])
 async def test_everything_can_be_drawn_with_ascii_alone(name: str) -> None:
-    app = dashboard(Still(kept(name)), look=Look(is_ascii=True))
+    app = dashboard(Still(kept(name)), look=DashboardSettings(is_ascii=True))
     async with app.run_test(size=(120, 30)) as pilot:
         for key in "234561":
             await pilot.press(key)
@@ -350,21 +350,21 @@ async def test_everything_can_be_drawn_with_ascii_alone(name: str) -> None:
 
 def test_the_documentation_names_every_key() -> None:
     text = (Path(__file__).parents[2] / "docs" / "watching.md").read_text(encoding="utf-8")
-    assert [key.id for key in GLOBAL if f"`{key.id}`" not in text] == []
+    assert [key.id for key in GLOBAL_KEYS if f"`{key.id}`" not in text] == []
 
 
 def test_the_documentation_has_every_state_with_its_glyphs_and_what_each_tab_is_filtered_by() -> None:
     text = (Path(__file__).parents[2] / "docs" / "watching.md").read_text(encoding="utf-8")
-    for doing, look in LOOKS.items():
+    for doing, look in ACTIVITY_GLYPHS.items():
         assert f"| `{doing}` | {look.glyph} | {look.plain} | " in text
-    for tab in (*TABS, BURNDOWN):
+    for tab in (*TABS, BURNDOWN_TAB):
         row = next(line for line in text.splitlines() if line.startswith(f"| {tab.title} | ") and "`" in line)
-        assert {*re.findall(r"`([a-z]+)`", row)} == {*view_class(tab.path).FIELDS}, tab.title
+        assert {*re.findall(r"`([a-z]+)`", row)} == {*load_view_class(tab.path).FIELDS}, tab.title
 
 
 async def test_a_recording_is_held_sped_up_and_brought_to_its_end() -> None:
     source = Still(kept("goal.v2"), IN_THE_MIDDLE, Connection.REPLAY)
-    source.replay = Recording(20)
+    source.replay = PlaybackClock(20)
     app = dashboard(source)
     async with app.run_test(size=(120, 30)) as pilot:
         told = []
@@ -384,11 +384,11 @@ async def test_what_is_wrong_with_a_journal_is_told_above_all_else() -> None:
     app = dashboard(source)
     async with app.run_test(size=(120, 30)) as pilot:
         await pilot.pause()
-        app.look_again()
+        app.update_from_source()
         await pilot.pause()
         assert seen(app)[2] == source.problem
         source.problem = ""
-        app.look_again()
+        app.update_from_source()
         await pilot.pause()
         assert "repair" not in "\n".join(seen(app))
 
@@ -406,5 +406,5 @@ async def test_nothing_is_drawn_or_called_while_the_screens_are_going(monkeypatc
     app = dashboard()
     async with app.run_test(size=(80, 24)) as pilot:
         await app.screen.mount(Slow())
-        await until(pilot, lambda: app.moment)
-    assert app.crashed is None
+        await until(pilot, lambda: app.view_model)
+    assert app.crash_error is None

@@ -20,7 +20,7 @@ async def test_nothing_of_a_hostile_run_reaches_the_terminal_from_any_view(name:
         await pilot.pause()
         for key in (*"123456", "1", "enter", *"deif", "escape", "3", "enter", "escape", "?", "escape"):
             await pilot.press(key)
-            app.look_again()
+            app.update_from_source()
             await pilot.pause(0.02)
             assert {char for line in seen(app) for char in dangers(line)} == set(), key
             assert seen(app)[0].endswith("LIVE")
@@ -31,8 +31,8 @@ async def test_what_is_told_of_a_command_on_a_hostile_thing_is_inert(tmp_path: P
     app = dashboard(Still(events, AT_WORK, directory=tmp_path / "run"), Sent())
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await pilot.pause()
-        app.acts.carry_out(f'retry discounts --note "{ATTACK.replace(chr(92), "")}"')
-        app.say(ATTACK, is_problem=True)
+        app.command_bar.run_typed_command(f'retry discounts --note "{ATTACK.replace(chr(92), "")}"')
+        app.show_message(ATTACK, is_problem=True)
         await pilot.pause(0.1)
         text = "\n".join(seen(app))
         assert "retry discounts" in text
@@ -71,11 +71,11 @@ async def _go_through(name: str, steps: list[str | tuple[int, int] | int]) -> No
             elif isinstance(step, tuple):
                 await pilot.resize_terminal(*step)
             else:
-                app.look_again()
+                app.update_from_source()
         await pilot.resize_terminal(120, 30)
         while len(app.screen_stack) > 1:
             app.pop_screen()
-        app.look_again()
+        app.update_from_source()
         await pilot.pause()
         lines = seen(app)
         assert lines[0].endswith("LIVE")

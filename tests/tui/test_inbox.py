@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.approval import Approval
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 from orchestrator.tui.moment import Connection
-from orchestrator.tui.view import Subject, View
-from orchestrator.tui.widgets.lines import Lines
+from orchestrator.tui.view import Subject, DashboardView
+from orchestrator.tui.widgets.lines import TextPager
 from tests.running.migrating import SED, Migrated, recipe, words
 from tests.tui.asking import LANDING, LATER, TIERS, Asking
 from tests.tui.sources import SIZES, Still, dashboard, seen
@@ -33,7 +33,7 @@ async def test_what_waits_is_in_sight_at_every_size_and_inert(size: tuple[int, i
         assert "\x1b" not in text
         await pilot.press("escape")
         await pilot.pause()
-        assert not app.front.view.has_class("-detail")  # type: ignore[union-attr]
+        assert not app.view_stack.current_view.has_class("-detail")  # type: ignore[union-attr]
 
 
 async def test_a_question_says_since_when_who_asks_and_what_it_blocks() -> None:
@@ -53,9 +53,9 @@ async def test_answers_stand_below_what_waits_and_cursor_and_place_stay() -> Non
     app = dashboard(source)
     async with app.run_test(size=(120, 30)) as pilot:
         await pilot.press("4", "j", "j", "enter")
-        detail = app.front.view.query_one(Lines)  # type: ignore[union-attr]
+        detail = app.view_stack.current_view.query_one(TextPager)  # type: ignore[union-attr]
         source.answered(TIERS[0].item, by="grace", reason="vendored")
-        app.look_again()
+        app.update_from_source()
         await pilot.pause()
         assert "item      landing/discounts@1" in "\n".join(seen(app))
         await pilot.press("escape")
@@ -65,7 +65,7 @@ async def test_answers_stand_below_what_waits_and_cursor_and_place_stay() -> Non
         assert "yes by grace" in rows[2]
         assert "vendored" in rows[2]
         assert rows[1].startswith(">")
-        assert app.front.view.chosen[0].id == LANDING.item  # type: ignore[union-attr]
+        assert app.view_stack.current_view.selected_subjects[0].id == LANDING.item  # type: ignore[union-attr]
 
 
 async def test_when_a_question_has_its_answer_the_cursor_goes_to_the_next_one() -> None:
@@ -74,23 +74,23 @@ async def test_when_a_question_has_its_answer_the_cursor_goes_to_the_next_one() 
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("4", "enter")
         source.answered(TIERS[0].item)
-        app.look_again()
+        app.update_from_source()
         await pilot.pause()
-        assert app.front.view is not None
-        assert [one.id for one in app.front.view.chosen] == [TIERS[1].item]
-        assert not app.front.view.has_class("-detail")
+        assert app.view_stack.current_view is not None
+        assert [one.id for one in app.view_stack.current_view.selected_subjects] == [TIERS[1].item]
+        assert not app.view_stack.current_view.has_class("-detail")
 
 
 async def test_a_question_that_is_opened_in_the_fleet_has_the_cursor_in_the_inbox() -> None:
     app = dashboard(Asking(LATER, *TIERS, PLAN))
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        assert app.front.view is not None
-        app.front.view.post_message(View.Opened(Subject("approval", PLAN.item)))
+        assert app.view_stack.current_view is not None
+        app.view_stack.current_view.post_message(DashboardView.OpenRequested(Subject("approval", PLAN.item)))
         await pilot.pause()
         await pilot.pause()
-        assert app.front.key == "4"
-        assert [one.id for one in app.front.view.chosen] == [PLAN.item]
+        assert app.view_stack.tab_key == "4"
+        assert [one.id for one in app.view_stack.current_view.selected_subjects] == [PLAN.item]
 
 
 @pytest.mark.sandbox
@@ -98,7 +98,7 @@ async def test_what_a_migration_is_to_land_is_seen_before_it_is_approved(tmp_pat
     root = words(tmp_path / "repo", {"tests/one.txt": "old", "tests/two.txt": "else"})
     ended = await Migrated(root).run(recipe({"run": SED}), approval={"mode": "review"})
     assert ended.exit_code == 6
-    source = Still(tuple(read_all(ended.directory.journal)), connection=Connection.IDLE)
+    source = Still(tuple(read_all_events(ended.directory.journal)), connection=Connection.IDLE)
     app = dashboard(source)
     async with app.run_test(size=(100, 30)) as pilot:
         await pilot.press("4", "D")

@@ -11,8 +11,8 @@ from textual.app import App, ComposeResult
 from textual.events import MouseScrollUp
 
 from orchestrator.tui.widgets.cells import Cell
-from orchestrator.tui.widgets.copying import copy
-from orchestrator.tui.widgets.lines import Lines, Listed
+from orchestrator.tui.widgets.copying import copy_text
+from orchestrator.tui.widgets.lines import TextPager, LineList
 
 EVIL = [
     "\x1b]52;c;ZXZpbA==\x07clipboard",
@@ -27,16 +27,16 @@ EVIL = [
 class Shown(App[None]):
     def __init__(self, lines: Sequence[Cell], *, follow: bool = False, wrap: bool = False) -> None:
         super().__init__()
-        self.source = Listed(list(lines))
+        self.source = LineList(list(lines))
         self.how = {"follow": follow, "wrap": wrap}
         self.heard: list[object] = []
 
     def compose(self) -> ComposeResult:
-        yield Lines(self.source, empty="nothing was said yet", **self.how)
+        yield TextPager(self.source, empty="nothing was said yet", **self.how)
 
     @property
-    def text(self) -> Lines:
-        return self.query_one(Lines)
+    def text(self) -> TextPager:
+        return self.query_one(TextPager)
 
     @property
     def seen(self) -> list[str]:
@@ -44,14 +44,14 @@ class Shown(App[None]):
 
     def add(self, *lines: Cell) -> None:
         self.source.lines.extend(lines)  # type: ignore[attr-defined]
-        self.text.grew()
+        self.text.update_length()
 
-    @on(Lines.Found)
-    def hear_found(self, message: Lines.Found) -> None:
+    @on(TextPager.SearchFinished)
+    def hear_found(self, message: TextPager.SearchFinished) -> None:
         self.heard.append(tuple(message.at))
 
-    @on(Lines.Opened)
-    def hear_opened(self, message: Lines.Opened) -> None:
+    @on(TextPager.LineOpened)
+    def hear_opened(self, message: TextPager.LineOpened) -> None:
         self.heard.append(message.index)
 
 
@@ -66,14 +66,14 @@ def numbered(count: int) -> list[Cell]:
 async def test_a_hundred_thousand_lines_are_gone_through_by_keys_and_only_those_in_sight_are_made() -> None:
     made: list[int] = []
 
-    class Counted(Listed):
-        def line(self, index: int) -> Cell:
+    class Counted(LineList):
+        def get_line(self, index: int) -> Cell:
             made.append(index)
-            return super().line(index)
+            return super().get_line(index)
 
     app = Shown([])
     async with app.run_test(size=(40, 10)) as pilot:
-        app.text.show(Counted(numbered(100_000)))
+        app.text.show_text(Counted(numbered(100_000)))
         await pilot.pause()
         assert app.seen[0] == "line 0"
         await pilot.press("G")
@@ -100,7 +100,7 @@ async def test_a_followed_text_stays_at_its_end_and_to_the_side_pauses_above_and
         app.add("line 53")
         await pilot.pause()
         assert (app.text.cursor, app.text.scroll_offset.x) == (53, 16)
-        await pilot._post_mouse_events([MouseScrollUp], Lines, offset=(1, 1))
+        await pilot._post_mouse_events([MouseScrollUp], TextPager, offset=(1, 1))
         app.add("line 54")
         await pilot.pause()
         assert app.text.cursor == 53
@@ -114,7 +114,7 @@ async def test_what_strangers_wrote_is_inert(wrap: bool) -> None:
     async with app.run_test(size=(40, 20)) as pilot:
         await pilot.pause()
         assert all(line.isprintable() for line in app.seen)
-        assert all(app.text.render_line(y).cell_length == app.text.page.width for y in range(20))
+        assert all(app.text.render_line(y).cell_length == app.text.page_size.width for y in range(20))
         shown = "\n".join(app.seen)
         assert "red" in shown
         assert "[bold]not markup[/bold]" in shown
@@ -122,7 +122,7 @@ async def test_what_strangers_wrote_is_inert(wrap: bool) -> None:
         await pilot.press("G", "end")
         app.text.scroll_to(x=10_000, animate=False)
         await pilot.pause()
-        assert max(app.text.render_line(y).cell_length for y in range(20)) == app.text.page.width
+        assert max(app.text.render_line(y).cell_length for y in range(20)) == app.text.page_size.width
         assert app.text.virtual_size.width < 2_100
 
 
@@ -146,7 +146,7 @@ async def test_words_are_found_forwards_and_backwards_around_the_end_and_counted
     async with app.run_test(size=(40, 10)) as pilot:
         await pilot.press("n")
         assert app.text.cursor == 0
-        app.text.find("needle [X".lower())
+        app.text.find_text("needle [X".lower())
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert app.text.cursor == 5
@@ -160,7 +160,7 @@ async def test_words_are_found_forwards_and_backwards_around_the_end_and_counted
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert app.heard[-1] == ("needle [x", 100_000, 5, 5)
-        app.text.find("NEEDLE")
+        app.text.find_text("NEEDLE")
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert app.heard[-1] == ("NEEDLE", None, 0, 0)
@@ -178,7 +178,7 @@ async def test_the_screen_lives_while_a_long_text_is_searched() -> None:
     app = Shown([f"line {n} {'ä' * 300}" for n in range(60_000)])
     async with app.run_test(size=(40, 10)), anyio.create_task_group() as tasks:
         tasks.start_soon(count)
-        app.text.find("nothing of the kind")
+        app.text.find_text("nothing of the kind")
         before = turns
         await app.workers.wait_for_complete()
         tasks.cancel_scope.cancel()
@@ -195,28 +195,28 @@ async def test_only_what_was_selected_is_copied_clean_to_the_terminal_and_to_a_f
         await pilot.pause()
         assert app.clipboard == "│ second\nthird"
         assert copies(tmp_path) == {"│ second\nthird\n"}
-        await pilot.mouse_down(Lines, offset=(2, 0))
-        await pilot.hover(Lines, offset=(2, 1))
-        await pilot.mouse_up(Lines, offset=(2, 1))
-        assert app.text.selected == range(2)
+        await pilot.mouse_down(TextPager, offset=(2, 0))
+        await pilot.hover(TextPager, offset=(2, 1))
+        await pilot.mouse_up(TextPager, offset=(2, 1))
+        assert app.text.selected_lines == range(2)
         await pilot.press("escape")
-        assert app.text.selected == range(1, 2)
+        assert app.text.selected_lines == range(1, 2)
 
 
 async def test_lines_that_were_altered_are_drawn_anew_and_searched_anew() -> None:
     app = Shown(numbered(20))
     async with app.run_test(size=(40, 10)) as pilot:
-        app.text.find("needle")
+        app.text.find_text("needle")
         await app.workers.wait_for_complete()
         app.source.lines = [*numbered(3), ("a needle", "bold"), *numbered(2)]
-        app.text.altered(3)
+        app.text.invalidate_lines(3)
         await pilot.press("n")
         await app.workers.wait_for_complete()
         await pilot.pause()
         assert app.text.cursor == 3
         assert app.seen == ["line 0", "line 1", "line 2", "a needle", "line 0", "line 1", "", "", "", ""]
         await pilot.press("enter")
-        await pilot.click(Lines, offset=(1, 1), times=2)
+        await pilot.click(TextPager, offset=(1, 1), times=2)
         assert app.heard[-2:] == [3, 1]
 
 
@@ -234,6 +234,6 @@ async def test_nothing_that_is_copied_acts_on_what_it_is_pasted_into(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     app = Shown([])
     async with app.run_test():
-        told = copy(app, "\x1b[201~rm -r /\r\n\tsecond\u202e\ud800")
+        told = copy_text(app, "\x1b[201~rm -r /\r\n\tsecond\u202e\ud800")
         assert told.startswith("2 lines copied")
         assert app.clipboard == "[201~rm -r /\n\tsecond"

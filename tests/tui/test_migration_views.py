@@ -5,13 +5,13 @@ from collections.abc import Callable
 import pytest
 
 from orchestrator.domain.event.migration import FileMoved, FilesFound
-from orchestrator.domain.fold import fold
+from orchestrator.domain.fold import fold_events
 from orchestrator.domain.migration import FileStatus
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.report.filtering import filter_of
-from orchestrator.tui.look import Look
-from orchestrator.tui.moment import Moment
-from orchestrator.tui.view import View
+from orchestrator.report.filtering import parse_filter
+from orchestrator.tui.look import DashboardSettings
+from orchestrator.tui.moment import ViewModel
+from orchestrator.tui.view import DashboardView
 from orchestrator.tui.views.burndown import BurndownView
 from orchestrator.tui.views.cost import CostView
 from orchestrator.tui.views.log import LogView
@@ -21,7 +21,7 @@ from tests.running.migrated import DAY, WHY, begun, found, recorded, story
 from tests.running.recorded import migration_run
 from tests.running.views import SIZES, Alone, moment_of, moment_told, shown
 
-VIEWS: dict[Callable[[], View], str] = {
+VIEWS: dict[Callable[[], DashboardView], str] = {
     BurndownView: "ValueError: wrong",
     MergeView: "lib.r1",
     CostView: "per merged file",
@@ -35,13 +35,13 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
 
 
 @pytest.fixture(scope="module")
-def real(directory: RunDirectory) -> Moment:
+def real(directory: RunDirectory) -> ViewModel:
     return moment_of(directory)
 
 
-def made_up() -> Moment:
+def made_up() -> ViewModel:
     events = recorded(story())
-    return moment_told(fold(events), events[-1].at, tuple(events))
+    return moment_told(fold_events(events), events[-1].at, tuple(events))
 
 
 def table(app: Alone) -> Table:
@@ -53,7 +53,7 @@ def table(app: Alone) -> Table:
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("make", VIEWS, ids=lambda make: make.__name__)
 async def test_what_matters_is_seen_at_every_size(
-    make: Callable[[], View], size: tuple[int, int], real: Moment
+    make: Callable[[], DashboardView], size: tuple[int, int], real: ViewModel
 ) -> None:
     app = Alone(make)
     async with app.run_test(size=size) as pilot:
@@ -62,20 +62,20 @@ async def test_what_matters_is_seen_at_every_size(
         for other in ((60, 15), size):
             await pilot.resize_terminal(*other)
             await pilot.pause()
-        app.view.show(real)
+        app.view.show_view_model(real)
         await pilot.pause()
         assert [len(line) <= size[0] for line in app.lines] == [True] * size[1]
 
 
 @pytest.mark.sandbox
-async def test_return_goes_from_a_failure_to_its_files_to_the_file_and_escape_back(real: Moment) -> None:
+async def test_return_goes_from_a_failure_to_its_files_to_the_file_and_escape_back(real: ViewModel) -> None:
     app = Alone(BurndownView)
     async with app.run_test(size=(120, 36)) as pilot:
         await shown(pilot, app, real)
         await pilot.press("enter")
         assert [row.key for row in table(app).rows] == ["lib/wrong.txt"]
         assert "failures > ValueError: wrong is not allowed" in app.text
-        assert [one.id for one in app.view.chosen] == ["lib/wrong.txt"]
+        assert [one.id for one in app.view.selected_subjects] == ["lib/wrong.txt"]
         await pilot.press("enter")
         assert app.opened == [("file", "lib/wrong.txt")]
         await pilot.press("escape")
@@ -84,7 +84,7 @@ async def test_return_goes_from_a_failure_to_its_files_to_the_file_and_escape_ba
 
 
 @pytest.mark.sandbox
-async def test_wide_screens_have_both_charts_small_ones_none_and_c_takes_the_other(real: Moment) -> None:
+async def test_wide_screens_have_both_charts_small_ones_none_and_c_takes_the_other(real: ViewModel) -> None:
     for size, sites, files in (((140, 40), True, True), ((80, 24), True, False), ((40, 12), False, False)):
         app = Alone(BurndownView)
         async with app.run_test(size=size) as pilot:
@@ -98,7 +98,7 @@ async def test_wide_screens_have_both_charts_small_ones_none_and_c_takes_the_oth
 
 async def test_where_only_ascii_can_be_shown_nothing_else_is() -> None:
     for make in VIEWS:
-        app = Alone(make, Look(is_ascii=True))
+        app = Alone(make, DashboardSettings(is_ascii=True))
         async with app.run_test(size=(140, 40)) as pilot:
             await shown(pilot, app, made_up())
             assert app.text.isascii(), make
@@ -114,17 +114,17 @@ async def test_each_table_keeps_its_cursor_and_a_group_leads_to_its_files() -> N
         assert {row.key for row in table(app).rows} == {f"lib/test_{name}.py" for name in "efg"}
         await pilot.press("escape", "t", "t", "t", "t")
         assert table(app).cursor == "@lib"
-        assert {one.id for one in app.view.chosen} == {f"lib/test_{name}.py" for name in "efg"}
+        assert {one.id for one in app.view.selected_subjects} == {f"lib/test_{name}.py" for name in "efg"}
 
 
 async def test_a_filter_for_what_only_files_have_shows_files() -> None:
     app = Alone(BurndownView)
     async with app.run_test(size=(120, 40)) as pilot:
         await shown(pilot, app, made_up())
-        app.view.narrow(filter_of("status:reverted", BurndownView.FIELDS))
+        app.view.apply_filter(parse_filter("status:reverted", BurndownView.FIELDS))
         assert [row.key for row in table(app).rows] == ["lib/test_e.py"]
-        assert app.view.told == "1 of 9"
-        app.view.narrow(filter_of("", ()))
+        assert app.view.status_text == "1 of 9"
+        app.view.apply_filter(parse_filter("", ()))
         assert WHY in [row.key for row in table(app).rows]
 
 
@@ -133,12 +133,12 @@ async def test_the_cursor_stays_on_its_file_while_others_move() -> None:
     events = [*begun(), FilesFound(files=tuple(files))]
     app = Alone(BurndownView)
     async with app.run_test(size=(120, 40)) as pilot:
-        await shown(pilot, app, moment_told(fold(recorded(events)), DAY))
+        await shown(pilot, app, moment_told(fold_events(recorded(events)), DAY))
         await pilot.press("t", "t", "t")
         table(app).move_to("d20/f1000.py")
         moves = [FileMoved(path=f"d0/f{n:04}.py", status=FileStatus.RESTORED, rung=0, reason="no") for n in range(9)]
-        app.view.show(moment_told(fold(recorded([*events, *moves])), DAY))
-        app.view.narrow(filter_of("", ()))  # paints, also if the view rests
+        app.view.show_view_model(moment_told(fold_events(recorded([*events, *moves])), DAY))
+        app.view.apply_filter(parse_filter("", ()))  # paints, also if the view rests
         assert table(app).cursor == "d20/f1000.py"
         assert table(app).rows[0].key == "d0/f0000.py"
         assert len(table(app).rows) == 2_000
@@ -149,7 +149,7 @@ async def test_shards_tell_what_landed_what_was_taken_back_and_their_files() -> 
     async with app.run_test(size=(140, 40)) as pilot:
         await shown(pilot, app, made_up())
         assert app.lines[0].startswith("wave 2 (sweep)  2 of 3 shards landed  1 rolled back")
-        assert [one.id for one in app.view.chosen] == ["sample"]
+        assert [one.id for one in app.view.selected_subjects] == ["sample"]
         await pilot.press("enter")
         await app.workers.wait_for_complete()
         await pilot.pause()

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.command import Approve, Command
 from orchestrator.domain.state import RunState
-from orchestrator.tui.acts.in_words import in_words
-from orchestrator.tui.acts.pending import HELD_S, Pending
+from orchestrator.tui.acts.in_words import describe_command
+from orchestrator.tui.acts.pending import UNDO_WINDOW_S, UndoQueue
 
 STEPS = st.lists(st.one_of(st.sampled_from("abc"), st.just("undo"), st.integers(1, 9)), max_size=40)
 
@@ -19,43 +19,43 @@ def test_a_command_is_sent_once_and_only_when_it_could_be_taken_back_for_five_se
 
     def send(command: Command) -> str:
         assert isinstance(command, Approve)
-        assert now - times[command.item] >= HELD_S
+        assert now - times[command.item] >= UNDO_WINDOW_S
         sent.append(command.item)
         return f"{command.item}-{len(sent)}"
 
-    pending = Pending(send)
+    pending = UndoQueue(send)
     for step in steps:
         if isinstance(step, int):
             now += step
-            pending.send_due(now)
+            pending.send_due_commands(now)
         elif step == "undo":
-            taken_back = [one.command for one in pending.undo()]
-            assert not set(map(in_words, taken_back)) & {f"approve {item}" for item in sent}
-        elif pending.hold([(Approve(item=step), step)], now):
+            taken_back = [one.command for one in pending.undo_last_batch()]
+            assert not set(map(describe_command, taken_back)) & {f"approve {item}" for item in sent}
+        elif pending.hold_commands([(Approve(item=step), step)], now):
             times[step] = now
-    now += HELD_S
-    pending.send_due(now)
+    now += UNDO_WINDOW_S
+    pending.send_due_commands(now)
     assert sorted(set(sent)) == sorted(sent)
-    assert pending.held == ()
+    assert pending.held_commands == ()
 
 
 def test_a_command_can_be_given_again_when_an_engine_has_taken_the_first() -> None:
-    pending = Pending(lambda _command: "key")
-    assert pending.hold([(Approve(item="a"), "yes")], 0)
-    pending.flush()
-    assert not pending.hold([(Approve(item="a"), "yes")], 1)
+    pending = UndoQueue(lambda _command: "key")
+    assert pending.hold_commands([(Approve(item="a"), "yes")], 0)
+    pending.flush_commands()
+    assert not pending.hold_commands([(Approve(item="a"), "yes")], 1)
     state = RunState()
-    state.commands["key"] = "a was answered already"
-    (told,) = pending.outcomes(state)
-    assert (told.words, told.is_problem) == ("yes: refused: a was answered already", True)
-    assert pending.outcomes(state) == []
-    assert pending.hold([(Approve(item="a"), "yes")], 2)
+    state.taken_commands["key"] = "a was answered already"
+    (told,) = pending.collect_outcomes(state)
+    assert (told.message, told.is_problem) == ("yes: refused: a was answered already", True)
+    assert pending.collect_outcomes(state) == []
+    assert pending.hold_commands([(Approve(item="a"), "yes")], 2)
 
 
 def test_what_was_given_at_once_is_taken_back_at_once() -> None:
-    pending = Pending(lambda _command: "key")
-    pending.hold([(Approve(item="a"), "yes a")], 0)
-    assert pending.hold([(Approve(item=item), f"yes {item}") for item in "abc"], 1) == 2
-    assert [one.words for one in pending.undo()] == ["yes b", "yes c"]
-    assert [one.words for one in pending.undo()] == ["yes a"]
-    assert pending.undo() == []
+    pending = UndoQueue(lambda _command: "key")
+    pending.hold_commands([(Approve(item="a"), "yes a")], 0)
+    assert pending.hold_commands([(Approve(item=item), f"yes {item}") for item in "abc"], 1) == 2
+    assert [one.description for one in pending.undo_last_batch()] == ["yes b", "yes c"]
+    assert [one.description for one in pending.undo_last_batch()] == ["yes a"]
+    assert pending.undo_last_batch() == []

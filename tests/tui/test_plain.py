@@ -9,8 +9,8 @@ import pytest
 
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.report.narration import Narration
-from orchestrator.tui.plain import Follower, Typed
+from orchestrator.report.narration import ProgressReporter
+from orchestrator.tui.plain import RunFollower, InputReader
 from tests.running.journals import Fleet, fleet_journal, write
 from tests.tui.hostile import ATTACK, dangers
 from tests.tui.sources import Sent
@@ -24,8 +24,8 @@ def directory(tmp_path: Path) -> RunDirectory:
 def followed(directory: RunDirectory, typed: bytes, sent: Sent) -> list[str]:
     """What is said until nothing more is typed."""
     said: list[str] = []
-    lines = Typed(TextIOWrapper(BytesIO(typed), encoding="utf-8"))
-    Follower(directory, said.append, Narration(time.monotonic()), sent.doors, lines).follow()
+    lines = InputReader(TextIOWrapper(BytesIO(typed), encoding="utf-8"))
+    RunFollower(directory, said.append, ProgressReporter(time.monotonic()), sent.doors, lines).follow_run()
     return said
 
 
@@ -51,6 +51,6 @@ def test_an_event_that_cannot_have_happened_is_told_in_words(directory: RunDirec
             write(directory.path, list(islice(lost.works(), 45))[30:])
 
     done: list[bool] = []
-    typed = Typed(TextIOWrapper(BytesIO(b""), encoding="utf-8"))
-    with directory.lock(), pytest.raises(JournalProblem, match="cannot have happened after those before it"):
-        Follower(directory, spoil, Narration(time.monotonic()), Sent().doors, typed).follow()
+    typed = InputReader(TextIOWrapper(BytesIO(b""), encoding="utf-8"))
+    with directory.hold_lock(), pytest.raises(JournalProblem, match="cannot have happened after those before it"):
+        RunFollower(directory, spoil, ProgressReporter(time.monotonic()), Sent().doors, typed).follow_run()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.tui.stream import leads_back
+from orchestrator.tui.stream import has_return_key
 
 
 @pytest.mark.parametrize(
@@ -24,4 +24,4 @@ from orchestrator.tui.stream import leads_back
 def test_the_key_that_led_there_leads_back_whatever_it_is_mapped_to(
     pressed: str, keys: list[str], is_back: bool
 ) -> None:
-    assert leads_back(pressed, keys) is is_back
+    assert has_return_key(pressed, keys) is is_back

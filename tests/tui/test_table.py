@@ -35,20 +35,20 @@ class Shown(App[None]):
         yield Table(COLUMNS, empty="nobody is at work")
 
     def on_mount(self) -> None:
-        self.table.put(self.first)
+        self.table.show_rows(self.first)
         self.table.focus()
 
     @property
     def table(self) -> Table:
         return self.query_one(Table)
 
-    @on(Table.Highlighted)
-    @on(Table.Opened)
-    def hear(self, message: Table.Highlighted) -> None:
+    @on(Table.RowHighlighted)
+    @on(Table.RowOpened)
+    def hear(self, message: Table.RowHighlighted) -> None:
         self.heard.append(f"{type(message).__name__} {message.key}")
 
-    @on(Table.Headed)
-    def hear_title(self, message: Table.Headed) -> None:
+    @on(Table.HeaderClicked)
+    def hear_title(self, message: Table.HeaderClicked) -> None:
         self.heard.append(f"Headed {message.column}")
 
     @property
@@ -60,23 +60,23 @@ async def test_cursor_and_marks_stay_with_their_rows_when_rows_are_sorted_anew_a
     app = Shown(rows(9))
     async with app.run_test(size=(60, 8)) as pilot:
         await pilot.press("j", "space", "j")
-        assert (app.table.cursor, app.table.marked, app.table.chosen) == ("w003", ["w001"], ["w001"])
-        app.table.put(list(reversed(rows(9))))
+        assert (app.table.cursor, app.table.marked_keys, app.table.selected_keys) == ("w003", ["w001"], ["w001"])
+        app.table.show_rows(list(reversed(rows(9))))
         await pilot.pause()
-        assert (app.table.cursor, app.table.marked) == ("w003", ["w001"])
+        assert (app.table.cursor, app.table.marked_keys) == ("w003", ["w001"])
         assert any(line.startswith("> w003") for line in app.lines)
-        app.table.put([row for row in reversed(rows(9)) if row.key not in {"w003", "w001"}])
+        app.table.show_rows([row for row in reversed(rows(9)) if row.key not in {"w003", "w001"}])
         await pilot.pause()
-        assert (app.table.cursor, app.table.marked, app.table.chosen) == ("w002", [], ["w002"])
+        assert (app.table.cursor, app.table.marked_keys, app.table.selected_keys) == ("w002", [], ["w002"])
 
 
 async def test_what_rows_say_is_told_once_when_the_cursor_moves_and_when_a_row_is_opened() -> None:
     app = Shown(rows(9))
     async with app.run_test(size=(60, 8)) as pilot:
         await pilot.press("down", "enter")
-        app.table.put(rows(9))
+        app.table.show_rows(rows(9))
         await pilot.pause()
-        assert app.heard == ["Highlighted w000", "Highlighted w001", "Opened w001"]
+        assert app.heard == ["RowHighlighted w000", "RowHighlighted w001", "RowOpened w001"]
 
 
 async def test_the_mouse_chooses_opens_marks_and_scrolls_what_is_under_it_without_focus() -> None:
@@ -88,8 +88,8 @@ async def test_the_mouse_chooses_opens_marks_and_scrolls_what_is_under_it_withou
         await pilot.click(Table, offset=(4, 2), times=2)
         await pilot.click(Table, offset=(4, 4), control=True)
         await pilot.click(Table, offset=(10, 0))
-        assert app.table.marked == ["w003"]
-        assert app.heard[-3:] == ["Opened w001", "Highlighted w003", "Headed state"]
+        assert app.table.marked_keys == ["w003"]
+        assert app.heard[-3:] == ["RowOpened w001", "RowHighlighted w003", "Headed state"]
         app.set_focus(None)
         await pilot._post_mouse_events([MouseScrollDown], Table, offset=(4, 3))
         await pilot.pause()
@@ -119,8 +119,8 @@ async def test_only_cells_that_differ_are_drawn(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(
             app.table, "refresh", lambda *regions, **how: (drawn.extend(regions), refresh(*regions, **how))
         )
-        app.table.put(rows(1000, w004="ask", w900="ask"))
-        app.table.put(rows(1000, w004="ask", w900="ask"))
+        app.table.show_rows(rows(1000, w004="ask", w900="ask"))
+        app.table.show_rows(rows(1000, w004="ask", w900="ask"))
         await pilot.pause()
         assert [tuple(region) for region in drawn] == [(8, 5, 7, 1)]  # type: ignore[call-overload]
         assert "ask" in app.lines[5]
@@ -134,7 +134,7 @@ async def test_cells_of_strangers_are_inert_and_cut_to_their_column() -> None:
         line = app.lines[1]
         assert line.isprintable()
         assert "[bold]" in line
-        assert app.table.render_line(1).cell_length == app.table.page.width
+        assert app.table.render_line(1).cell_length == app.table.page_size.width
 
 
 async def test_an_empty_table_says_so_and_keys_do_nothing() -> None:
@@ -142,17 +142,17 @@ async def test_an_empty_table_says_so_and_keys_do_nothing() -> None:
     async with app.run_test(size=(60, 8)) as pilot:
         await pilot.press("j", "k", "space", "enter", "G", "pagedown")
         assert "nobody is at work" in app.lines[1]
-        assert (app.table.cursor, app.table.chosen, app.heard) == (None, [], [])
+        assert (app.table.cursor, app.table.selected_keys, app.heard) == (None, [], [])
 
 
 async def test_a_table_that_was_scrolled_away_from_its_cursor_stays_where_it_is_while_rows_change() -> None:
     app = Shown(rows(500))
     async with app.run_test(size=(60, 12)) as pilot:
         app.table.scroll_to(y=200, animate=False)
-        app.table.put(rows(501, w205="ask"))
+        app.table.show_rows(rows(501, w205="ask"))
         await pilot.pause()
         assert app.table.scroll_offset.y == 200
-        app.table.put(rows(20))
+        app.table.show_rows(rows(20))
         await pilot.pause()
         assert app.table.scroll_offset.y == app.table.max_scroll_y
         await pilot.press("G")

@@ -3,33 +3,33 @@
 import pytest
 
 from orchestrator.report.glyphs import STYLES as ROW_STYLES
-from orchestrator.tui.theme import CONTRAST, PALETTES, STYLES, Palette, contrast, style
+from orchestrator.tui.theme import MIN_CONTRAST, COLOUR_SCHEMES, STYLE_NAMES, ColourScheme, compute_contrast, get_theme_style
 
 
-@pytest.mark.parametrize("palette", PALETTES.values(), ids=lambda palette: palette.name)
-def test_every_style_can_be_read_on_every_background(palette: Palette) -> None:
-    for background in (palette.background, palette.raised, palette.chosen):
-        seen = {name: contrast(palette.colour(name), background) for name in STYLES}
-        assert {name: ratio for name, ratio in seen.items() if ratio < CONTRAST} == {}
+@pytest.mark.parametrize("palette", COLOUR_SCHEMES.values(), ids=lambda palette: palette.name)
+def test_every_style_can_be_read_on_every_background(palette: ColourScheme) -> None:
+    for background in (palette.background, palette.raised_background, palette.selected_background):
+        seen = {name: compute_contrast(palette.get_colour(name), background) for name in STYLE_NAMES}
+        assert {name: ratio for name, ratio in seen.items() if ratio < MIN_CONTRAST} == {}
 
 
 def test_every_style_that_rows_name_is_one_that_the_theme_knows() -> None:
-    known = {name: style(name) for name in STYLES}
+    known = {name: get_theme_style(name) for name in STYLE_NAMES}
     for name in ROW_STYLES:
-        assert style(name) == known[name.removeprefix("state-")], name
-    assert style("state-fail") != style("state-done") != style("state-queue")
+        assert get_theme_style(name) == known[name.removeprefix("state-")], name
+    assert get_theme_style("state-fail") != get_theme_style("state-done") != get_theme_style("state-queue")
 
 
 def test_contrast_is_what_wcag_defines() -> None:
-    assert contrast("#000000", "#ffffff") == pytest.approx(21)
-    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
+    assert compute_contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert compute_contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
 
 
-@pytest.mark.parametrize("palette", PALETTES.values(), ids=lambda palette: palette.name)
-def test_what_is_bad_is_never_told_from_what_is_good_by_red_and_green_alone(palette: Palette) -> None:
+@pytest.mark.parametrize("palette", COLOUR_SCHEMES.values(), ids=lambda palette: palette.name)
+def test_what_is_bad_is_never_told_from_what_is_good_by_red_and_green_alone(palette: ColourScheme) -> None:
     """As a deuteranope sees them (Machado 2009, full severity), blue and orange still differ."""
     for bad, good in (("removed", "added"), ("fail", "run"), ("ask", "run"), ("fail", "done")):
-        assert _distance(palette.colour(bad), palette.colour(good)) > 60
+        assert _distance(palette.get_colour(bad), palette.get_colour(good)) > 60
 
 
 def _distance(one: str, other: str) -> float:

@@ -29,8 +29,8 @@ from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.migration import Shard
 from orchestrator.domain.state import RunState
 from orchestrator.errors import UsageProblem
-from orchestrator.tui.acts.in_words import in_words
-from orchestrator.tui.acts.verbs import VERBS, parse
+from orchestrator.tui.acts.in_words import describe_command
+from orchestrator.tui.acts.verbs import TYPED_VERBS, parse_commands
 from orchestrator.tui.view import Subject
 from tests.tui.asking import LANDING, TIERS, Asking
 from tests.tui.sources import Still, kept
@@ -76,7 +76,7 @@ def migration() -> RunState:
     ],
 )  # fmt: skip
 def test_a_line_is_what_the_command_line_would_do(text: str, expected: Sequence[Command]) -> None:
-    assert parse(text, CHOSEN, goal()) == expected
+    assert parse_commands(text, CHOSEN, goal()) == expected
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_line_is_what_the_command_line_would_do(text: str, expected: Sequence[
 )
 def test_a_line_about_a_migration_names_files_and_shards(text: str, expected: Sequence[Command]) -> None:
     state = migration()
-    assert parse(text, (), state) == expected
+    assert parse_commands(text, (), state) == expected
 
 
 @pytest.mark.parametrize(
@@ -114,24 +114,24 @@ def test_a_line_about_a_migration_names_files_and_shards(text: str, expected: Se
 )
 def test_what_cannot_be_meant_is_told_as_the_command_line_tells_it(text: str, problem: str) -> None:
     with pytest.raises(UsageProblem) as told:
-        parse(text, CHOSEN, goal())
+        parse_commands(text, CHOSEN, goal())
     assert problem in str(told.value)
 
 
 def test_a_file_is_left_out_for_a_reason_only() -> None:
     with pytest.raises(UsageProblem, match="say why the file is left out"):
-        parse("skip shop/mail.py", (), migration())
+        parse_commands("skip shop/mail.py", (), migration())
 
 
 @given(st.text(max_size=40))
 def test_any_line_is_either_commands_that_can_be_told_or_a_problem_in_words(line: str) -> None:
-    for verb in VERBS:
+    for verb in TYPED_VERBS:
         try:
-            commands = parse(f"{verb} {line}", CHOSEN, _GOAL)
+            commands = parse_commands(f"{verb} {line}", CHOSEN, _GOAL)
         except UsageProblem as problem:
             assert str(problem)
         else:
-            assert all(in_words(command) for command in commands)
+            assert all(describe_command(command) for command in commands)
 
 
 _GOAL = goal()

@@ -12,7 +12,7 @@ import anyio
 import pytest
 from aiohttp import ClientSession, CookieJar, WSMsgType
 
-from orchestrator.tui.web.server import cookie_of
+from orchestrator.tui.web.server import build_cookie_name
 from tests.tui.browsing import CHROMIUM, browser
 
 APP = """
@@ -48,7 +48,7 @@ class Served:
 
     @property
     def cookie(self) -> dict[str, str]:
-        return {"Cookie": f"{cookie_of(self.token)}={self.token}"}
+        return {"Cookie": f"{build_cookie_name(self.token)}={self.token}"}
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ async def test_nobody_without_the_token_gets_anything(served: Served, place: str
 async def test_whatever_is_sent_without_the_token_is_refused_and_costs_no_error(
     served: Served, path: str, header: bytes
 ) -> None:
-    cookie = header.replace(b"COOKIE", b"Cookie: " + cookie_of(served.token).encode())
+    cookie = header.replace(b"COOKIE", b"Cookie: " + build_cookie_name(served.token).encode())
     assert (await raw(served, path, cookie)).startswith(b"HTTP/1.1 401 ")
 
 

@@ -10,20 +10,20 @@ from textual.widgets import Input
 from orchestrator.domain.event.work import ToolCalled, ToolReturned
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.text import Text
-from orchestrator.journal.blobs import Blobs
+from orchestrator.journal.blobs import BlobStore
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all
-from orchestrator.report.filtering import Filter
-from orchestrator.report.transcript import transcript_lines
+from orchestrator.journal.store import read_all_events
+from orchestrator.report.filtering import RowFilter
+from orchestrator.report.transcript import render_transcript_lines
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.conversation import tolerant
-from orchestrator.tui.doors import Doors
+from orchestrator.tui.conversation import build_blob_reader
+from orchestrator.tui.doors import DashboardActions
 from orchestrator.tui.moment import Connection
-from orchestrator.tui.view import Subject, View
+from orchestrator.tui.view import Subject, DashboardView
 from orchestrator.tui.views.worker import WorkerView
-from orchestrator.tui.views.worker_diff import Commented, DiffPane
+from orchestrator.tui.views.worker_diff import CommentSubmitted, DiffPane
 from orchestrator.tui.views.worker_transcript import TranscriptPane
-from orchestrator.tui.widgets.lines import Lines
+from orchestrator.tui.widgets.lines import TextPager
 from tests.running.goals import Bench
 from tests.running.journals import LINES_AT_ONCE, LONGEST, fleet_journal, write
 from tests.running.migrating import Migrated, recipe, words
@@ -38,12 +38,12 @@ def text(app: Dashboard) -> str:
 
 async def opened(app: Dashboard, pilot: Pilot[None], subject: Subject) -> WorkerView:
     """The view of one thing, opened as from another view."""
-    await until(pilot, lambda: app.front.view is not None)
-    assert app.front.view is not None
-    app.front.view.post_message(View.Opened(subject))
-    await until(pilot, lambda: isinstance(app.front.view, WorkerView) and app.front.view.pane.is_attached)
-    assert isinstance(app.front.view, WorkerView)
-    return app.front.view
+    await until(pilot, lambda: app.view_stack.current_view is not None)
+    assert app.view_stack.current_view is not None
+    app.view_stack.current_view.post_message(DashboardView.OpenRequested(subject))
+    await until(pilot, lambda: isinstance(app.view_stack.current_view, WorkerView) and app.view_stack.current_view.pane.is_attached)
+    assert isinstance(app.view_stack.current_view, WorkerView)
+    return app.view_stack.current_view
 
 
 @pytest.fixture(scope="module")
@@ -93,11 +93,11 @@ async def test_a_worker_is_shown_from_every_side(goal: RunDirectory) -> None:
 class Hearing(Dashboard):
     """A dashboard that notes what is said of lines."""
 
-    def __init__(self, source: Shown, doors: Doors) -> None:
+    def __init__(self, source: Shown, doors: DashboardActions) -> None:
         super().__init__(source, doors)
         self.said: list[tuple[str, int, str]] = []
 
-    def on_commented(self, event: Commented) -> None:
+    def on_comment_submitted(self, event: CommentSubmitted) -> None:
         """Somebody said something."""
         self.said.append((event.path, event.line, event.text))
 
@@ -112,7 +112,7 @@ async def test_a_change_is_walked_through_compared_and_commented(goal: RunDirect
         pane = view.query_one(DiffPane)
         await until(pilot, lambda: len(pane.files) == 2)
         await pilot.press("right_curly_bracket")
-        assert pane.lines.cursor > 0
+        assert pane.pager.cursor > 0
         await pilot.press("right_square_bracket", "j", "c")
         await until(pilot, lambda: pane.query_one(Input).has_focus)
         await pilot.press(*"why?")
@@ -125,7 +125,7 @@ async def test_a_change_is_walked_through_compared_and_commented(goal: RunDirect
         await pilot.press("B", "B")
         await until(pilot, lambda: "previous attempt  +2/-0 (2 files)" in screen(app)[3])
         await pilot.press("right_square_bracket", "j", "c", *"no", "escape")
-        await until(pilot, lambda: pane.lines.has_focus)
+        await until(pilot, lambda: pane.pager.has_focus)
     assert len(said) == 1
 
 
@@ -135,12 +135,12 @@ async def test_all_that_was_said_is_printed_once(goal: RunDirectory) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         view = await opened(app, pilot, Subject("session", "work:a@2"))
         pane = view.query_one(TranscriptPane)
-        await until(pilot, lambda: pane.everything() is not None)
-        source = view.streamed()
+        await until(pilot, lambda: pane.get_all_lines() is not None)
+        source = view.find_stream_lines()
         assert source is not None
-        printed = [source.line(index) for index in range(len(source))]
-    events = [one for one in read_all(goal.journal) if getattr(one.event, "session", "") == "work:a@2"]
-    assert printed == list(transcript_lines(events, tolerant(goal)))
+        printed = [source.get_line(index) for index in range(len(source))]
+    events = [one for one in read_all_events(goal.journal) if getattr(one.event, "session", "") == "work:a@2"]
+    assert printed == list(render_transcript_lines(events, build_blob_reader(goal)))
 
 
 @pytest.fixture(scope="module")
@@ -177,20 +177,20 @@ async def test_a_hundred_thousand_lines_are_opened_searched_and_walked_through(l
         await until(pilot, lambda: pane.transcript is not None and len(pane.transcript) > 100)
         assert pane.transcript is not None
         closed = len(pane.transcript)
-        view.narrow(Filter("line 77777:"))
-        await until(pilot, lambda: pane.lines.found is not None)
-        assert pane.lines.found is not None
-        assert pane.lines.found.total == 1
-        assert pane.transcript.line(pane.lines.cursor).strip().startswith("line 77777: ")
+        view.apply_filter(RowFilter("line 77777:"))
+        await until(pilot, lambda: pane.pager.search_position is not None)
+        assert pane.pager.search_position is not None
+        assert pane.pager.search_position.total == 1
+        assert pane.transcript.get_line(pane.pager.cursor).strip().startswith("line 77777: ")
         assert LINES_AT_ONCE < len(pane.transcript) < 2 * LINES_AT_ONCE
-        view.narrow(Filter())
+        view.apply_filter(RowFilter())
         await until(pilot, lambda: len(pane.transcript or ()) == closed)
         await pilot.press("E")
         await until(pilot, lambda: len(pane.transcript or ()) > 100_000)
         await pilot.press("g")
-        assert pane.lines.cursor == 0
+        assert pane.pager.cursor == 0
         await pilot.press("G")
-        assert pane.lines.cursor == len(pane.transcript) - 1
+        assert pane.pager.cursor == len(pane.transcript) - 1
 
 
 async def test_what_is_said_while_one_looks_is_shown(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ async def test_what_is_said_while_one_looks_is_shown(tmp_path: Path) -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         await opened(app, pilot, Subject("session", LONGEST))
         await until(pilot, lambda: "FOLLOW" in text(app))
-        write(directory.path, hostile(Blobs(directory.blobs)))
+        write(directory.path, hostile(BlobStore(directory.blobs)))
         source.read_on()
         await until(pilot, lambda: "look [bold]here" in text(app))
         await pilot.press("enter")
@@ -211,15 +211,15 @@ async def test_what_is_said_while_one_looks_is_shown(tmp_path: Path) -> None:
         assert app.clipboard == ""
 
 
-def hostile(blobs: Blobs) -> list[ToolCalled | ToolReturned]:
+def hostile(blobs: BlobStore) -> list[ToolCalled | ToolReturned]:
     """A tool that returns everything that a terminal could be made to do, and a line of a megabyte."""
     dangerous = "\x1b[31mred\x1b]52;c;c2VjcmV0\x07 secret [bold]x[/bold] \u202egnp.exe\u202c 👩‍👩‍👧 \x9b2J\n"
     observation = dangerous + "x" * 1_000_000
     shared = {"task": TaskId("task-000"), "session": SessionId(LONGEST), "key": "tool/hostile~0", "turn": 9}
-    returned = Text(head=observation[:4_000], size=len(observation), sha=blobs.put(observation.encode()))
+    returned = Text(head=observation[:4_000], size=len(observation), sha=blobs.write_blob(observation.encode()))
     command = '{"command": "look [bold]here\\u001b[2J"}'
     return [
-        ToolCalled(**shared, name="shell", arguments=Text.inline(command)),
+        ToolCalled(**shared, name="shell", arguments=Text.build_inline(command)),
         ToolReturned(**shared, call_id="c", name="shell", ok=True, observation=returned, seconds=1.0),
     ]
 
@@ -236,7 +236,7 @@ async def test_a_migrated_file_is_shown_with_its_rungs_and_why_it_failed(tmp_pat
         await until(pilot, lambda: "step-0" in text(app))
         await until(pilot, lambda: "f Record" in screen(app)[3])
         await until(pilot, lambda: any("reason: " in line for line in screen(app)))  # why it failed is in sight
-        await until(pilot, lambda: isinstance(app.focused, Lines))  # it scrolls without a key to get there
+        await until(pilot, lambda: isinstance(app.focused, TextPager))  # it scrolls without a key to get there
         await pilot.press("e")
         await until(pilot, lambda: "red  " in text(app))
         await pilot.press("d")

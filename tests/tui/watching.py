@@ -7,18 +7,18 @@ from datetime import UTC, datetime, timedelta
 from textual.pilot import Pilot
 
 from orchestrator.domain.command import Command
-from orchestrator.domain.event import Recorded
-from orchestrator.domain.fold import advance
+from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.fold import apply_recorded_event
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.state import RunState
 from orchestrator.errors import UsageProblem
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all
-from orchestrator.report.seen import Seen, seen_of
+from orchestrator.journal.store import read_all_events
+from orchestrator.report.seen import LastSessionEvent, find_last_session_event
 from orchestrator.tui.app import Dashboard
-from orchestrator.tui.doors import Doors
-from orchestrator.tui.moment import Connection, Moment
-from orchestrator.tui.recording import Recording
+from orchestrator.tui.doors import DashboardActions
+from orchestrator.tui.moment import Connection, ViewModel
+from orchestrator.tui.recording import PlaybackClock
 
 SIZES = [(80, 24), (120, 30), (200, 60), (40, 12)]
 _PATIENCE_S = 120.0
@@ -28,11 +28,11 @@ class Shown:
     """A journal as it is, with a clock that stands some time after its last event."""
 
     problem = ""
-    replay: Recording | None = None
+    replay: PlaybackClock | None = None
 
     def __init__(self, directory: RunDirectory, connection: Connection = Connection.LIVE, after_s: float = 1.0) -> None:
         self.directory, self.connection, self._after = directory, connection, timedelta(seconds=after_s)
-        self._state, self._heard = RunState(), dict[SessionId, list[Recorded]]()
+        self._state, self._heard = RunState(), dict[SessionId, list[RecordedEvent]]()
         self._at = datetime.now(UTC)
 
     def start(self) -> None:
@@ -41,23 +41,23 @@ class Shown:
 
     def read_on(self) -> None:
         """Read what was added since."""
-        for recorded in read_all(self.directory.journal):
+        for recorded in read_all_events(self.directory.journal):
             if recorded.seq > self._state.seq:
-                advance(self._state, recorded)
+                apply_recorded_event(self._state, recorded)
                 self._at = recorded.at
                 if (session := getattr(recorded.event, "session", None)) is not None:
                     self._heard.setdefault(session, []).append(recorded)
 
-    def look(self) -> Moment:
+    def get_view_model(self) -> ViewModel:
         """The run as it was read."""
         now = self._at + self._after
-        return Moment(self.directory, self._state, now, self.connection, self._state.seq, seen=self._seen())
+        return ViewModel(self.directory, self._state, now, self.connection, self._state.seq, last_session_events=self._seen())
 
-    def _seen(self) -> Mapping[SessionId, Seen]:
-        found = {session: seen_of(events[-6:]) for session, events in self._heard.items()}
+    def _seen(self) -> Mapping[SessionId, LastSessionEvent]:
+        found = {session: find_last_session_event(events[-6:]) for session, events in self._heard.items()}
         return {session: seen for session, seen in found.items() if seen is not None}
 
-    async def keep_up(self) -> None:
+    async def fold_until_closed(self) -> None:
         """Nothing comes by itself."""
 
     def close(self) -> None:
@@ -68,7 +68,7 @@ def _refuse(command: Command) -> str:
     raise UsageProblem(f"{command.do} is not to be sent")
 
 
-NOWHERE = Doors(_refuse, lambda: None, lambda _path: None, lambda _path: None)
+NOWHERE = DashboardActions(_refuse, lambda: None, lambda _path: None, lambda _path: None)
 """Doors that lead nowhere."""
 
 

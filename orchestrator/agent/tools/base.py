@@ -12,18 +12,18 @@ from orchestrator.errors import MalformedReply, ToolRefused
 from orchestrator.llm.parse import parse_arguments
 
 A = TypeVar("A", bound=BaseModel)
-MAX_WORD_BYTES = 100_000
+MAX_COMMAND_TEXT_BYTES = 100_000
 
 
 def _word(text: str) -> str:
     if "\0" in text:
         raise ValueError("may not hold a NUL character")
-    if len(text.encode()) > MAX_WORD_BYTES:
-        raise ValueError(f"is longer than {MAX_WORD_BYTES:,} bytes: put long texts into a file")
+    if len(text.encode()) > MAX_COMMAND_TEXT_BYTES:
+        raise ValueError(f"is longer than {MAX_COMMAND_TEXT_BYTES:,} bytes: put long texts into a file")
     return text
 
 
-Word = Annotated[str, AfterValidator(_word)]
+CommandText = Annotated[str, AfterValidator(_word)]
 """Text that becomes a path or a word of a command line: the operating system takes neither NUL nor any length."""
 
 
@@ -62,7 +62,7 @@ class Tool(Generic[A]):
         """How it is offered to a model."""
         return ToolSpec(name=self.name, description=self.description, parameters=_schema(self.arguments))
 
-    def can_read(self, arguments: str) -> bool:
+    def can_parse_arguments(self, arguments: str) -> bool:
         """Whether arguments as the model wrote them fit the tool, so that it can be used at all."""
         try:
             parse_arguments(arguments, self.arguments)

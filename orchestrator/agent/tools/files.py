@@ -2,9 +2,9 @@
 
 from pydantic import Field
 
-from orchestrator.agent.edits import Refusal, apply_edit
-from orchestrator.agent.tools.base import Tool, ToolResult, Word
-from orchestrator.domain.base import Frozen
+from orchestrator.agent.edits import EditRefusal, apply_edit
+from orchestrator.agent.tools.base import Tool, ToolResult, CommandText
+from orchestrator.domain.base import FrozenModel
 from orchestrator.errors import ToolRefused
 from orchestrator.ports.hands import Workspace
 
@@ -13,48 +13,48 @@ _MAX_MATCHES = 100
 _MAX_PATHS = 400
 
 
-class Read(Frozen):
+class ReadArguments(FrozenModel):
     """Arguments of `read`."""
 
-    path: Word = Field(description="File, relative to the repository.")
+    path: CommandText = Field(description="File, relative to the repository.")
     start: int = Field(1, ge=1, description="First line, counted from 1.")
     end: int | None = Field(None, description=f"Last line; at most {_MAX_LINES} lines are shown.")
 
 
-class List(Frozen):
+class ListArguments(FrozenModel):
     """Arguments of `list`."""
 
-    glob: Word = Field("**", description="Which files, for example src/**/*.py.")
+    glob: CommandText = Field("**", description="Which files, for example src/**/*.py.")
 
 
-class Search(Frozen):
+class SearchArguments(FrozenModel):
     """Arguments of `search`."""
 
-    pattern: Word = Field(description="POSIX extended regular expression.")
-    glob: Word = Field("**", description="Which files, for example src/**/*.py.")
+    pattern: CommandText = Field(description="POSIX extended regular expression.")
+    glob: CommandText = Field("**", description="Which files, for example src/**/*.py.")
 
 
-class Edit(Frozen):
+class EditArguments(FrozenModel):
     """Arguments of `edit`."""
 
-    path: Word = Field(description="File, relative to the repository.")
+    path: CommandText = Field(description="File, relative to the repository.")
     old: str = Field(description="The text to replace, copied exactly; it must occur once.")
     new: str = Field(description="What stands there instead.")
     replace_all: bool = Field(False, description="Replace every exact occurrence.")
 
 
-class Write(Frozen):
+class WriteArguments(FrozenModel):
     """Arguments of `write`."""
 
-    path: Word = Field(description="File, relative to the repository.")
+    path: CommandText = Field(description="File, relative to the repository.")
     text: str = Field(description="The whole new content.")
 
 
-def read_tool(workspace: Workspace) -> Tool[Read]:
+def build_read_tool(workspace: Workspace) -> Tool[ReadArguments]:
     """Shows lines of a file with their numbers."""
 
-    async def read(arguments: Read) -> ToolResult:
-        lines = _lines(await workspace.read(arguments.path))
+    async def read_lines(arguments: ReadArguments) -> ToolResult:
+        lines = _lines(await workspace.read_file(arguments.path))
         last = min(arguments.end or len(lines), arguments.start + _MAX_LINES - 1, len(lines))
         if arguments.start > max(len(lines), 1):
             raise ToolRefused(f"{arguments.path} has {len(lines)} lines")
@@ -64,7 +64,7 @@ def read_tool(workspace: Workspace) -> Tool[Read]:
         rest = f"\n[{len(lines) - last} more lines of {len(lines)}]" if last < len(lines) else ""
         return ToolResult("\n".join(shown) + rest or "[empty file]")
 
-    return Tool("read", "Show a file, or some of its lines, with line numbers.", Read, read)
+    return Tool("read", "Show a file, or some of its lines, with line numbers.", ReadArguments, read_lines)
 
 
 def _lines(content: bytes) -> list[str]:
@@ -73,48 +73,48 @@ def _lines(content: bytes) -> list[str]:
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")] if text else []
 
 
-def list_tool(workspace: Workspace) -> Tool[List]:
+def build_list_tool(workspace: Workspace) -> Tool[ListArguments]:
     """Names files."""
 
-    async def list_files(arguments: List) -> ToolResult:
-        found = await workspace.paths(arguments.glob)
+    async def list_files(arguments: ListArguments) -> ToolResult:
+        found = await workspace.list_paths(arguments.glob)
         rest = f"\n[{len(found) - _MAX_PATHS} more of {len(found)}]" if len(found) > _MAX_PATHS else ""
         return ToolResult("\n".join(found[:_MAX_PATHS]) + rest or f"no file fits {arguments.glob}")
 
-    return Tool("list", "List the files of the repository.", List, list_files)
+    return Tool("list", "List the files of the repository.", ListArguments, list_files)
 
 
-def search_tool(workspace: Workspace) -> Tool[Search]:
+def build_search_tool(workspace: Workspace) -> Tool[SearchArguments]:
     """Finds lines."""
 
-    async def search(arguments: Search) -> ToolResult:
-        found = await workspace.search(arguments.pattern, arguments.glob, _MAX_MATCHES + 1)
+    async def search_lines(arguments: SearchArguments) -> ToolResult:
+        found = await workspace.search_text(arguments.pattern, arguments.glob, _MAX_MATCHES + 1)
         rest = f"\n[more than {_MAX_MATCHES} lines match: narrow the pattern]" if len(found) > _MAX_MATCHES else ""
         return ToolResult("\n".join(found[:_MAX_MATCHES]) + rest or "no line matches")
 
-    return Tool("search", "Find lines that match a regular expression, as path:line:text.", Search, search)
+    return Tool("search", "Find lines that match a regular expression, as path:line:text.", SearchArguments, search_lines)
 
 
-def edit_tool(workspace: Workspace) -> Tool[Edit]:
+def build_edit_tool(workspace: Workspace) -> Tool[EditArguments]:
     """Replaces a text that occurs once."""
 
-    async def edit(arguments: Edit) -> ToolResult:
-        content = await workspace.read(arguments.path)
+    async def edit_file(arguments: EditArguments) -> ToolResult:
+        content = await workspace.read_file(arguments.path)
         edited = apply_edit(content, arguments.old, arguments.new, arguments.replace_all)
-        if isinstance(edited, Refusal):
+        if isinstance(edited, EditRefusal):
             raise ToolRefused(f"{arguments.path} was not changed. {edited.text}")
-        await workspace.write(arguments.path, edited.content)
+        await workspace.write_file(arguments.path, edited.content)
         return ToolResult(f"{arguments.path}: {edited.summary}")
 
-    return Tool("edit", "Replace a piece of text in a file. It must occur exactly once.", Edit, edit, is_mutating=True)
+    return Tool("edit", "Replace a piece of text in a file. It must occur exactly once.", EditArguments, edit_file, is_mutating=True)
 
 
-def write_tool(workspace: Workspace) -> Tool[Write]:
+def build_write_tool(workspace: Workspace) -> Tool[WriteArguments]:
     """Writes a whole file."""
 
-    async def write(arguments: Write) -> ToolResult:
+    async def write_file(arguments: WriteArguments) -> ToolResult:
         content = arguments.text.encode("utf-8")
-        await workspace.write(arguments.path, content)
+        await workspace.write_file(arguments.path, content)
         return ToolResult(f"wrote {arguments.path} ({len(content)} bytes)")
 
-    return Tool("write", "Create a file, or replace its whole content.", Write, write, is_mutating=True)
+    return Tool("write", "Create a file, or replace its whole content.", WriteArguments, write_file, is_mutating=True)

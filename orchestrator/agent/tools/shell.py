@@ -5,34 +5,34 @@ from collections.abc import Callable
 from anyio import to_thread
 from pydantic import Field
 
-from orchestrator.agent.tools.base import Tool, ToolResult, Word
-from orchestrator.domain.base import Frozen
-from orchestrator.domain.network import refused_in_words
+from orchestrator.agent.tools.base import Tool, ToolResult, CommandText
+from orchestrator.domain.base import FrozenModel
+from orchestrator.domain.network import describe_refused_hosts
 from orchestrator.domain.tier import Tier
-from orchestrator.hands.reading import read_ends
+from orchestrator.hands.reading import read_log_ends
 from orchestrator.hands.run import run_command
-from orchestrator.ports.hands import Command, CommandResult, Ending, Workspace
+from orchestrator.ports.hands import ShellCommand, CommandResult, CommandEnding, Workspace
 
 
-class Shell(Frozen):
+class ShellArguments(FrozenModel):
     """Arguments of `shell`."""
 
-    command: Word = Field(description="A command line for bash. Each call starts anew in the top directory.")
+    command: CommandText = Field(description="A command line for bash. Each call starts anew in the top directory.")
     timeout_s: float = Field(120.0, gt=0, description="Seconds after which the command is ended.")
 
 
-def shell_tool(
+def build_shell_tool(
     workspace: Workspace,
     longest_s: float,
     output_bytes: int,
     tier: Callable[[], Tier] = lambda: Tier.COMMANDS,
     *,
     is_writing: bool = True,
-) -> Tool[Shell]:
+) -> Tool[ShellArguments]:
     """Runs a command at the tier that stands when it is called; only the repository can be written, if that."""
 
-    async def shell(arguments: Shell) -> ToolResult:
-        command = Command(
+    async def run_command_line(arguments: ShellArguments) -> ToolResult:
+        command = ShellCommand(
             line=arguments.command,
             timeout_s=min(arguments.timeout_s, longest_s),
             output_bytes=output_bytes,
@@ -40,7 +40,7 @@ def shell_tool(
             tier=tier(),
         )
         result = await run_command(workspace, command)
-        output = await to_thread.run_sync(read_ends, result.log)
+        output = await to_thread.run_sync(read_log_ends, result.log)
         text = "\n".join((_ending(result), *_refused(result), output)).rstrip()
         return ToolResult(text, is_ok=result.is_success, network=result.network, stray_packets=result.stray_packets)
 
@@ -48,8 +48,8 @@ def shell_tool(
     return Tool(
         "shell",
         f"Run a command in the repository. {_NETWORK[tier()]}; only {place} can be written.",
-        Shell,
-        shell,
+        ShellArguments,
+        run_command_line,
         is_mutating=is_writing,
     )
 
@@ -62,10 +62,10 @@ _NETWORK = {
 
 
 def _refused(result: CommandResult) -> tuple[str, ...]:
-    return tuple(f"[the network refused {line}]" for line in refused_in_words(result.network))
+    return tuple(f"[the network refused {line}]" for line in describe_refused_hosts(result.network))
 
 
 def _ending(result: CommandResult) -> str:
-    if result.ending == Ending.EXITED:
+    if result.ending == CommandEnding.EXITED:
         return f"[exit code {result.exit_code}, {result.seconds:.1f} s]"
     return f"[{result.ending} after {result.seconds:.1f} s] {result.detail}".rstrip()

@@ -14,7 +14,7 @@ async def _no_problem(_value: object) -> tuple[str, ...]:
     return ()
 
 
-def submit_tool(
+def build_submit_tool(
     name: str,
     description: str,
     value: type[V],
@@ -22,10 +22,10 @@ def submit_tool(
 ) -> Tool[V]:
     """A tool whose arguments are the session's result, unless `problems` finds something to send back."""
 
-    async def submit(arguments: V) -> ToolResult:
+    async def submit_value(arguments: V) -> ToolResult:
         found = await problems(arguments)
         if found:
             return ToolResult("Not accepted:\n" + "\n".join(f"- {problem}" for problem in found), is_ok=False)
         return ToolResult("accepted", final=arguments)
 
-    return Tool(name, description, value, submit, is_final=True)
+    return Tool(name, description, value, submit_value, is_final=True)

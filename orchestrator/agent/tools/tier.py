@@ -2,28 +2,28 @@
 
 from pydantic import Field
 
-from orchestrator.agent.tools.base import Tool, ToolResult, Word
-from orchestrator.domain.base import Frozen
+from orchestrator.agent.tools.base import Tool, ToolResult, CommandText
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.tier import Tier
-from orchestrator.ports.ladder import Ladder
+from orchestrator.ports.ladder import TierGrants
 
 
-class RequestTier(Frozen):
+class RequestTierArguments(FrozenModel):
     """Arguments of `request_tier`."""
 
     tier: Tier = Field(description="The tier that is needed, by number.")
-    reason: Word = Field(description="What cannot be done without it, for the person who decides.")
+    reason: CommandText = Field(description="What cannot be done without it, for the person who decides.")
 
 
-def tier_tool(ladder: Ladder, task: TaskId) -> Tool[RequestTier]:
+def build_request_tier_tool(ladder: TierGrants, task: TaskId) -> Tool[RequestTierArguments]:
     """Asks for a higher tier; what it returns grants nothing."""
 
-    async def request(arguments: RequestTier) -> ToolResult:
-        return ToolResult(await ladder.request(task, arguments.tier, arguments.reason))
+    async def request_higher_tier(arguments: RequestTierArguments) -> ToolResult:
+        return ToolResult(await ladder.request_tier(task, arguments.tier, arguments.reason))
 
     offered = "; ".join(
-        f"{int(tier)}: {tier.words}" for tier in Tier if ladder.tier("worker", task) < tier <= ladder.ceiling()
+        f"{int(tier)}: {tier.description}" for tier in Tier if ladder.get_tier("worker", task) < tier <= ladder.get_ceiling()
     )
     words = f"Ask the user to let your commands reach more. Tiers: {offered}."
-    return Tool("request_tier", words, RequestTier, request)
+    return Tool("request_tier", words, RequestTierArguments, request_higher_tier)

@@ -1,30 +1,30 @@
 """What the verbs for CI systems print, and the one that writes their files."""
 
-from orchestrator.cli.schemas.notation import FLAG, TEXT, WHOLE, document, joined, many, maybe, row, words
+from orchestrator.cli.schemas.notation import FLAG, TEXT, WHOLE, name_schema, merge_objects, list_of, or_null, object_of, one_of
 from orchestrator.cli.schemas.parts import PR, TEXTS
 from orchestrator.cli.schemas.run import RESULT
 
-_BOOLEAN = words("true", "false")
-_END = row(
+_BOOLEAN = one_of("true", "false")
+_END = object_of(
     {
         **dict.fromkeys(("status", "reason", "key"), TEXT),
         **dict.fromkeys(("exit", "hop", "max_hops"), WHOLE),
         "resumable": FLAG,
         "prs": TEXTS,
-        "result": maybe(joined(RESULT, row({"schema": TEXT}))),
+        "result": or_null(merge_objects(RESULT, object_of({"schema": TEXT}))),
     }
 )
-_EVENT = row(
+_EVENT = object_of(
     {
         **dict.fromkeys(("goal", "key", "run", "answer", "issue", "budget_usd", "time_limit"), TEXT),
         **dict.fromkeys(("dry_run", "restart"), _BOOLEAN),
     }
 )
-_INITIAL = row({"file": TEXT, "written": FLAG, "text": TEXT, "found": TEXTS, "to_do": TEXTS})
+_INITIAL = object_of({"file": TEXT, "written": FLAG, "text": TEXT, "found": TEXTS, "to_do": TEXTS})
 
 CI = {
-    **document("orchestrate.ci-result/1", "ci run", _END),
-    **document("orchestrate.published/1", "ci publish", joined(_END, row({"pull_requests": many(PR)}))),
-    **document("orchestrate.ci-event/1", "ci event", _EVENT),
-    **document("orchestrate.initial/1", "init", _INITIAL),
+    **name_schema("orchestrate.ci-result/1", "ci run", _END),
+    **name_schema("orchestrate.published/1", "ci publish", merge_objects(_END, object_of({"pull_requests": list_of(PR)}))),
+    **name_schema("orchestrate.ci-event/1", "ci event", _EVENT),
+    **name_schema("orchestrate.initial/1", "init", _INITIAL),
 }

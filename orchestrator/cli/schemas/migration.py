@@ -6,60 +6,60 @@ from orchestrator.cli.schemas.notation import (
     NUMBER,
     TEXT,
     WHOLE,
-    document,
-    dumped,
-    joined,
-    many,
-    maybe,
-    row,
-    some_of,
-    words,
+    name_schema,
+    schema_of_model,
+    merge_objects,
+    list_of,
+    or_null,
+    object_of,
+    select_fields,
+    one_of,
 )
 from orchestrator.cli.schemas.parts import BURNDOWN, DIFFERENCE, FILE_STATUS, GROUP, SHARD_STATUS, TEXTS
 from orchestrator.cli.schemas.run import RESULT
 from orchestrator.domain.migration import SitePlace
 
-_PLACE = dumped(SitePlace)
-_COUNTED = row({"files": WHOLE, "sites": WHOLE})
-_STEP = row({"id": TEXT, "kind": TEXT, "when": TEXT})
-_INVENTORY = row(
+_PLACE = schema_of_model(SitePlace)
+_COUNTED = object_of({"files": WHOLE, "sites": WHOLE})
+_STEP = object_of({"id": TEXT, "kind": TEXT, "when": TEXT})
+_INVENTORY = object_of(
     {
         "migration": TEXT,
         "revision": TEXT,
         "base": TEXT,
         "sites": WHOLE,
         "weight": NUMBER,
-        "files": many(
-            row({"path": TEXT, "sites": WHOLE, "weight": NUMBER, "owner": TEXT, "places": many(_PLACE)}),
+        "files": list_of(
+            object_of({"path": TEXT, "sites": WHOLE, "weight": NUMBER, "owner": TEXT, "places": list_of(_PLACE)}),
         ),
-        "by_site": many(joined(row({"site": TEXT}), _COUNTED)),
-        "by_owner": many(joined(row({"owner": TEXT}), _COUNTED)),
-        "by_directory": many(joined(row({"directory": TEXT}), _COUNTED)),
+        "by_site": list_of(merge_objects(object_of({"site": TEXT}), _COUNTED)),
+        "by_owner": list_of(merge_objects(object_of({"owner": TEXT}), _COUNTED)),
+        "by_directory": list_of(merge_objects(object_of({"directory": TEXT}), _COUNTED)),
         "sample": TEXTS,
-        "shards": many(row({"name": TEXT, "owner": TEXT, "files": TEXTS})),
-        "waves": many(WHOLE),
-        "steps": many(_STEP),
-        "checks": many(row({"id": TEXT, "level": TEXT, "run": TEXT})),
-        "invariants": many(ANY),
+        "shards": list_of(object_of({"name": TEXT, "owner": TEXT, "files": TEXTS})),
+        "waves": list_of(WHOLE),
+        "steps": list_of(_STEP),
+        "checks": list_of(object_of({"id": TEXT, "level": TEXT, "run": TEXT})),
+        "invariants": list_of(ANY),
         "notices": TEXTS,
     }
 )
 _TALLY = dict.fromkeys(("files", "changed", "unchanged", "restored", "refused", "cached"), WHOLE)
-_LINES = row({"added": WHOLE, "removed": WHOLE})
-_TRIED_FILE = joined(
-    row(
+_LINES = object_of({"added": WHOLE, "removed": WHOLE})
+_TRIED_FILE = merge_objects(
+    object_of(
         {
             **dict.fromkeys(("path", "shard", "owner", "step", "reason", "signature"), TEXT),
-            "status": words("changed", "unchanged", "restored", "skipped", "not-tried", "nothing-to-do"),
+            "status": one_of("changed", "unchanged", "restored", "skipped", "not-tried", "nothing-to-do"),
             "sites": WHOLE,
-            "left": many(_PLACE),
+            "left": list_of(_PLACE),
         }
     ),
     _LINES,
 )
-_LOST = some_of(DIFFERENCE, "new_failures", "missing_tests", "newly_skipped", "fixed", "unsettled", "problems")
-_DRY_RUN = joined(
-    row(
+_LOST = select_fields(DIFFERENCE, "new_failures", "missing_tests", "newly_skipped", "fixed", "unsettled", "problems")
+_DRY_RUN = merge_objects(
+    object_of(
         {
             "migration": TEXT,
             "title": TEXT,
@@ -70,21 +70,21 @@ _DRY_RUN = joined(
             "found": _COUNTED,
             "tried": _COUNTED,
             "changed": WHOLE,
-            "remaining": maybe(WHOLE),
-            "steps": many(joined(_STEP, row({"not_tried": TEXT, "seconds": NUMBER, **_TALLY}))),
-            "shards": many(
-                joined(row({"name": TEXT, "owner": TEXT, "changed": WHOLE}), _COUNTED, _LINES),
+            "remaining": or_null(WHOLE),
+            "steps": list_of(merge_objects(_STEP, object_of({"not_tried": TEXT, "seconds": NUMBER, **_TALLY}))),
+            "shards": list_of(
+                merge_objects(object_of({"name": TEXT, "owner": TEXT, "changed": WHOLE}), _COUNTED, _LINES),
             ),
-            "files": many(_TRIED_FILE),
-            "alike": many(row({"signature": TEXT, "files": WHOLE})),
-            "gate": maybe(joined(row({"green": FLAG}), _LOST)),
+            "files": list_of(_TRIED_FILE),
+            "alike": list_of(object_of({"signature": TEXT, "files": WHOLE})),
+            "gate": or_null(merge_objects(object_of({"green": FLAG}), _LOST)),
             "notices": TEXTS,
-            "diff": maybe(TEXT),
+            "diff": or_null(TEXT),
         }
     ),
     _LINES,
 )
-_RATCHET = row(
+_RATCHET = object_of(
     {
         "migration": TEXT,
         "commit": TEXT,
@@ -94,17 +94,17 @@ _RATCHET = row(
         "allowed": WHOLE,
         "holds": FLAG,
         "exit": WHOLE,
-        "limits": many(row({"site": TEXT, "pattern": TEXT, "found": WHOLE, "allowed": maybe(WHOLE)})),
-        "sites": many(
-            joined(
+        "limits": list_of(object_of({"site": TEXT, "pattern": TEXT, "found": WHOLE, "allowed": or_null(WHOLE)})),
+        "sites": list_of(
+            merge_objects(
                 _PLACE,
-                row({"path": TEXT, "text": TEXT, "news": words("", "new", "came back"), "is_over": FLAG}),
+                object_of({"path": TEXT, "text": TEXT, "news": one_of("", "new", "came back"), "is_over": FLAG}),
             )
         ),
         "skipped": TEXTS,
     }
 )
-_REPORTED_FILE = row(
+_REPORTED_FILE = object_of(
     {
         **dict.fromkeys(("path", "owner", "shard", "step", "reason", "signature", "commit"), TEXT),
         "status": FILE_STATUS,
@@ -115,21 +115,21 @@ _REPORTED_FILE = row(
         "seconds": NUMBER,
     }
 )
-REPORT = joined(
+REPORT = merge_objects(
     BURNDOWN,
-    some_of(RESULT, "outcome", "reason", "base", "pr_branch", "head", "unsafe", "notices", "flaky", "gate"),
-    row(
+    select_fields(RESULT, "outcome", "reason", "base", "pr_branch", "head", "unsafe", "notices", "flaky", "gate"),
+    object_of(
         {
             "schema": {"const": "orchestrate.migration-report/1"},
             "started_at": TEXT,
-            "invariants": many(ANY),
-            "files": many(_REPORTED_FILE),
+            "invariants": list_of(ANY),
+            "files": list_of(_REPORTED_FILE),
         }
     ),
 )
-_MOVE = row(
+_MOVE = object_of(
     {
-        "step": maybe(TEXT),
+        "step": or_null(TEXT),
         "attempt": WHOLE,
         "status": FILE_STATUS,
         "reason": TEXT,
@@ -138,73 +138,73 @@ _MOVE = row(
         "is_cached": FLAG,
     }
 )
-_FILE = row(
+_FILE = object_of(
     {
         "run": TEXT,
         "path": TEXT,
         "status": FILE_STATUS,
         "owner": TEXT,
-        "shard": maybe(TEXT),
-        "commit": maybe(TEXT),
-        "sites": many(row({"id": TEXT, "line": WHOLE, "column": WHOLE, "is_done": maybe(FLAG)})),
+        "shard": or_null(TEXT),
+        "commit": or_null(TEXT),
+        "sites": list_of(object_of({"id": TEXT, "line": WHOLE, "column": WHOLE, "is_done": or_null(FLAG)})),
         "found": NUMBER,
         "remaining": NUMBER,
-        "step": maybe(TEXT),
+        "step": or_null(TEXT),
         "attempt": WHOLE,
         "reason": TEXT,
         "signature": TEXT,
         "flags": TEXTS,
         "seconds": NUMBER,
-        "moves": many(_MOVE),
+        "moves": list_of(_MOVE),
     }
 )
-_SHARD = row(
+_SHARD = object_of(
     {
         "run": TEXT,
         "name": TEXT,
         "status": SHARD_STATUS,
         "owner": TEXT,
         "held": TEXT,
-        "commit": maybe(TEXT),
-        "files": many(row({"path": TEXT, "status": FILE_STATUS, "reason": TEXT})),
+        "commit": or_null(TEXT),
+        "files": list_of(object_of({"path": TEXT, "status": FILE_STATUS, "reason": TEXT})),
     }
 )
-_FOUND = row(
+_FOUND = object_of(
     {
         "language": TEXT,
         **dict.fromkeys(
             ("sources", "tests", "exclude", "pairs", "environments", "manifests", "unknown", "notes"), TEXTS
         ),
-        "test_command": maybe(row({"run": TEXT, "report": TEXT, "said_by": TEXT})),
-        "codeowners": maybe(TEXT),
-        "branch": maybe(TEXT),
+        "test_command": or_null(object_of({"run": TEXT, "report": TEXT, "said_by": TEXT})),
+        "codeowners": or_null(TEXT),
+        "branch": or_null(TEXT),
     }
 )
-_INIT = row(
+_INIT = object_of(
     {
         "file": TEXT,
         "from": TEXT,
         "found": _FOUND,
-        "tools": row({"elsewhere": TEXTS, "missing": TEXTS}),
+        "tools": object_of({"elsewhere": TEXTS, "missing": TEXTS}),
         "scope": TEXT,
     }
 )
-_TEMPLATE = row({"name": TEXT, "summary": TEXT, "language": TEXT, "needs": TEXTS})
+_TEMPLATE = object_of({"name": TEXT, "summary": TEXT, "language": TEXT, "needs": TEXTS})
 
 MIGRATION = {
-    **document("orchestrate.inventory/2", "migrate plan", _INVENTORY),
-    **document("orchestrate.dry-run/1", "migrate run --dry-run", _DRY_RUN),
-    **document("orchestrate.ratchet/1", "migrate check", _RATCHET),
-    **document("orchestrate.burndown/1", "part of the status of a migration", BURNDOWN),
-    **document("orchestrate.migration-report/1", "migrate report", REPORT),
-    **document("orchestrate.migration-file/1", "migrate status of a file", _FILE),
-    **document("orchestrate.migration-shard/1", "migrate status of a shard", _SHARD),
-    **document(
+    **name_schema("orchestrate.inventory/2", "migrate plan", _INVENTORY),
+    **name_schema("orchestrate.dry-run/1", "migrate run --dry-run", _DRY_RUN),
+    **name_schema("orchestrate.ratchet/1", "migrate check", _RATCHET),
+    **name_schema("orchestrate.burndown/1", "part of the status of a migration", BURNDOWN),
+    **name_schema("orchestrate.migration-report/1", "migrate report", REPORT),
+    **name_schema("orchestrate.migration-file/1", "migrate status of a file", _FILE),
+    **name_schema("orchestrate.migration-shard/1", "migrate status of a shard", _SHARD),
+    **name_schema(
         "orchestrate.migration-groups/1",
         "migrate status --by",
-        row({"run": TEXT, "by": words("owner", "dir", "rung", "reason", "shard"), "groups": many(GROUP)}),
+        object_of({"run": TEXT, "by": one_of("owner", "dir", "rung", "reason", "shard"), "groups": list_of(GROUP)}),
     ),
-    **document("orchestrate.init/1", "migrate init", _INIT),
-    **document("orchestrate.recipes/1", "migrate init --list", row({"recipes": many(_TEMPLATE)})),
-    **document("orchestrate.recipe-schema/1", "migrate schema --out", row({"file": TEXT})),
+    **name_schema("orchestrate.init/1", "migrate init", _INIT),
+    **name_schema("orchestrate.recipes/1", "migrate init --list", object_of({"recipes": list_of(_TEMPLATE)})),
+    **name_schema("orchestrate.recipe-schema/1", "migrate schema --out", object_of({"file": TEXT})),
 }

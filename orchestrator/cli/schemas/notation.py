@@ -17,37 +17,37 @@ WHOLE: Schema = {"type": "integer"}
 _DROPPED = {"title", "default", "$defs"}
 
 
-def maybe(one: Schema) -> Schema:
+def or_null(one: Schema) -> Schema:
     """It, or null."""
     return {"anyOf": [one, {"type": "null"}]}
 
 
-def many(one: Schema) -> Schema:
+def list_of(one: Schema) -> Schema:
     """A list of it."""
     return {"type": "array", "items": one}
 
 
-def table(one: Schema) -> Schema:
+def table_of(one: Schema) -> Schema:
     """It under any names."""
     return {"type": "object", "additionalProperties": one}
 
 
-def words(*them: str) -> Schema:
+def one_of(*them: str) -> Schema:
     """One of these."""
     return {"enum": list(them)}
 
 
-def word_of(kind: type[StrEnum]) -> Schema:
+def one_of_enum(kind: type[StrEnum]) -> Schema:
     """One word of these."""
-    return words(*(one.value for one in kind))
+    return one_of(*(one.value for one in kind))
 
 
-def row(fields: Mapping[str, Schema], **rare: Schema) -> Schema:
+def object_of(fields: Mapping[str, Schema], **rare: Schema) -> Schema:
     """An object that has all of these fields, and some of the `rare` ones."""
     return {"type": "object", "properties": {**fields, **rare}, "required": list(fields)}
 
 
-def joined(one: Schema, *others: Schema) -> Schema:
+def merge_objects(one: Schema, *others: Schema) -> Schema:
     """An object with the fields of all; a later one's stand for those of the same name before."""
     fields: dict[str, Schema] = dict(one["properties"])
     required = dict.fromkeys(one["required"])
@@ -57,22 +57,22 @@ def joined(one: Schema, *others: Schema) -> Schema:
     return {"type": "object", "properties": fields, "required": list(required)}
 
 
-def some_of(model: Schema, *names: str) -> Schema:
+def select_fields(model: Schema, *names: str) -> Schema:
     """Only these fields of an object."""
-    return row({name: model["properties"][name] for name in names})
+    return object_of({name: model["properties"][name] for name in names})
 
 
-def dumped(model: type[BaseModel]) -> Schema:
+def schema_of_model(model: type[BaseModel]) -> Schema:
     """What a model is written down as, with all that it refers to in its place."""
     whole = model.model_json_schema(mode="serialization")
     made: Schema = _inlined(whole, whole.get("$defs", {}))
     return made
 
 
-def document(name: str, what: str, body: Schema) -> dict[str, Schema]:
+def name_schema(name: str, what: str, body: Schema) -> dict[str, Schema]:
     """A schema by its name, for objects that say so themselves; `what` says who prints it."""
-    own = row({"schema": {"const": name}})
-    return {name: {"$schema": DIALECT, "title": name, "description": what, **joined(own, body)}}
+    own = object_of({"schema": {"const": name}})
+    return {name: {"$schema": DIALECT, "title": name, "description": what, **merge_objects(own, body)}}
 
 
 def _inlined(node: Any, known: Mapping[str, Any], is_table: bool = False) -> Any:  # noqa: ANN401

@@ -6,60 +6,60 @@ from orchestrator.cli.schemas.notation import (
     NUMBER,
     TEXT,
     WHOLE,
-    dumped,
-    joined,
-    many,
-    maybe,
-    row,
-    table,
-    word_of,
-    words,
+    schema_of_model,
+    merge_objects,
+    list_of,
+    or_null,
+    object_of,
+    table_of,
+    one_of_enum,
+    one_of,
 )
 from orchestrator.domain.check import Difference, Receipt, TestCounts
 from orchestrator.domain.contract import Criterion
 from orchestrator.domain.migration import FileStatus, ShardStatus, Tick
 
-TEXTS = many(TEXT)
-SHORT_AMOUNT = row({"usd": maybe(NUMBER), "usd_known": NUMBER, "tokens": WHOLE, "calls": WHOLE})
-AMOUNT = joined(SHORT_AMOUNT, row({"unpriced_calls": WHOLE}))
-BAR = row(
+TEXTS = list_of(TEXT)
+SHORT_AMOUNT = object_of({"usd": or_null(NUMBER), "usd_known": NUMBER, "tokens": WHOLE, "calls": WHOLE})
+AMOUNT = merge_objects(SHORT_AMOUNT, object_of({"unpriced_calls": WHOLE}))
+BAR = object_of(
     {
         "spent": SHORT_AMOUNT,
         "at_risk": SHORT_AMOUNT,
         "reserved": SHORT_AMOUNT,
         "wall_s": NUMBER,
-        "limit": row({}, usd=NUMBER, tokens=WHOLE, calls=WHOLE, wall_s=NUMBER),
+        "limit": object_of({}, usd=NUMBER, tokens=WHOLE, calls=WHOLE, wall_s=NUMBER),
     }
 )
-BUDGET = joined(BAR, row({"held_back": NUMBER, "roles": table(BAR), "models": table(BAR)}))
-FLAKY = row({"test": TEXT, "seen": WHOLE})
-COUNTS = maybe(dumped(TestCounts))
-CRITERION = joined(
-    dumped(Criterion),
-    row(
+BUDGET = merge_objects(BAR, object_of({"held_back": NUMBER, "roles": table_of(BAR), "models": table_of(BAR)}))
+FLAKY = object_of({"test": TEXT, "seen": WHOLE})
+COUNTS = or_null(schema_of_model(TestCounts))
+CRITERION = merge_objects(
+    schema_of_model(Criterion),
+    object_of(
         {
-            "met": maybe(FLAG),
+            "met": or_null(FLAG),
             "evidence": TEXT,
             "receipt": TEXT,
-            "exit_on_base": maybe(WHOLE),
-            "exit": maybe(WHOLE),
+            "exit_on_base": or_null(WHOLE),
+            "exit": or_null(WHOLE),
         }
     ),
 )
-DIFFERENCE = dumped(Difference)
-RECEIPT = joined(dumped(Receipt), row({"purpose": TEXT, "difference": maybe(DIFFERENCE), "again": maybe(TEXT)}))
-GATE = row(
+DIFFERENCE = schema_of_model(Difference)
+RECEIPT = merge_objects(schema_of_model(Receipt), object_of({"purpose": TEXT, "difference": or_null(DIFFERENCE), "again": or_null(TEXT)}))
+GATE = object_of(
     {
         "command": TEXT,
         "baseline": COUNTS,
         "head": COUNTS,
         "new_failures": TEXTS,
         "missing_tests": TEXTS,
-        "rejected_union": maybe(row({"units": WHOLE, "new_failures": WHOLE, "missing_tests": WHOLE})),
+        "rejected_union": or_null(object_of({"units": WHOLE, "new_failures": WHOLE, "missing_tests": WHOLE})),
     }
 )
-PR = row({"forge": TEXT, "ref": TEXT, "url": TEXT})
-GROUP = row(
+PR = object_of({"forge": TEXT, "ref": TEXT, "url": TEXT})
+GROUP = object_of(
     {
         "name": TEXT,
         "files": WHOLE,
@@ -70,13 +70,13 @@ GROUP = row(
         "sites": NUMBER,
         "sites_left": NUMBER,
         "prs": WHOLE,
-        "p50_s": maybe(NUMBER),
+        "p50_s": or_null(NUMBER),
         "usd": NUMBER,
         "top_reason": TEXT,
     }
 )
-SIGNATURE = row({"signature": TEXT, "files": WHOLE, "sites": NUMBER, "steps": TEXTS, "examples": TEXTS})
-RUNG = row(
+SIGNATURE = object_of({"signature": TEXT, "files": WHOLE, "sites": NUMBER, "steps": TEXTS, "examples": TEXTS})
+RUNG = object_of(
     {
         "step": TEXT,
         "kind": TEXT,
@@ -87,40 +87,40 @@ RUNG = row(
         "seconds": NUMBER,
     }
 )
-NOW = row(
+NOW = object_of(
     {
         "found": NUMBER,
         "remaining": NUMBER,
         "target": NUMBER,
         "open": NUMBER,
-        "sites": row({}, **{status.value: NUMBER for status in FileStatus}),
-        "files": row({}, **{status.value: WHOLE for status in FileStatus}),
+        "sites": object_of({}, **{status.value: NUMBER for status in FileStatus}),
+        "files": object_of({}, **{status.value: WHOLE for status in FileStatus}),
         "in_scope": WHOLE,
     }
 )
-BURNDOWN = row(
+BURNDOWN = object_of(
     {
         "schema": {"const": "orchestrate.burndown/1"},
         "run": TEXT,
         "title": TEXT,
         "revision": WHOLE,
-        "revisions": many(row({"revision": WHOLE, "by": TEXT, "files": WHOLE})),
-        "unit": words("sites", "files"),
+        "revisions": list_of(object_of({"revision": WHOLE, "by": TEXT, "files": WHOLE})),
+        "unit": one_of("sites", "files"),
         "now": NOW,
-        "series": many(dumped(Tick)),
-        "ideal": maybe(many(row({"at": NUMBER, "sites": NUMBER}))),
-        "eta": maybe(row({"seconds": NUMBER, "low_s": NUMBER, "high_s": NUMBER, "sites_per_hour": NUMBER})),
-        "owners": many(GROUP),
-        "directories": many(GROUP),
-        "signatures": many(SIGNATURE),
-        "rungs": many(RUNG),
-        "flags": many(row({"flag": TEXT, "files": WHOLE, "examples": TEXTS})),
-        "shards": row({}, **{status.value: WHOLE for status in ShardStatus}),
-        "spent": joined(AMOUNT, row({"wall_s": NUMBER, "test_runs": WHOLE})),
-        "waiting": many(row({"item": TEXT, "matter": TEXT, "title": TEXT})),
-        "prs": many(row({"group": TEXT, "ref": TEXT, "url": TEXT})),
+        "series": list_of(schema_of_model(Tick)),
+        "ideal": or_null(list_of(object_of({"at": NUMBER, "sites": NUMBER}))),
+        "eta": or_null(object_of({"seconds": NUMBER, "low_s": NUMBER, "high_s": NUMBER, "sites_per_hour": NUMBER})),
+        "owners": list_of(GROUP),
+        "directories": list_of(GROUP),
+        "signatures": list_of(SIGNATURE),
+        "rungs": list_of(RUNG),
+        "flags": list_of(object_of({"flag": TEXT, "files": WHOLE, "examples": TEXTS})),
+        "shards": object_of({}, **{status.value: WHOLE for status in ShardStatus}),
+        "spent": merge_objects(AMOUNT, object_of({"wall_s": NUMBER, "test_runs": WHOLE})),
+        "waiting": list_of(object_of({"item": TEXT, "matter": TEXT, "title": TEXT})),
+        "prs": list_of(object_of({"group": TEXT, "ref": TEXT, "url": TEXT})),
         "next": ANY,
     }
 )
-FILE_STATUS = word_of(FileStatus)
-SHARD_STATUS = word_of(ShardStatus)
+FILE_STATUS = one_of_enum(FileStatus)
+SHARD_STATUS = one_of_enum(ShardStatus)

@@ -8,15 +8,15 @@ from orchestrator.cli.schemas.notation import (
     NUMBER,
     TEXT,
     WHOLE,
-    document,
-    dumped,
-    joined,
-    many,
-    maybe,
-    row,
-    table,
-    word_of,
-    words,
+    name_schema,
+    schema_of_model,
+    merge_objects,
+    list_of,
+    or_null,
+    object_of,
+    table_of,
+    one_of_enum,
+    one_of,
 )
 from orchestrator.cli.schemas.parts import (
     AMOUNT,
@@ -32,18 +32,18 @@ from orchestrator.cli.schemas.parts import (
     TEXTS,
 )
 from orchestrator.domain.contract import IterationVerdict
-from orchestrator.domain.event.run import Outcome
+from orchestrator.domain.event.run import RunOutcome
 from orchestrator.domain.forge_check import ForgeCheck
 from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.domain.overstep import Overstep
+from orchestrator.domain.overstep import PolicyViolation
 from orchestrator.domain.state import TaskState
 from orchestrator.domain.task import EndCause, TaskStatus
 from orchestrator.domain.usage import Usage
 from orchestrator.domain.verdict import VerdictKind
-from orchestrator.report.glyphs import Doing
+from orchestrator.report.glyphs import Activity
 
-_WHY = many(row({"path": TEXT, "reason": TEXT}, signature=TEXT))
-_FILES = row(
+_WHY = list_of(object_of({"path": TEXT, "reason": TEXT}, signature=TEXT))
+_FILES = object_of(
     {"changed": WHOLE, "landed": TEXTS, "rejected": _WHY},
     in_scope=WHOLE,
     unchanged=_WHY,
@@ -51,228 +51,228 @@ _FILES = row(
     skipped=_WHY,
     reverted=_WHY,
 )
-_SPENT = joined(
+_SPENT = merge_objects(
     AMOUNT,
-    row({"possibly_billed_calls": WHOLE, "at_risk_usd": maybe(NUMBER), "at_risk_tokens": WHOLE, "wall_s": NUMBER}),
+    object_of({"possibly_billed_calls": WHOLE, "at_risk_usd": or_null(NUMBER), "at_risk_tokens": WHOLE, "wall_s": NUMBER}),
 )
-RESULT = row(
+RESULT = object_of(
     {
         "run": TEXT,
-        "mode": words("goal", "migration"),
+        "mode": one_of("goal", "migration"),
         "unsafe": FLAG,
         "goal": TEXT,
-        "outcome": words(*get_args(Outcome), "paused", "running"),
+        "outcome": one_of(*get_args(RunOutcome), "paused", "running"),
         "reason": TEXT,
-        "exit": maybe(WHOLE),
+        "exit": or_null(WHOLE),
         "base": TEXT,
         "pr_branch": TEXT,
-        "head": maybe(TEXT),
+        "head": or_null(TEXT),
         "iterations": WHOLE,
-        "contract": many(CRITERION),
-        "tasks": row({status.value: WHOLE for status in TaskStatus}),
-        "causes": row({}, **{cause.value: WHOLE for cause in EndCause}),
+        "contract": list_of(CRITERION),
+        "tasks": object_of({status.value: WHOLE for status in TaskStatus}),
+        "causes": object_of({}, **{cause.value: WHOLE for cause in EndCause}),
         "files": _FILES,
         "gate": GATE,
-        "flaky": many(FLAKY),
+        "flaky": list_of(FLAKY),
         "test_runs": WHOLE,
         "spent": _SPENT,
-        "pr": maybe(PR),
-        "checks": maybe(row({"commit": TEXT, "words": TEXT, "waiting": FLAG, "checks": many(dumped(ForgeCheck))})),
-        "merged": maybe(row({"ref": TEXT, "commit": TEXT, "target": TEXT})),
-        "prs": many(joined(PR, row({"group": TEXT, "branch": TEXT, "head": maybe(TEXT)}))),
-        "attempted": many(dumped(Overstep)),
+        "pr": or_null(PR),
+        "checks": or_null(object_of({"commit": TEXT, "words": TEXT, "waiting": FLAG, "checks": list_of(schema_of_model(ForgeCheck))})),
+        "merged": or_null(object_of({"ref": TEXT, "commit": TEXT, "target": TEXT})),
+        "prs": list_of(merge_objects(PR, object_of({"group": TEXT, "branch": TEXT, "head": or_null(TEXT)}))),
+        "attempted": list_of(schema_of_model(PolicyViolation)),
         "notices": TEXTS,
         "journal": TEXT,
     }
 )
-_PLANNED = row(
+_PLANNED = object_of(
     {
         "id": TEXT,
-        "parent": maybe(TEXT),
+        "parent": or_null(TEXT),
         "depth": WHOLE,
-        "kind": words("leaf", "branch"),
+        "kind": one_of("leaf", "branch"),
         "title": TEXT,
-        "status": word_of(TaskStatus),
+        "status": one_of_enum(TaskStatus),
         "reason": TEXT,
-        "cause": maybe(word_of(EndCause)),
+        "cause": or_null(one_of_enum(EndCause)),
         "depends_on": TEXTS,
-        "attempts": many(row({"number": WHOLE, "mode": TEXT, "model": TEXT})),
-        "verdicts": many(row({"attempt": WHOLE, "kind": word_of(VerdictKind), "cause": maybe(TEXT)})),
+        "attempts": list_of(object_of({"number": WHOLE, "mode": TEXT, "model": TEXT})),
+        "verdicts": list_of(object_of({"attempt": WHOLE, "kind": one_of_enum(VerdictKind), "cause": or_null(TEXT)})),
         "calls": WHOLE,
         "tokens": WHOLE,
         "budget": BAR,
     }
 )
-_AGENT = row(
+_AGENT = object_of(
     {
-        "kind": words("session", "task", "approval", "file", "shard", "step", "count"),
+        "kind": one_of("session", "task", "approval", "file", "shard", "step", "count"),
         "key": TEXT,
         "count": WHOLE,
         "id": TEXT,
-        "state": word_of(Doing),
+        "state": one_of_enum(Activity),
         **dict.fromkeys(("role", "task", "title", "branch", "model", "last"), TEXT),
         "turn": WHOLE,
         "tokens": WHOLE,
-        **dict.fromkeys(("cost", "age"), maybe(NUMBER)),
-        **dict.fromkeys(("added", "removed"), maybe(WHOLE)),
+        **dict.fromkeys(("cost", "age"), or_null(NUMBER)),
+        **dict.fromkeys(("added", "removed"), or_null(WHOLE)),
     }
 )
-_DISK = row({**dict.fromkeys(("journals", "blobs", "logs", "worktrees", "total"), WHOLE), "is_whole": FLAG})
-STATUS = joined(
+_DISK = object_of({**dict.fromkeys(("journals", "blobs", "logs", "worktrees", "total"), WHOLE), "is_whole": FLAG})
+STATUS = merge_objects(
     RESULT,
-    row(
+    object_of(
         {
             "is_live": FLAG,
             "seq": WHOLE,
             "budget": BUDGET,
-            "plan": many(_PLANNED),
-            "file_status": row({}, **{status.value: WHOLE for status in FileStatus}),
-            "steps": table(NUMBER),
+            "plan": list_of(_PLANNED),
+            "file_status": object_of({}, **{status.value: WHOLE for status in FileStatus}),
+            "steps": table_of(NUMBER),
             "trials": WHOLE,
-            "landings": many(row({"commit": TEXT, "units": TEXTS})),
+            "landings": list_of(object_of({"commit": TEXT, "units": TEXTS})),
             "models": TEXTS,
             "disk": _DISK,
         },
         burndown=BURNDOWN,
         filter=TEXT,
-        fleet=many(_AGENT),
+        fleet=list_of(_AGENT),
         fleet_of=WHOLE,
     ),
 )
-_SHARED_COST = joined(AMOUNT, row({"share": NUMBER}))
-_ENTRY = joined(_SHARED_COST, row({"name": TEXT, "at_risk": AMOUNT}))
-COST = row(
+_SHARED_COST = merge_objects(AMOUNT, object_of({"share": NUMBER}))
+_ENTRY = merge_objects(_SHARED_COST, object_of({"name": TEXT, "at_risk": AMOUNT}))
+COST = object_of(
     {
         "schema": {"const": "orchestrate.cost/1"},
         "run": TEXT,
-        "share_of": words("usd", "tokens", "calls"),
+        "share_of": one_of("usd", "tokens", "calls"),
         "total": AMOUNT,
-        "at_risk": joined(AMOUNT, row({"possibly_billed_calls": WHOLE})),
+        "at_risk": merge_objects(AMOUNT, object_of({"possibly_billed_calls": WHOLE})),
         "reserved": AMOUNT,
         "budget": BUDGET,
-        "tasks": many(
-            joined(_ENTRY, row({"own": AMOUNT, "status": TEXT, "parent": maybe(TEXT), "depth": WHOLE})),
+        "tasks": list_of(
+            merge_objects(_ENTRY, object_of({"own": AMOUNT, "status": TEXT, "parent": or_null(TEXT), "depth": WHOLE})),
         ),
-        "roles": many(_ENTRY),
-        "models": many(_ENTRY),
-        "attempts": many(joined(_ENTRY, row({"fate": TEXT}))),
+        "roles": list_of(_ENTRY),
+        "models": list_of(_ENTRY),
+        "attempts": list_of(merge_objects(_ENTRY, object_of({"fate": TEXT}))),
         "wasted": _SHARED_COST,
-        "waste": many(joined(_ENTRY, row({"count": WHOLE}))),
+        "waste": list_of(merge_objects(_ENTRY, object_of({"count": WHOLE}))),
     }
 )
-_TASK = row(
+_TASK = object_of(
     {
-        "task": dumped(TaskState),
-        "contract": many(CRITERION),
-        "iterations": many(dumped(IterationVerdict)),
-        "receipts": many(RECEIPT),
-        "attempted": many(dumped(Overstep)),
-        "spent": maybe(dumped(Usage)),
+        "task": schema_of_model(TaskState),
+        "contract": list_of(CRITERION),
+        "iterations": list_of(schema_of_model(IterationVerdict)),
+        "receipts": list_of(RECEIPT),
+        "attempted": list_of(schema_of_model(PolicyViolation)),
+        "spent": or_null(schema_of_model(Usage)),
     }
 )
-_FILE = row({"file": dumped(FileRecord), "difference": maybe(DIFFERENCE), "receipts": many(RECEIPT)})
-_LENS = row(
+_FILE = object_of({"file": schema_of_model(FileRecord), "difference": or_null(DIFFERENCE), "receipts": list_of(RECEIPT)})
+_LENS = object_of(
     {
         "lens": TEXT,
         "model": TEXT,
         **dict.fromkeys(("votes", "approvals", "unreadable", "undecided", "escaped", "false_vetoes"), WHOLE),
-        "vetoes": table(WHOLE),
-        "escapes": table(WHOLE),
-        "escape_rate": maybe(NUMBER),
-        "false_veto_rate": maybe(NUMBER),
+        "vetoes": table_of(WHOLE),
+        "escapes": table_of(WHOLE),
+        "escape_rate": or_null(NUMBER),
+        "false_veto_rate": or_null(NUMBER),
         "spent": AMOUNT,
-        "usd_per_vote": maybe(NUMBER),
+        "usd_per_vote": or_null(NUMBER),
     }
 )
-_JUDGING = row(
+_JUDGING = object_of(
     {
         "runs": TEXTS,
-        "task": maybe(TEXT),
+        "task": or_null(TEXT),
         "least_basis": WHOLE,
-        "lenses": many(_LENS),
-        "verdicts": row({"kinds": table(WHOLE), "causes": table(WHOLE)}),
-        "ends": many(row({"status": word_of(TaskStatus), "cause": maybe(word_of(EndCause)), "tasks": WHOLE})),
-        "attempts": row({"per_merged_task": maybe(NUMBER), "merged_tasks": table(WHOLE)}),
-        "receipts": row({"run": WHOLE, "reused": WHOLE, "seconds": NUMBER}),
-        "flaky": many(FLAKY),
+        "lenses": list_of(_LENS),
+        "verdicts": object_of({"kinds": table_of(WHOLE), "causes": table_of(WHOLE)}),
+        "ends": list_of(object_of({"status": one_of_enum(TaskStatus), "cause": or_null(one_of_enum(EndCause)), "tasks": WHOLE})),
+        "attempts": object_of({"per_merged_task": or_null(NUMBER), "merged_tasks": table_of(WHOLE)}),
+        "receipts": object_of({"run": WHOLE, "reused": WHOLE, "seconds": NUMBER}),
+        "flaky": list_of(FLAKY),
     }
 )
-_LANDING = row(
+_LANDING = object_of(
     {
         "number": WHOLE,
         "units": TEXTS,
-        "recorded": maybe(TEXT),
-        "replayed": maybe(TEXT),
+        "recorded": or_null(TEXT),
+        "replayed": or_null(TEXT),
         "same": FLAG,
         "same_commit": FLAG,
     }
 )
-_DIVERGENCE = row(
+_DIVERGENCE = object_of(
     {
         "seq": WHOLE,
         "what": TEXT,
         "diff": TEXTS,
-        "session": maybe(TEXT),
-        "turn": maybe(WHOLE),
-        "role": maybe(TEXT),
-        "task": maybe(TEXT),
+        "session": or_null(TEXT),
+        "turn": or_null(WHOLE),
+        "role": or_null(TEXT),
+        "task": or_null(TEXT),
     }
 )
-_CALL = row(
+_CALL = object_of(
     {
         **dict.fromkeys(("seq", "turn"), WHOLE),
         **dict.fromkeys(("session", "task", "model", "recorded", "error"), TEXT),
-        "new": maybe(TEXT),
+        "new": or_null(TEXT),
         "same": FLAG,
-        "first_difference": maybe(row({"at": TEXT, "recorded": ANY, "new": ANY})),
+        "first_difference": or_null(object_of({"at": TEXT, "recorded": ANY, "new": ANY})),
     }
 )
-_ASKED = row(
+_ASKED = object_of(
     {
         "role": TEXT,
         "models": TEXTS,
-        "calls": many(_CALL),
+        "calls": list_of(_CALL),
         **dict.fromkeys(("same", "different", "failed"), WHOLE),
-        "spent": row({"usd": maybe(NUMBER), "tokens": WHOLE, "calls": WHOLE}),
+        "spent": object_of({"usd": or_null(NUMBER), "tokens": WHOLE, "calls": WHOLE}),
     }
 )
-_TWO = row({"recorded": TEXT, "replayed": TEXT})
-_REPLAY = row(
+_TWO = object_of({"recorded": TEXT, "replayed": TEXT})
+_REPLAY = object_of(
     {
         "run": TEXT,
-        "mode": words("goal", "migration"),
+        "mode": one_of("goal", "migration"),
         "same": FLAG,
         "exit": WHOLE,
         "whole": FLAG,
-        "requests": row({"same_bytes": WHOLE, "same_but_for_times": WHOLE, "different": WHOLE}),
-        "landings": many(_LANDING),
-        "final_tree": joined(_TWO, row({"same": FLAG})),
+        "requests": object_of({"same_bytes": WHOLE, "same_but_for_times": WHOLE, "different": WHOLE}),
+        "landings": list_of(_LANDING),
+        "final_tree": merge_objects(_TWO, object_of({"same": FLAG})),
         "outcome": _TWO,
         "divergences": WHOLE,
-        "first_divergence": maybe(_DIVERGENCE),
+        "first_divergence": or_null(_DIVERGENCE),
         "environment_same": FLAG,
         "prompts": TEXTS,
-        "asked_again": maybe(_ASKED),
-        "kept": maybe(TEXT),
+        "asked_again": or_null(_ASKED),
+        "kept": or_null(TEXT),
     }
 )
 
 RUN = {
-    **document("orchestrate.result/1", "run, resume, demo, migrate run, migrate resume", RESULT),
-    **document(
+    **name_schema("orchestrate.result/1", "run, resume, demo, migrate run, migrate resume", RESULT),
+    **name_schema(
         "orchestrate.error/1",
         "any of these, and plans and dry runs, that could not be begun",
-        row({"outcome": {"const": "not-started"}, "error": TEXT, "exit": WHOLE}),
+        object_of({"outcome": {"const": "not-started"}, "error": TEXT, "exit": WHOLE}),
     ),
-    **document(
+    **name_schema(
         "orchestrate.started/1",
         "run, resume, migrate run with --detach",
-        row({"outcome": {"const": "started"}, "run": TEXT, "journal": TEXT}),
+        object_of({"outcome": {"const": "started"}, "run": TEXT, "journal": TEXT}),
     ),
-    **document("orchestrate.status/1", "status, migrate status", STATUS),
-    **document("orchestrate.cost/1", "cost", COST),
-    **document("orchestrate.task/1", "show of a task", _TASK),
-    **document("orchestrate.file/1", "show of a file of a migration", _FILE),
-    **document("orchestrate.report/1", "report", _JUDGING),
-    **document("orchestrate.replay/1", "replay", _REPLAY),
+    **name_schema("orchestrate.status/1", "status, migrate status", STATUS),
+    **name_schema("orchestrate.cost/1", "cost", COST),
+    **name_schema("orchestrate.task/1", "show of a task", _TASK),
+    **name_schema("orchestrate.file/1", "show of a file of a migration", _FILE),
+    **name_schema("orchestrate.report/1", "report", _JUDGING),
+    **name_schema("orchestrate.replay/1", "replay", _REPLAY),
 }

@@ -1,16 +1,16 @@
 """Lines of `logs --json`. They name no schema of their own: a journal has very many."""
 
-from orchestrator.cli.schemas.notation import DIALECT, TEXT, WHOLE, Schema, maybe, row
+from orchestrator.cli.schemas.notation import DIALECT, TEXT, WHOLE, Schema, or_null, object_of
 
-_EVENT = row({"seq": WHOLE, "at": TEXT, "kind": TEXT, "v": WHOLE})
-_HIT = row(
+_EVENT = object_of({"seq": WHOLE, "at": TEXT, "kind": TEXT, "v": WHOLE})
+_HIT = object_of(
     {
         "seq": WHOLE,
         "at": TEXT,
         "kind": TEXT,
-        "task": maybe(TEXT),
-        "session": maybe(TEXT),
-        "turn": maybe(WHOLE),
+        "task": or_null(TEXT),
+        "session": or_null(TEXT),
+        "turn": or_null(WHOLE),
         "snippet": TEXT,
     }
 )

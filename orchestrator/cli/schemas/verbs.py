@@ -6,27 +6,27 @@ from orchestrator.cli.schemas.notation import (
     NUMBER,
     TEXT,
     WHOLE,
-    document,
-    dumped,
-    joined,
-    many,
-    maybe,
-    row,
-    table,
-    word_of,
+    name_schema,
+    schema_of_model,
+    merge_objects,
+    list_of,
+    or_null,
+    object_of,
+    table_of,
+    one_of_enum,
 )
 from orchestrator.cli.schemas.parts import TEXTS
 from orchestrator.domain.approval import Approval
 from orchestrator.domain.contract import Contract
 from orchestrator.domain.handoff import Handoff
 from orchestrator.domain.plan import Plan
-from orchestrator.ports.hands import Ending
+from orchestrator.ports.hands import CommandEnding
 
-_COMMAND = row({"run": TEXT, "key": TEXT, "do": TEXT, "taken": FLAG, "refused": maybe(TEXT)})
-_SENT = row({"key": TEXT, "at": TEXT, "by": TEXT, "command": {"type": "object", "required": ["do"]}})
-_INBOX = row({"run": TEXT, "waiting": many(dumped(Approval)), "sent": many(_SENT)})
-_PLAN = joined(row({"goal": TEXT}, **dumped(Plan)["properties"], **dumped(Handoff)["properties"]), dumped(Contract))
-_EXPORT = row(
+_COMMAND = object_of({"run": TEXT, "key": TEXT, "do": TEXT, "taken": FLAG, "refused": or_null(TEXT)})
+_SENT = object_of({"key": TEXT, "at": TEXT, "by": TEXT, "command": {"type": "object", "required": ["do"]}})
+_INBOX = object_of({"run": TEXT, "waiting": list_of(schema_of_model(Approval)), "sent": list_of(_SENT)})
+_PLAN = merge_objects(object_of({"goal": TEXT}, **schema_of_model(Plan)["properties"], **schema_of_model(Handoff)["properties"]), schema_of_model(Contract))
+_EXPORT = object_of(
     {
         "run": TEXT,
         "place": TEXT,
@@ -38,76 +38,76 @@ _EXPORT = row(
         "missing": TEXTS,
     }
 )
-_IMPORT = row(
+_IMPORT = object_of(
     {
         "run": TEXT,
         "how": TEXT,
         "events": WHOLE,
         "is_ended": FLAG,
         "pr_branch": TEXT,
-        "head": maybe(TEXT),
+        "head": or_null(TEXT),
         **dict.fromkeys(("refs", "missing", "settings", "absent", "replaced"), TEXTS),
         "journal": TEXT,
     }
 )
-_SPAN = many(WHOLE)
-_REPAIR = row(
+_SPAN = list_of(WHOLE)
+_REPAIR = object_of(
     {"run": TEXT, "repaired": FLAG},
     problem=TEXT,
     kept=WHOLE,
-    lost=many(_SPAN),
-    set_aside=many(_SPAN),
-    blobs=table(many(WHOLE)),
+    lost=list_of(_SPAN),
+    set_aside=list_of(_SPAN),
+    blobs=table_of(list_of(WHOLE)),
     aside=TEXT,
 )
-_WORK = row({"name": TEXT, "status": TEXT, "commit": maybe(TEXT)})
-_GC = row(
+_WORK = object_of({"name": TEXT, "status": TEXT, "commit": or_null(TEXT)})
+_GC = object_of(
     {
         "dry_run": FLAG,
         **dict.fromkeys(("workspaces", "runs", "refs", "logs", "caches", "locks", "locked", "deps"), TEXTS),
-        "kept": many(row({"run": TEXT, "why": TEXT, "work": many(_WORK)})),
+        "kept": list_of(object_of({"run": TEXT, "why": TEXT, "work": list_of(_WORK)})),
         "freed_bytes": WHOLE,
     }
 )
-_POLICY = row(
+_POLICY = object_of(
     {
         "repository": TEXT,
         "policy": TEXT,
         "unsafe": FLAG,
-        "in_words": table(TEXT),
-        "variables": table(TEXT),
-        "places": many(row({"path": TEXT, "kind": TEXT, "source": TEXT})),
-        "rules": table(ANY),
+        "in_words": table_of(TEXT),
+        "variables": table_of(TEXT),
+        "places": list_of(object_of({"path": TEXT, "kind": TEXT, "source": TEXT})),
+        "rules": table_of(ANY),
     }
 )
-_EXEC = row(
+_EXEC = object_of(
     {"command": TEXT},
     policy=_POLICY,
-    ending=word_of(Ending),
-    exit_code=maybe(WHOLE),
+    ending=one_of_enum(CommandEnding),
+    exit_code=or_null(WHOLE),
     seconds=NUMBER,
     output_bytes=WHOLE,
     detail=TEXT,
-    exit=maybe(WHOLE),
+    exit=or_null(WHOLE),
 )
-_FINDING = row({"name": TEXT, "ok": FLAG, "warning": FLAG, "detail": TEXT})
+_FINDING = object_of({"name": TEXT, "ok": FLAG, "warning": FLAG, "detail": TEXT})
 
 OTHERS = {
-    **document("orchestrate.plan/1", "plan, run --dry-run", _PLAN),
-    **document(
+    **name_schema("orchestrate.plan/1", "plan, run --dry-run", _PLAN),
+    **name_schema(
         "orchestrate.command/1", "approve, deny, pause, continue, retry, cancel and whatever tells a run", _COMMAND
     ),
-    **document("orchestrate.inbox/1", "inbox", _INBOX),
-    **document("orchestrate.export/1", "run export", _EXPORT),
-    **document("orchestrate.import/1", "run import", _IMPORT),
-    **document("orchestrate.repair/1", "repair", _REPAIR),
-    **document("orchestrate.gc/1", "gc", _GC),
-    **document("orchestrate.hands.exec/1", "hands exec", _EXEC),
-    **document("orchestrate.doctor/1", "doctor", row({"ok": FLAG, "findings": many(_FINDING)})),
-    **document(
+    **name_schema("orchestrate.inbox/1", "inbox", _INBOX),
+    **name_schema("orchestrate.export/1", "run export", _EXPORT),
+    **name_schema("orchestrate.import/1", "run import", _IMPORT),
+    **name_schema("orchestrate.repair/1", "repair", _REPAIR),
+    **name_schema("orchestrate.gc/1", "gc", _GC),
+    **name_schema("orchestrate.hands.exec/1", "hands exec", _EXEC),
+    **name_schema("orchestrate.doctor/1", "doctor", object_of({"ok": FLAG, "findings": list_of(_FINDING)})),
+    **name_schema(
         "orchestrate.schemas/1",
         "config schema without a name",
-        row({"schemas": many(row({"name": TEXT, "printed_by": TEXT}))}),
+        object_of({"schemas": list_of(object_of({"name": TEXT, "printed_by": TEXT}))}),
     ),
-    **document("orchestrate.config/1", "config show", row({"values": table(ANY)}, origins=table(TEXT))),
+    **name_schema("orchestrate.config/1", "config show", object_of({"values": table_of(ANY)}, origins=table_of(TEXT))),
 }

@@ -7,16 +7,16 @@ from orchestrator.cli.schemas.notation import (
     NUMBER,
     TEXT,
     WHOLE,
-    document,
-    dumped,
-    joined,
-    many,
-    maybe,
-    row,
-    some_of,
-    table,
-    word_of,
-    words,
+    name_schema,
+    schema_of_model,
+    merge_objects,
+    list_of,
+    or_null,
+    object_of,
+    select_fields,
+    table_of,
+    one_of_enum,
+    one_of,
 )
 from orchestrator.cli.schemas.parts import COUNTS, TEXTS
 from orchestrator.cli.schemas.run import COST, RESULT
@@ -26,69 +26,69 @@ from orchestrator.domain.event.work import CandidateTaken
 from orchestrator.domain.task import EndCause, TaskStatus
 from orchestrator.domain.verdict import Verdict
 
-_RECEIPT = row(
+_RECEIPT = object_of(
     {
         **dict.fromkeys(("check", "command", "purpose", "tree"), TEXT),
-        "status": word_of(ReceiptStatus),
-        "exit_code": maybe(WHOLE),
+        "status": one_of_enum(ReceiptStatus),
+        "exit_code": or_null(WHOLE),
         "seconds": NUMBER,
         "counts": COUNTS,
         "new_failures": TEXTS,
         "missing": TEXTS,
         "more": WHOLE,
-        "again": maybe(TEXT),
+        "again": or_null(TEXT),
     }
 )
-_ATTEMPT = row(
+_ATTEMPT = object_of(
     {
         "number": WHOLE,
         **dict.fromkeys(("mode", "model", "note", "summary"), TEXT),
-        "fate": maybe(TEXT),
-        "exit": maybe(TEXT),
-        "candidate": maybe(
-            some_of(dumped(CandidateTaken), "commit", "paths", "added", "removed", "dropped", "flagged")
+        "fate": or_null(TEXT),
+        "exit": or_null(TEXT),
+        "candidate": or_null(
+            select_fields(schema_of_model(CandidateTaken), "commit", "paths", "added", "removed", "dropped", "flagged")
         ),
         "ejected": TEXTS,
         "conflicts": TEXTS,
-        "verdicts": many(dumped(Verdict)),
+        "verdicts": list_of(schema_of_model(Verdict)),
     }
 )
-_SAID = row({"session": TEXT, "model": TEXT, "lines": TEXTS, "left_out": WHOLE})
-_TASK = row(
+_SAID = object_of({"session": TEXT, "model": TEXT, "lines": TEXTS, "left_out": WHOLE})
+_TASK = object_of(
     {
         **dict.fromkeys(("id", "title", "outcome", "reason", "price"), TEXT),
         **dict.fromkeys(("depth", "tokens"), WHOLE),
         **dict.fromkeys(("acceptance", "depends_on"), TEXTS),
-        "kind": words("leaf", "branch"),
-        "status": word_of(TaskStatus),
-        "cause": maybe(word_of(EndCause)),
-        "attempts": many(_ATTEMPT),
-        "receipts": many(_RECEIPT),
-        "said": many(_SAID),
+        "kind": one_of("leaf", "branch"),
+        "status": one_of_enum(TaskStatus),
+        "cause": or_null(one_of_enum(EndCause)),
+        "attempts": list_of(_ATTEMPT),
+        "receipts": list_of(_RECEIPT),
+        "said": list_of(_SAID),
     }
 )
-_STRETCH = row({"task": TEXT, "name": TEXT, "is_planning": FLAG, "begin_s": NUMBER, "end_s": maybe(NUMBER)})
-_REPORT = joined(
+_STRETCH = object_of({"task": TEXT, "name": TEXT, "is_planning": FLAG, "begin_s": NUMBER, "end_s": or_null(NUMBER)})
+_REPORT = merge_objects(
     RESULT,
-    row(
+    object_of(
         {
             "next": TEXT,
             "repository": TEXT,
             "target": TEXT,
             "started_at": TEXT,
-            "last_at": maybe(TEXT),
-            "iterations_judged": many(dumped(IterationVerdict)),
-            "timeline": many(_STRETCH),
-            "tasks_by_tree": many(_TASK),
-            "contract_receipts": many(_RECEIPT),
+            "last_at": or_null(TEXT),
+            "iterations_judged": list_of(schema_of_model(IterationVerdict)),
+            "timeline": list_of(_STRETCH),
+            "tasks_by_tree": list_of(_TASK),
+            "contract_receipts": list_of(_RECEIPT),
             "cost": COST,
-            "migration": maybe(REPORT),
+            "migration": or_null(REPORT),
             "reproduce": TEXTS,
             "versions": TEXTS,
-            "settings": table(ANY),
-            "settings_changed": many(table(ANY)),
+            "settings": table_of(ANY),
+            "settings_changed": list_of(table_of(ANY)),
         }
     ),
 )
 
-WHOLE_RUN = document("orchestrate.run-report/1", "report --data", _REPORT)
+WHOLE_RUN = name_schema("orchestrate.run-report/1", "report --data", _REPORT)

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from orchestrator.domain.event import forge, landing, migration, outside, people, run, work
-from orchestrator.domain.event.base import Done, Event, Intent, Recorded
+from orchestrator.domain.event.base import Done, Event, Intent, RecordedEvent
 
-__all__ = ["EVENTS", "Done", "Event", "Intent", "Recorded", "UnknownEventError", "parse_event", "to_body"]
+__all__ = ["EVENT_CLASSES", "Done", "Event", "Intent", "RecordedEvent", "UnknownEventError", "parse_event", "format_event_body"]
 
 
 class UnknownEventError(ValueError):
@@ -23,7 +23,7 @@ def _identity(cls: type[Event]) -> tuple[str, int]:
 
 
 _MODULES = (forge, landing, migration, outside, people, run, work)
-EVENTS: dict[tuple[str, int], type[Event]] = {
+EVENT_CLASSES: dict[tuple[str, int], type[Event]] = {
     _identity(cls): cls for cls in _concrete(Event) if cls not in {Event, Intent, Done}
 }
 """(kind, version) → class. Importing this package imports every module of events."""
@@ -36,15 +36,15 @@ def parse_event(kind: str, version: int, body: str | bytes) -> Event:
         UnknownEventError: no class has this kind and version.
         pydantic.ValidationError: the body does not have the shape of its version.
     """
-    cls = EVENTS.get((kind, version))
+    cls = EVENT_CLASSES.get((kind, version))
     if cls is None:
-        known = sorted(v for k, v in EVENTS if k == kind)
+        known = sorted(v for k, v in EVENT_CLASSES if k == kind)
         hint = f"this program knows version {known}" if known else "this program does not know the kind"
         raise UnknownEventError(f"event {kind!r} version {version}: {hint}")
     return cls.model_validate_json(body)
 
 
-def to_body(event: Event) -> str:
+def format_event_body(event: Event) -> str:
     """The JSON body to store: everything but `kind` and `v`, which have columns of their own."""
     data: dict[str, Any] = event.model_dump(mode="json", exclude={"kind", "v"}, exclude_defaults=True)
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))

@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.ids import TaskId
 
 
-class Event(Frozen):
+class Event(FrozenModel):
     """One fact of a run. `v` is the version of its shape: a reader refuses what it does not know.
 
     Every concrete class fixes `kind` and `v` by its own Literal types.
@@ -35,17 +35,17 @@ class Done(Event):
     key: str
 
 
-def effect_key(name: str, tries: int) -> str:
+def build_effect_key(name: str, tries: int) -> str:
     """The key of the next try of an effect: its name and how often it was begun before, `land/4be21aa~0`."""
     return f"{name}~{tries}"
 
 
-def effect_name(key: str) -> str:
+def parse_effect_name(key: str) -> str:
     """The effect that a key is a try of."""
     return key.rpartition("~")[0]
 
 
-class Recorded(NamedTuple):
+class RecordedEvent(NamedTuple):
     """An event with its place in the journal: `seq` counts from 1 without gaps, `at` is aware UTC."""
 
     seq: int

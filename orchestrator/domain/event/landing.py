@@ -4,13 +4,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.check import Difference
 from orchestrator.domain.event.base import Done, Event, Intent
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
 
 
-class LandedPart(Frozen):
+class LandedPart(FrozenModel):
     """One commit of a landing that consists of several, with the name of what it holds: a migration's shard."""
 
     name: str

@@ -4,12 +4,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.event.base import Done, Event, Intent
 from orchestrator.domain.migration import FileRecord, FileStatus, Shard, SitePlace
 
 
-class FoundFile(Frozen):
+class FoundFile(FrozenModel):
     """A file in scope: its git blob and mode on the base tree, the sites found in it and their weight, who owns it."""
 
     path: str
@@ -20,7 +20,7 @@ class FoundFile(Frozen):
     weight: float = 0.0
     owner: str = ""
 
-    def record(self) -> FileRecord:
+    def build_record(self) -> FileRecord:
         """The file where it begins."""
         return FileRecord(
             path=self.path,

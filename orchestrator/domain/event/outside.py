@@ -3,11 +3,11 @@
 from typing import Literal
 
 from orchestrator.domain.event.base import Done, Intent
-from orchestrator.domain.hooks import Decision, Point
+from orchestrator.domain.hooks import HookDecision, HookPoint
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.text import Text
 
-Channel = Literal["command", "dir", "desktop", "webhook"]
+NotificationChannel = Literal["command", "dir", "desktop", "webhook"]
 
 
 class HookStarted(Intent):
@@ -15,7 +15,7 @@ class HookStarted(Intent):
 
     kind: Literal["hook.started"] = "hook.started"
     v: Literal[1] = 1
-    point: Point
+    point: HookPoint
     hook: int
     command: str
     is_trusted: bool
@@ -27,9 +27,9 @@ class HookFinished(Done):
 
     kind: Literal["hook.finished"] = "hook.finished"
     v: Literal[1] = 1
-    point: Point
+    point: HookPoint
     hook: int
-    decision: Decision
+    decision: HookDecision
     reason: str = ""
     exit_code: int | None
     stdout: Text
@@ -42,7 +42,7 @@ class NotificationSending(Intent):
 
     kind: Literal["notification.sending"] = "notification.sending"
     v: Literal[1] = 1
-    channel: Channel
+    channel: NotificationChannel
     notification: str
     through: int
 
@@ -52,7 +52,7 @@ class NotificationSent(Done):
 
     kind: Literal["notification.sent"] = "notification.sent"
     v: Literal[1] = 1
-    channel: Channel
+    channel: NotificationChannel
     through: int
     is_sent: bool | None
     detail: str = ""

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from orchestrator.domain.approval import Approval, Decision
+from orchestrator.domain.approval import Approval, ApprovalDecision
 from orchestrator.domain.command import Command
 from orchestrator.domain.event.base import Event
 
@@ -34,6 +34,6 @@ class ApprovalDecided(Event):
     kind: Literal["approval.decided"] = "approval.decided"
     v: Literal[1] = 1
     item: str
-    decision: Decision
+    decision: ApprovalDecision
     by: str
     reason: str = ""

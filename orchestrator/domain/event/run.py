@@ -8,7 +8,7 @@ from orchestrator.domain.contract import Contract, IterationVerdict
 from orchestrator.domain.event.base import Done, Event, Intent
 from orchestrator.domain.ids import CommitId, RunId, TreeId
 
-Outcome = Literal["done", "partial", "blocked", "rejected", "nothing-changed", "failed", "cancelled"]
+RunOutcome = Literal["done", "partial", "blocked", "rejected", "nothing-changed", "failed", "cancelled"]
 
 
 class RunStarted(Event):
@@ -201,7 +201,7 @@ class RunEnded(Event):
 
     kind: Literal["run.ended"] = "run.ended"
     v: Literal[1] = 1
-    outcome: Outcome
+    outcome: RunOutcome
     reason: str
     exit: int
     head: CommitId | None

@@ -5,20 +5,20 @@ from pathlib import Path
 
 from orchestrator.domain.check import ReportFormat
 from orchestrator.judge.reports import junit, pytest_text, tap, unittest_text
-from orchestrator.judge.reports.result import ParsedReport, is_test
+from orchestrator.judge.reports.result import ParsedReport, is_test_id
 
-__all__ = ["ParsedReport", "is_test", "parse_report"]
+__all__ = ["ParsedReport", "is_test_id", "parse_report"]
 
 _MAX_OUTPUT_BYTES = 64 * 1024 * 1024
 _TEXTS: dict[ReportFormat, Callable[[str], ParsedReport]] = {
-    ReportFormat.TAP: tap.parse,
-    ReportFormat.UNITTEST: unittest_text.parse,
-    ReportFormat.PYTEST_RA: pytest_text.parse,
+    ReportFormat.TAP: tap.parse_tap,
+    ReportFormat.UNITTEST: unittest_text.parse_unittest_text,
+    ReportFormat.PYTEST_RA: pytest_text.parse_pytest_text,
 }
 _DETECTORS: tuple[tuple[Callable[[str], bool], ReportFormat], ...] = (
-    (tap.looks_like, ReportFormat.TAP),
-    (unittest_text.looks_like, ReportFormat.UNITTEST),
-    (pytest_text.looks_like, ReportFormat.PYTEST_RA),
+    (tap.is_tap_output, ReportFormat.TAP),
+    (unittest_text.is_unittest_output, ReportFormat.UNITTEST),
+    (pytest_text.is_pytest_output, ReportFormat.PYTEST_RA),
 )
 
 
@@ -45,7 +45,7 @@ def parse_report(
             return ParsedReport(problem=problem)
         kind = found
     parsed = _TEXTS[kind](text)
-    stopped = pytest_text.stopped(text) if kind == ReportFormat.PYTEST_RA else ""
+    stopped = pytest_text.find_early_stop(text) if kind == ReportFormat.PYTEST_RA else ""
     problems = "; ".join(filter(None, (parsed.problem, stopped, problem)))
     return _explained(ParsedReport(outcomes=parsed.outcomes, problem=problems), exit_code)
 
@@ -53,10 +53,10 @@ def parse_report(
 def _junit(report: bytes | None, text: str) -> ParsedReport:
     if report is None:
         return ParsedReport(outcomes={}, problem="no JUnit report was written")
-    parsed = junit.parse(report)
-    if not parsed.problem and (stopped := pytest_text.stopped(text)):
+    parsed = junit.parse_junit(report)
+    if not parsed.problem and (stopped := pytest_text.find_early_stop(text)):
         return parsed.model_copy(update={"problem": stopped})
-    runs = pytest_text.runs(text)
+    runs = pytest_text.count_tests_of_runs(text)
     if parsed.problem or len(runs) < 2 or sum(runs) <= len(parsed.outcomes or ()):
         return parsed
     problem = (

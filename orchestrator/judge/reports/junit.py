@@ -4,9 +4,9 @@ import re
 from xml.parsers import expat
 
 from orchestrator.domain.check import TestOutcome
-from orchestrator.judge.reports.result import COLLECTION, SUITE, ParsedReport, Tally
+from orchestrator.judge.reports.result import COLLECTION_PREFIX, SUITE_PREFIX, ParsedReport, OutcomeTally
 
-MAX_BYTES = 64 * 1024 * 1024
+MAX_REPORT_BYTES = 64 * 1024 * 1024
 _CONTROLS = bytes(b"?"[0] if code < 32 and code not in b"\t\n\r" else code for code in range(256))
 _REFERENCE = re.compile(rb"&#(?:x([0-9A-Fa-f]+)|([0-9]+));")
 _ENCODING = re.compile(rb"<\?xml[^>]*encoding\s*=\s*[\"']([A-Za-z0-9._-]+)")
@@ -24,17 +24,17 @@ class _Forbidden(Exception):
     """The document declares what no test report needs: a document type or entities."""
 
 
-def parse(report: bytes) -> ParsedReport:
+def parse_junit(report: bytes) -> ParsedReport:
     """Read a report. Ids are `classname::name`, or `name` alone.
 
     Nothing outside the document is ever read and no entity is expanded: a document type declaration ends the reading.
     """
     if not report.strip():
         return ParsedReport(outcomes={}, problem="the JUnit report is empty")
-    if len(report) > MAX_BYTES:
-        return ParsedReport(outcomes={}, problem=f"the JUnit report is larger than {MAX_BYTES // 2**20} MiB")
+    if len(report) > MAX_REPORT_BYTES:
+        return ParsedReport(outcomes={}, problem=f"the JUnit report is larger than {MAX_REPORT_BYTES // 2**20} MiB")
     reader = _Reader()
-    problem = reader.read(_mended(report))
+    problem = reader.read_document(_mended(report))
     return ParsedReport(outcomes=reader.tally.outcomes, problem=problem)
 
 
@@ -42,11 +42,11 @@ class _Reader:
     """Goes through the elements once; what it has seen before an error is kept."""
 
     def __init__(self) -> None:
-        self.tally = Tally()
+        self.tally = OutcomeTally()
         self._open: list[tuple[str, dict[str, str]]] = []
         self._parts: dict[str, dict[str, str]] = {}
 
-    def read(self, document: bytes) -> str:
+    def read_document(self, document: bytes) -> str:
         """Read the document; the answer is what is wrong with it."""
         parser = expat.ParserCreate()
         parser.StartElementHandler = self._start
@@ -70,7 +70,7 @@ class _Reader:
         elif parent == "testcase":
             self._parts.setdefault(name, attributes)
         elif parent in _SUITES and name in {"error", "failure"}:
-            self.tally.merge(f"{SUITE}{outer.get('name', '')}".strip(), TestOutcome.ERROR)
+            self.tally.merge_outcome(f"{SUITE_PREFIX}{outer.get('name', '')}".strip(), TestOutcome.ERROR)
         self._open.append((name, attributes))
 
     def _end(self, _tag: str) -> None:
@@ -84,11 +84,11 @@ class _Reader:
         test_id = "::".join(filter(None, names)) or "(unnamed test)"
         message = (parts.get("error") or parts.get("skipped") or {}).get("message", "")
         if names[0] == _JEST_SUITE or (not names[0] and message in _COLLECTION_MESSAGES):
-            self.tally.merge(f"{COLLECTION}{names[1]}", outcome)
+            self.tally.merge_outcome(f"{COLLECTION_PREFIX}{names[1]}", outcome)
         elif message.startswith("failed on teardown") and self.tally.outcomes.get(test_id) == TestOutcome.FAILED:
-            self.tally.merge(test_id, outcome)  # pytest reports a failed test whose teardown fails too as two
+            self.tally.merge_outcome(test_id, outcome)  # pytest reports a failed test whose teardown fails too as two
         else:
-            self.tally.add(test_id, outcome)
+            self.tally.add_test(test_id, outcome)
 
 
 def _outcome(case: dict[str, str], parts: dict[str, dict[str, str]]) -> TestOutcome:

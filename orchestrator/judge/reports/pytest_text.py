@@ -5,7 +5,7 @@ from collections import Counter
 from itertools import pairwise
 
 from orchestrator.domain.check import TestOutcome
-from orchestrator.judge.reports.result import COLLECTION, ParsedReport, Tally, lines_of
+from orchestrator.judge.reports.result import COLLECTION_PREFIX, ParsedReport, OutcomeTally, iterate_plain_lines
 
 _TITLE = re.compile(r"=+ short test summary info =+\Z")
 _LINE = re.compile(r"(PASSED|FAILED|ERROR|XFAIL|XPASS|SKIPPED) (.+)\Z")
@@ -33,16 +33,16 @@ _COUNTED = {
 }
 
 
-def looks_like(text: str) -> bool:
+def is_pytest_output(text: str) -> bool:
     """Whether there is strong evidence of `pytest -rA`: a summary that lists as many tests as its last line counts."""
-    return any(_TITLE.match(line) for line in lines_of(text)) and not parse(text).problem
+    return any(_TITLE.match(line) for line in iterate_plain_lines(text)) and not parse_pytest_text(text).problem
 
 
-def parse(text: str) -> ParsedReport:
+def parse_pytest_text(text: str) -> ParsedReport:
     """Read the summaries. Ids are pytest's node ids; a skipped test has none, so it is not among them."""
-    tally, listed, counted = Tally(), Counter[TestOutcome](), Counter[TestOutcome]()
+    tally, listed, counted = OutcomeTally(), Counter[TestOutcome](), Counter[TestOutcome]()
     is_in_summary, ends, titles = False, 0, 0
-    for line in lines_of(text):
+    for line in iterate_plain_lines(text):
         if _TITLE.match(line):
             is_in_summary, titles = True, titles + 1
         elif match := _END.match(line):
@@ -50,25 +50,25 @@ def parse(text: str) -> ParsedReport:
             is_in_summary, ends = False, ends + 1
         elif is_in_summary and (found := _summary_line(line)):
             listed[found[1]] += 1
-            tally.merge(*found)
+            tally.merge_outcome(*found)
     return ParsedReport(outcomes=tally.outcomes, problem=_problem(listed, counted, titles, ends))
 
 
-def runs(text: str) -> list[int]:
+def count_tests_of_runs(text: str) -> list[int]:
     """How many tests each run of pytest counts in its last line as passed, failed or expected to fail."""
-    found = filter(None, map(_END.match, lines_of(text)))
+    found = filter(None, map(_END.match, iterate_plain_lines(text)))
     counted = [_counts(match[1]) for match in found]
     return [total for counts in counted if (total := sum(counts.values()) - counts.get(TestOutcome.ERROR, 0))]
 
 
-def stopped(text: str) -> str:
+def find_early_stop(text: str) -> str:
     """Why a run of pytest ended before all its tests had run (`-x`, `--maxfail`, an interruption); empty if none did.
 
     Only where it stands at the end of a run is it pytest's own word; a test may print the like.
     """
     if "!!! " not in text:
         return ""
-    lines = [*filter(str.strip, lines_of(text)), ""]
+    lines = [*filter(str.strip, iterate_plain_lines(text)), ""]
     for line, after in pairwise(lines):
         if (match := _BANNER.match(line)) and (not after or _BANNER.match(after) or _END.match(after)):
             return f"pytest ended before all tests had run ({match[1]}), so what it did not come to is unknown"
@@ -81,7 +81,7 @@ def _summary_line(line: str) -> tuple[str, TestOutcome] | None:
         return None
     outcome = _OUTCOMES[match[1]]
     test_id = match[2] if match[1] == "PASSED" else _without_message(match[2])
-    return (test_id if "::" in test_id else f"{COLLECTION}{test_id}"), outcome
+    return (test_id if "::" in test_id else f"{COLLECTION_PREFIX}{test_id}"), outcome
 
 
 def _without_message(text: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import count, islice, pairwise
 
 from orchestrator.domain.check import TestOutcome
-from orchestrator.judge.reports.result import ParsedReport, Tally, lines_of
+from orchestrator.judge.reports.result import ParsedReport, OutcomeTally, iterate_plain_lines
 
 _POINT = re.compile(r"( *)(not )?ok(?: +(\d{1,9})(?= |\Z))?(?: +-(?= |\Z))?(?: +(.*))?\Z")
 _PLAN = re.compile(r"( *)1\.\.(\d{1,9})(?:\s*#.*)?\s*\Z")
@@ -21,7 +21,7 @@ _TRAILER = re.compile(r"# tests +\d+\Z")
 _GROUP = re.compile(r"# (?!Subtest:)(\S.*)\Z")
 _UNNAMED = "(unnamed test)"
 
-Result = tuple[tuple[str, ...], TestOutcome]
+NamedOutcome = tuple[tuple[str, ...], TestOutcome]
 
 
 @dataclass
@@ -29,28 +29,28 @@ class _Level:
     """The results at one depth of indentation; `inner` are those of a subtest whose own result has not come yet."""
 
     indent: int
-    results: list[Result] = field(default_factory=list)
-    inner: list[Result] = field(default_factory=list)
+    results: list[NamedOutcome] = field(default_factory=list)
+    inner: list[NamedOutcome] = field(default_factory=list)
     numbers: list[int | None] = field(default_factory=list)
     planned: int | None = None
     subtest: str = ""
     opened: str = ""
 
 
-def looks_like(text: str) -> bool:
+def is_tap_output(text: str) -> bool:
     """Whether there is strong evidence of TAP: a version or a plan, and a result."""
-    lines = list(lines_of(text))
+    lines = list(iterate_plain_lines(text))
     is_announced = any(_VERSION.match(line) or (_PLAN.match(line) and line[0] == "1") for line in lines)
     return is_announced and any(_POINT.match(line) for line in lines)
 
 
-def parse(text: str) -> ParsedReport:
+def parse_tap(text: str) -> ParsedReport:
     """Read the results. Ids are `group > subtest > description`, without the numbers."""
-    lines = list(lines_of(text))
+    lines = list(iterate_plain_lines(text))
     reader = _Reader(has_groups=_is_tape(lines))
     for line in lines:
-        reader.read(line)
-    return reader.report()
+        reader.read_line(line)
+    return reader.build_report()
 
 
 def _is_tape(lines: Sequence[str]) -> bool:
@@ -69,7 +69,7 @@ class _Reader:
         self._yaml: str | None = None
         self._problems: list[str] = []
 
-    def read(self, line: str) -> None:
+    def read_line(self, line: str) -> None:
         """Take in one line; whatever is no TAP is passed over."""
         if self._is_yaml(line):
             return
@@ -86,7 +86,7 @@ class _Reader:
         elif self._has_groups and (match := _GROUP.match(line)) and self._levels[0].planned is None:
             self._group = (match[1].strip(),)
 
-    def report(self) -> ParsedReport:
+    def build_report(self) -> ParsedReport:
         """What was read, once all lines are in."""
         top = self._at(0)
         self._check_plan(top)
@@ -95,9 +95,9 @@ class _Reader:
             return ParsedReport(outcomes={}, problem="; ".join(self._problems) or "the output holds no TAP")
         if top.planned is None:
             self._problems.append("the TAP output has no plan, so it is cut off")
-        tally = Tally()
+        tally = OutcomeTally()
         for names, outcome in top.results:
-            tally.add(" > ".join(names), outcome)
+            tally.add_test(" > ".join(names), outcome)
         return ParsedReport(outcomes=tally.outcomes, problem="; ".join(self._problems))
 
     def _is_yaml(self, line: str) -> bool:
@@ -150,7 +150,7 @@ class _Reader:
         )
 
 
-def _within(name: str, inner: Sequence[Result], prefix: tuple[str, ...] = ()) -> Iterator[Result]:
+def _within(name: str, inner: Sequence[NamedOutcome], prefix: tuple[str, ...] = ()) -> Iterator[NamedOutcome]:
     return (((*prefix, name, *names), outcome) for names, outcome in inner)
 
 

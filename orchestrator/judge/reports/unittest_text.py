@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from orchestrator.domain.check import TestOutcome
-from orchestrator.judge.reports.result import COLLECTION, SET_UP, SUITE, ParsedReport, Tally, is_test, lines_of
+from orchestrator.judge.reports.result import COLLECTION_PREFIX, SET_UP_PREFIX, SUITE_PREFIX, ParsedReport, OutcomeTally, is_test_id, iterate_plain_lines
 
 _HEADER = re.compile(
     r"(?:  )?(?P<name>(?:set|tear)\S+(?= \()|\S+(?= \([^()\s]*\.)) \((?P<where>[^()\s]+)\)(?: \[.*?\])?(?: \(.*?\))?"
@@ -38,7 +38,7 @@ class _Shown:
     rest: str
     output: list[str] = field(default_factory=list)
 
-    def outcomes(self) -> Iterator[TestOutcome]:
+    def iterate_outcomes(self) -> Iterator[TestOutcome]:
         """What may be its outcome, likeliest first: the status may stand at the end of anything the test printed."""
         lines = [line.rstrip() for line in (self.rest, *reversed(self.output))]
         alone = filter(None, map(_STATUS.fullmatch, lines))
@@ -52,10 +52,10 @@ class _Run:
     """One run of the runner: `red` is what its closing sections name, which nothing a test prints can contradict."""
 
     shown: list[_Shown] = field(default_factory=list)
-    red: Tally = field(default_factory=Tally)
+    red: OutcomeTally = field(default_factory=OutcomeTally)
     ran: int | None = None
 
-    def book(self, tally: Tally) -> None:
+    def record_outcomes(self, tally: OutcomeTally) -> None:
         """Add its outcomes. A test that never told its own counts as skipped, or as an error if the run broke off."""
         unknown = TestOutcome.ERROR if self.ran is None else TestOutcome.SKIPPED
         told = [(shown.test_id, self._outcome(shown)) for shown in self.shown]
@@ -63,13 +63,13 @@ class _Run:
         for test_id, outcome in told:
             if test_id in self.red.outcomes or (outcome is None and test_id in known):
                 continue
-            tally.merge(test_id, outcome or unknown)
+            tally.merge_outcome(test_id, outcome or unknown)
         for test_id, outcome in self.red.outcomes.items():
-            tally.merge(test_id, outcome)
+            tally.merge_outcome(test_id, outcome)
 
     def _outcome(self, shown: _Shown) -> TestOutcome | None:
         """What it seems to be; after a run that came to its end, a red one is credible only if no other is there."""
-        likely = list(shown.outcomes())
+        likely = list(shown.iterate_outcomes())
         credible = [outcome for outcome in likely if self.ran is None or not outcome.is_red]
         return next(iter([*credible, *likely]), None)
 
@@ -78,35 +78,35 @@ class _Run:
         """What is missing."""
         if self.ran is None:
             return "the unittest output is cut off: it does not say how many tests ran"
-        shown = [shown.test_id for shown in self.shown if not shown.test_id.startswith(SET_UP)]
-        read = max(len(set(shown) | {test_id for test_id in self.red.outcomes if is_test(test_id)}), len(shown))
+        shown = [shown.test_id for shown in self.shown if not shown.test_id.startswith(SET_UP_PREFIX)]
+        read = max(len(set(shown) | {test_id for test_id in self.red.outcomes if is_test_id(test_id)}), len(shown))
         return (
             "" if read >= self.ran else f"unittest ran {self.ran} tests, but only {read} could be read: was -v given?"
         )
 
 
-def looks_like(text: str) -> bool:
+def is_unittest_output(text: str) -> bool:
     """Whether there is strong evidence of verbose unittest output: tests with outcomes, and the closing line."""
-    runs = _runs(lines_of(text))
-    shown = sum(any(True for _ in test.outcomes()) for run in runs for test in run.shown)
+    runs = _runs(iterate_plain_lines(text))
+    shown = sum(any(True for _ in test.iterate_outcomes()) for run in runs for test in run.shown)
     return bool(shown) and (any(run.ran is not None for run in runs) or shown > 1)
 
 
-def parse(text: str) -> ParsedReport:
+def parse_unittest_text(text: str) -> ParsedReport:
     """Read the outcomes. Ids are `module.Class.test`."""
-    runs = _runs(lines_of(text))
+    runs = _runs(iterate_plain_lines(text))
     if not runs:
         return ParsedReport(outcomes={}, problem="the output holds no test of unittest: was -v given?")
-    tally = Tally()
+    tally = OutcomeTally()
     for run in runs:
-        run.book(tally)
+        run.record_outcomes(tally)
     return ParsedReport(outcomes=tally.outcomes, problem="; ".join(filter(None, (run.problem for run in runs))))
 
 
 def _runs(lines: Iterable[str]) -> list[_Run]:
     reader = _Reader()
     for line in lines:
-        reader.read(line)
+        reader.read_line(line)
     return [run for run in reader.runs if run.shown or run.red.outcomes or run.ran is not None]
 
 
@@ -116,7 +116,7 @@ class _Reader:
         self._is_in_sections = False
         self._before = ""
 
-    def read(self, line: str) -> None:
+    def read_line(self, line: str) -> None:
         """Take in one line."""
         run, before, self._before = self.runs[-1], self._before, line
         if match := _RAN.match(line):
@@ -125,7 +125,7 @@ class _Reader:
         elif before == _RULE and (match := _SECTION.match(line)):
             self._is_in_sections = True
             if match[1] != "UNEXPECTED SUCCESS":
-                run.red.merge(_section_id(match[2]), _OUTCOMES[match[1]])
+                run.red.merge_outcome(_section_id(match[2]), _OUTCOMES[match[1]])
         elif not self._is_in_sections and not self._test(line) and not self._documented(before, line) and run.shown:
             run.shown[-1].output.append(line)
 
@@ -159,12 +159,12 @@ class _Reader:
 def _id(match: re.Match[str]) -> str:
     name, where = match["name"], match["where"]
     if name in _FIXTURES:
-        return f"{SET_UP}{name} {where}"
+        return f"{SET_UP_PREFIX}{name} {where}"
     if where.startswith("unittest.loader."):
-        return f"{COLLECTION}{name}"
+        return f"{COLLECTION_PREFIX}{name}"
     return where if where.rpartition(".")[2] == name else f"{where}.{name}".lstrip(".")
 
 
 def _section_id(title: str) -> str:
     match = _TITLE.match(title)
-    return _id(match) if match else f"{SUITE}{title.strip()}"
+    return _id(match) if match else f"{SUITE_PREFIX}{title.strip()}"

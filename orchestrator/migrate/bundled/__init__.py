@@ -12,15 +12,15 @@ from importlib.resources import files
 
 from orchestrator.errors import UsageProblem
 
-WORDS = "natural-language"
+NATURAL_LANGUAGE_TEMPLATE = "natural-language"
 """The recipe for a change that is said in words."""
-OWN = "command"
+COMMAND_TEMPLATE = "command"
 """The recipe for a codemod of the user's own."""
 _TOLD = re.compile(r"^# (language|needs): (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Template:
+class RecipeTemplate:
     """A recipe with `@word@` where a repository's own goes."""
 
     name: str
@@ -49,27 +49,27 @@ class Template:
         """`pip NAME==VERSION …`, `npm NAME@VERSION …` or `model`."""
         return self._told.get("needs", ())
 
-    def takes(self, word: str) -> bool:
+    def has_placeholder(self, word: str) -> bool:
         """Whether the word stands in it."""
         return f"@{word}@" in self.text
 
 
-def templates() -> dict[str, Template]:
+def load_templates() -> dict[str, RecipeTemplate]:
     """All of them by name, in alphabetical order."""
     found = sorted(
         (file for file in files(__name__).iterdir() if file.name.endswith(".toml")), key=lambda file: file.name
     )
     names = (file.name.removesuffix(".toml") for file in found)
-    return {name: Template(name, file.read_text(encoding="utf-8")) for name, file in zip(names, found, strict=True)}
+    return {name: RecipeTemplate(name, file.read_text(encoding="utf-8")) for name, file in zip(names, found, strict=True)}
 
 
-def template(name: str) -> Template:
+def load_template(name: str) -> RecipeTemplate:
     """One of them.
 
     Raises:
         UsageProblem: there is none of this name; names those that there are.
     """
-    known = templates()
+    known = load_templates()
     if name not in known:
         raise UsageProblem(f"there is no recipe {name!r}; there are: {', '.join(known)} (see migrate init --list)")
     return known[name]

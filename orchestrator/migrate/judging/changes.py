@@ -14,7 +14,7 @@ The workspace holds these contents. It is None where no kind of site of the reci
 """
 
 
-class Region(NamedTuple):
+class ChangedRegion(NamedTuple):
     """Neighbouring lines that were replaced: `removed` of them from `old_line` on became `added` at `new_line`.
 
     Lines count from 1. Where nothing was removed, the new ones came after `old_line`, where nothing was added, the old
@@ -27,7 +27,7 @@ class Region(NamedTuple):
     added: int
 
 
-class Broken(NamedTuple):
+class RuleViolation(NamedTuple):
     """A rule that a file does not keep: why in words, and the same without what varies from file to file."""
 
     reason: str
@@ -35,7 +35,7 @@ class Broken(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Change:
+class FileChange:
     """A file before and after: contents, sites and regions that differ, top to bottom."""
 
     path: str
@@ -43,9 +43,9 @@ class Change:
     after: bytes
     sites_before: Sequence[SitePlace] = ()
     sites_after: Sequence[SitePlace] = ()
-    regions: Sequence[Region] = ()
+    regions: Sequence[ChangedRegion] = ()
 
     @property
-    def lines(self) -> int:
+    def changed_lines(self) -> int:
         """How many lines were taken out and put in."""
         return sum(region.removed + region.added for region in self.regions)

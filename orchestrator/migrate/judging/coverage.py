@@ -9,12 +9,12 @@ from orchestrator.domain.event.migration import FilesFlagged
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.stopping import require_going
+from orchestrator.engine.stopping import require_not_stopping
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.judge.coverage import lines_run, package
-from orchestrator.judge.syntax import parse
-from orchestrator.migrate.judging.changes import Region
-from orchestrator.migrate.judging.file_rules import regions_between
+from orchestrator.judge.coverage import measure_lines_run, find_coverage_package
+from orchestrator.judge.syntax import parse_python
+from orchestrator.migrate.judging.changes import ChangedRegion
+from orchestrator.migrate.judging.file_rules import find_changed_regions
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.hands import Hands
 from worktrees.trees import list_tree, read_blobs
@@ -23,19 +23,19 @@ UNCOVERED = "uncovered"
 """The flag of such a file."""
 
 
-async def flag_uncovered(context: RunContext, recipe: Recipe, commit: CommitId) -> None:
+async def flag_uncovered_files(context: RunContext, recipe: Recipe, commit: CommitId) -> None:
     """Run the gate's checks once more on what landed, with coverage, and flag the changed files that no test reaches.
 
     Only Python files can be told. Where it cannot be found out people are told why; it is never red.
     """
-    changed = await changed_python(context, commit)
-    lending = context.lending
+    changed = await list_changed_python(context, commit)
+    lending = context.lend_hands
     if not recipe.verify.coverage or not changed or lending is None:
         return
-    require_going(context)
+    require_not_stopping(context)
     try:
-        async with lending([package()]) as hands:
-            ran = hands.refusal or await _lines_run(context, hands, recipe, commit, sorted(changed))
+        async with lending([find_coverage_package()]) as hands:
+            ran = hands.refusal_reason or await _lines_run(context, hands, recipe, commit, sorted(changed))
     except (EnvironmentProblem, UsageProblem, LookupError) as problem:
         ran = str(problem)
     if isinstance(ran, str):
@@ -51,16 +51,16 @@ async def _unreached(
     """The changed files of which no changed statement is among the lines that ran."""
     git = context.repository.git
     contents = await read_blobs(git, list(changed.values()))
-    regions = await regions_between(git, {p: (context.state.files[p].base, blob) for p, blob in changed.items()})
+    regions = await find_changed_regions(git, {p: (context.state.files[p].base, blob) for p, blob in changed.items()})
 
-    def look() -> set[str]:
+    def find_unreached() -> set[str]:
         told = {p: is_reached(contents[blob], regions[p], ran.get(p, frozenset())) for p, blob in changed.items()}
         return {path for path, is_one in told.items() if not is_one}
 
-    return await to_thread.run_sync(look)
+    return await to_thread.run_sync(find_unreached)
 
 
-async def changed_python(context: RunContext, commit: CommitId) -> Mapping[str, str]:
+async def list_changed_python(context: RunContext, commit: CommitId) -> Mapping[str, str]:
     """The run's Python files that differ from the base in a commit, with their blobs."""
     files = context.state.files
     entries = [entry for entry in await list_tree(context.repository.git, commit) if entry.path in files]
@@ -73,9 +73,9 @@ async def _lines_run(
     """The lines that run in any of the checks; why nothing can be told, if that is so of all of them."""
     total: dict[str, frozenset[int]] = {}
     reasons: list[str] = []
-    checks = recipe.checks()
+    checks = recipe.build_checks()
     for spec in checks:
-        ran = await lines_run(hands, spec, commit, paths, context.config.hands.output_mb * 1024 * 1024)
+        ran = await measure_lines_run(hands, spec, commit, paths, context.config.hands.output_mb * 1024 * 1024)
         if isinstance(ran, str):
             reasons.append(ran)
         else:
@@ -88,7 +88,7 @@ async def _notice(context: RunContext, text: str) -> None:
         await context.journal.append(Noticed(level="info", text=text))
 
 
-def is_reached(content: bytes, regions: Sequence[Region], ran: Collection[int]) -> bool:
+def is_reached(content: bytes, regions: Sequence[ChangedRegion], ran: Collection[int]) -> bool:
     """Whether a statement that holds a changed line ran; where none does, whether anything of the file ran. Blocks.
 
     Args:
@@ -96,7 +96,7 @@ def is_reached(content: bytes, regions: Sequence[Region], ran: Collection[int]) 
         regions: what changed in it.
         ran: its lines that ran; of a statement over several lines perhaps only some.
     """
-    tree = parse(content) if ran else None
+    tree = parse_python(content) if ran else None
     if tree is None:
         return bool(ran)
     lines = {line for region in regions for line in range(region.new_line, region.new_line + region.added)}

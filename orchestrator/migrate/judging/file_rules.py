@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from anyio import to_thread
 
 from orchestrator.domain.migration import FileRecord, SitePlace
-from orchestrator.migrate.judging.changes import Broken, Change, FindSites, Region
-from orchestrator.migrate.judging.invariants import OF_A_FILE, OF_SITES, broken_by, due, is_of_scope
-from orchestrator.migrate.judging.unrelated import objection
+from orchestrator.migrate.judging.changes import RuleViolation, FileChange, FindSites, ChangedRegion
+from orchestrator.migrate.judging.invariants import FILE_KINDS, SITE_KINDS, find_broken_invariant, select_due_invariants, is_scope_wide
+from orchestrator.migrate.judging.unrelated import find_objection
 from orchestrator.migrate.recipe import Invariant, Recipe
 from orchestrator.migrate.recipe.verify import Level
-from orchestrator.migrate.scope.matching import places
+from orchestrator.migrate.scope.matching import find_matches
 from orchestrator.ports.hands import Workspace
 from worktrees.diff import diff_blobs
 from worktrees.git import Git
@@ -19,7 +19,7 @@ from worktrees.hunks import Hunk
 from worktrees.trees import read_blobs
 
 _REGEX_S = 20.0
-_TOO_MUCH = Region(1, 1_000_000, 1, 1_000_000)
+_TOO_MUCH = ChangedRegion(1, 1_000_000, 1, 1_000_000)
 """Of a file of which git cannot say what changed in it."""
 
 
@@ -30,20 +30,20 @@ class FileRules:
         self._git = git
         self._recipe = recipe
         self._find = find
-        self._known: dict[tuple[str, str, str, Level], Broken | None] = {}
+        self._known: dict[tuple[str, str, str, Level], RuleViolation | None] = {}
 
     def needs_workspace(self, level: Level) -> bool:
         """Whether `broken` and `sites_in_scope` have to be given a workspace that holds the new contents."""
         by_command = {site.id for site in self._recipe.scope.site if site.engine != "regex"}
-        return any(rule.site in by_command for rule in due(self._recipe.invariant, level) if rule.kind in OF_SITES)
+        return any(rule.site in by_command for rule in select_due_invariants(self._recipe.invariant, level) if rule.kind in SITE_KINDS)
 
-    async def broken(
+    async def find_violations(
         self,
         files: Mapping[str, str],
         records: Mapping[str, FileRecord],
         level: Level,
         workspace: Workspace | None = None,
-    ) -> dict[str, Broken]:
+    ) -> dict[str, RuleViolation]:
         """By path, the first rule that a file breaks with its new content.
 
         Args:
@@ -61,7 +61,7 @@ class FileRules:
         told = {path: self._known[self._key(path, blob, records, level)] for path, blob in sorted(files.items())}
         return {path: found for path, found in told.items() if found is not None}
 
-    async def sites_in_scope(
+    async def count_sites_in_scope(
         self, files: Mapping[str, str], records: Mapping[str, FileRecord], workspace: Workspace | None = None
     ) -> Mapping[str, int]:
         """How many sites of each kind all files have together; those not in `files` have what they had on the base."""
@@ -76,33 +76,33 @@ class FileRules:
         return path, records[path].base, blob, level
 
     def _rules(self, level: Level) -> tuple[Invariant, ...]:
-        of_a_file = (rule for rule in due(self._recipe.invariant, level) if rule.kind in OF_A_FILE)
-        return tuple(rule for rule in of_a_file if not is_of_scope(rule))
+        of_a_file = (rule for rule in select_due_invariants(self._recipe.invariant, level) if rule.kind in FILE_KINDS)
+        return tuple(rule for rule in of_a_file if not is_scope_wide(rule))
 
-    async def _endless(self, changes: Sequence[Change], level: Level) -> Mapping[str, Broken]:
+    async def _endless(self, changes: Sequence[FileChange], level: Level) -> Mapping[str, RuleViolation]:
         """By path, the pattern that would never be done with a file; nothing else may be asked of these."""
-        found: dict[str, Broken] = {}
+        found: dict[str, RuleViolation] = {}
         for rule in self._rules(level):
             if rule.kind == "no-new-match":
                 contents = [content for change in changes for content in (change.before, change.after)]
-                told = await places(rule.pattern, contents, _REGEX_S)
+                told = await find_matches(rule.pattern, contents, _REGEX_S)
                 words = f"{rule.pattern} finds no end on it within {_REGEX_S:g} s"
                 ends = zip(changes, told[::2], told[1::2], strict=True)
-                found |= {change.path: Broken(words, words) for change, *both in ends if None in both}
+                found |= {change.path: RuleViolation(words, words) for change, *both in ends if None in both}
         return found
 
-    def _first(self, change: Change, level: Level) -> Broken | None:
-        return broken_by(change, self._rules(level)) or objection(change, self._recipe)
+    def _first(self, change: FileChange, level: Level) -> RuleViolation | None:
+        return find_broken_invariant(change, self._rules(level)) or find_objection(change, self._recipe)
 
     async def _changes(
         self, files: Mapping[str, str], records: Mapping[str, FileRecord], level: Level, workspace: Workspace | None
-    ) -> Sequence[Change]:
+    ) -> Sequence[FileChange]:
         contents = await read_blobs(self._git, [*files.values(), *(records[path].base for path in files)])
         sites = await self._sites({path: contents[blob] for path, blob in files.items()}, level, workspace)
         pairs = {path: (records[path].base, blob) for path, blob in files.items()}
-        regions = await regions_between(self._git, pairs) if self._asks_for_regions(level) else {}
+        regions = await find_changed_regions(self._git, pairs) if self._asks_for_regions(level) else {}
         return [
-            Change(
+            FileChange(
                 path,
                 contents[records[path].base],
                 contents[blob],
@@ -116,7 +116,7 @@ class FileRules:
     async def _sites(
         self, contents: Mapping[str, bytes], level: Level, workspace: Workspace | None
     ) -> Mapping[str, Sequence[SitePlace]]:
-        if not contents or not any(rule.kind in OF_SITES for rule in self._rules(level)):
+        if not contents or not any(rule.kind in SITE_KINDS for rule in self._rules(level)):
             return {}
         return await self._find(contents, workspace)
 
@@ -125,13 +125,13 @@ class FileRules:
         return is_limited or "unrelated-hunk" in self._recipe.judge.reject_if
 
 
-async def regions_between(git: Git, pairs: Mapping[str, tuple[str, str]]) -> Mapping[str, Sequence[Region]]:
+async def find_changed_regions(git: Git, pairs: Mapping[str, tuple[str, str]]) -> Mapping[str, Sequence[ChangedRegion]]:
     """By path, what changed between two blobs; everything, where git cannot tell."""
     found = await diff_blobs(git, list(pairs.values()))
     return {path: _regions(hunks) for path, hunks in zip(pairs, found, strict=True)}
 
 
-def _regions(hunks: Sequence[Hunk] | None) -> Sequence[Region]:
+def _regions(hunks: Sequence[Hunk] | None) -> Sequence[ChangedRegion]:
     if hunks is None:
         return (_TOO_MUCH,)
-    return tuple(Region(hunk.old_start, hunk.old_length, hunk.new_start, hunk.new_length) for hunk in hunks)
+    return tuple(ChangedRegion(hunk.old_start, hunk.old_length, hunk.new_start, hunk.new_length) for hunk in hunks)

@@ -15,11 +15,11 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Final:
+class FinalCheck:
     """The gate's last word, and the shard with which what is red came; empty where it is green or came with none."""
 
     result: GateResult
-    guilty: str = ""
+    red_shard: str = ""
 
     @property
     def reason(self) -> str:
@@ -27,45 +27,45 @@ class Final:
         difference = self.result.difference
         if difference.is_green:
             return ""
-        red = red_of(difference)
+        red = list_problems(difference)
         shown = ", ".join(red[:3]) + (f" and {len(red) - 3} more" if len(red) > 3 else "")
-        with_whom = f"; it came with shard {self.guilty}" if self.guilty else "; no single shard brought it"
+        with_whom = f"; it came with shard {self.red_shard}" if self.red_shard else "; no single shard brought it"
         return f"the final checks are red: {shown}{with_whom}"
 
 
-def red_of(difference: Difference) -> tuple[str, ...]:
+def list_problems(difference: Difference) -> tuple[str, ...]:
     """Everything that is wrong in a difference, by name."""
     lost = (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped, *difference.unsettled)
     return (*lost, *difference.problems)
 
 
-async def last_look(context: RunContext, gate: MigrationGate, commit: CommitId) -> Final:
+async def run_final_check(context: RunContext, gate: MigrationGate, commit: CommitId) -> FinalCheck:
     """Judge what landed at level final. Where it is red, search the commits of the shards for the first one that is.
 
     Raises:
         EnvironmentProblem: a check could not be run.
     """
-    result = await gate.judge_final(commit, await context.tree(commit))
+    result = await gate.judge_final(commit, await context.read_tree_id(commit))
     if result.difference.is_green:
-        return Final(result)
-    wrong = set(red_of(result.difference))
+        return FinalCheck(result)
+    wrong = set(list_problems(result.difference))
 
     async def is_red(at: CommitId, tree: TreeId) -> bool:
-        return not wrong.isdisjoint(red_of((await gate.judge_final(at, tree)).difference))
+        return not wrong.isdisjoint(list_problems((await gate.judge_final(at, tree)).difference))
 
     run = context.state.run
     if await is_red(run.base, run.base_tree):
-        return Final(result)
+        return FinalCheck(result)
     parts = [part for landing in context.state.landings for part in landing.parts]
 
-    async def asked(part: LandedPart) -> bool:
-        return await is_red(part.commit, await context.tree(part.commit))
+    async def is_part_red(part: LandedPart) -> bool:
+        return await is_red(part.commit, await context.read_tree_id(part.commit))
 
-    first = await first_red(parts, asked)
-    return Final(result, first.name if first else "")
+    first = await find_first_red(parts, is_part_red)
+    return FinalCheck(result, first.name if first else "")
 
 
-async def first_red(items: Sequence[T], is_red: Callable[[T], Awaitable[bool]]) -> T | None:
+async def find_first_red(items: Sequence[T], is_red: Callable[[T], Awaitable[bool]]) -> T | None:
     """The first item that is red, where each one after a red one is red as well, in log2 questions; None without any.
 
     The last item is taken to be red.

@@ -11,32 +11,32 @@ from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.migration import SitePlace
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.stopping import require_going
+from orchestrator.engine.stopping import require_not_stopping
 from orchestrator.errors import BlobLost
-from orchestrator.hands.reading import read_ends
+from orchestrator.hands.reading import read_log_ends
 from orchestrator.hands.run import run_command
-from orchestrator.judge.checks import CheckRunner, check_name
-from orchestrator.judge.flakes import runs_like
+from orchestrator.judge.checks import CheckRunner, build_check_key
+from orchestrator.judge.flakes import list_runs_like
 from orchestrator.judge.gate import HarnessGate
-from orchestrator.judge.probing import never
-from orchestrator.migrate.judging.changes import Broken, FindSites
+from orchestrator.judge.probing import never_narrow
+from orchestrator.migrate.judging.changes import RuleViolation, FindSites
 from orchestrator.migrate.judging.file_rules import FileRules
-from orchestrator.migrate.judging.invariants import OF_A_TREE, broken_in_scope, due, is_of_scope
-from orchestrator.migrate.judging.narrowing import Narrowing
-from orchestrator.migrate.judging.policy import beyond
-from orchestrator.migrate.judging.selection import Importers, select, told
+from orchestrator.migrate.judging.invariants import TREE_KINDS, check_scope_invariants, select_due_invariants, is_scope_wide
+from orchestrator.migrate.judging.narrowing import CheckNarrower
+from orchestrator.migrate.judging.policy import check_policy
+from orchestrator.migrate.judging.selection import FindImporters, select_tests, parse_selected_tests
 from orchestrator.migrate.judging.tree_rules import (
-    command_kept,
-    command_specs,
-    fewer_tests,
-    on_old_sources,
-    told_of_old_sources,
+    run_invariant_command,
+    build_command_checks,
+    check_test_counts,
+    commit_tests_on_base,
+    reword_old_source_failures,
 )
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.recipe.verify import Level, VerifyCheck
 from orchestrator.migrate.scope.sites import find_sites
 from orchestrator.ports.gate import GateResult
-from orchestrator.ports.hands import Command, Workspace
+from orchestrator.ports.hands import ShellCommand, Workspace
 from worktrees.trees import list_tree
 
 _LISTED = 20
@@ -66,18 +66,18 @@ class MigrationGate:
         self.rules = FileRules(context.repository.git, recipe, find)
         self._runner = self._runner_in(after=True)
         self._base_runner = self._runner_in(after=False)
-        self._narrow = never if paths is None else Narrowing(recipe, paths)
+        self._narrow = never_narrow if paths is None else CheckNarrower(recipe, paths)
         self._gates: dict[tuple[tuple[CheckSpec, ...], bool], HarnessGate] = {}
 
     def _runner_in(self, *, after: bool) -> CheckRunner:
         context = self._context
-        hands = context.hands if after or context.before is None else context.before
+        hands = context.hands if after or context.baseline_hands is None else context.baseline_hands
         return CheckRunner(hands, context.journal, context.config.hands.output_mb * 1024 * 1024)
 
     def _gate(self, *checks: CheckSpec, is_strict: bool = False) -> HarnessGate:
         """The checks in the new world; one gate for all who ask for the same, so that nothing runs twice at a time."""
         if (checks, is_strict) not in self._gates:
-            before = None if self._context.before is None else self._base_runner
+            before = None if self._context.baseline_hands is None else self._base_runner
             made = HarnessGate(
                 self._runner, self._context.journal, checks, self._narrow, baseline_runner=before, is_strict=is_strict
             )
@@ -92,13 +92,13 @@ class MigrationGate:
         """
         run, state = self._context.state.run, self._context.state
         receipts = await self._context.gate.record_baseline(run.base, run.base_tree)
-        specs = {check_name(spec): spec for spec in self._recipe.checks()}
+        specs = {build_check_key(spec): spec for spec in self._recipe.build_checks()}
         for receipt in receipts:
-            for _ in range(len(runs_like(state, receipt)), 1 + self._recipe.verify.flaky_reruns):
-                require_going(self._context)
-                await self._base_runner.run(specs[receipt.check], run.base, run.base_tree, "the baseline, again")
+            for _ in range(len(list_runs_like(state, receipt)), 1 + self._recipe.verify.flaky_reruns):
+                require_not_stopping(self._context)
+                await self._base_runner.run_check(specs[receipt.check], run.base, run.base_tree, "the baseline, again")
 
-    async def judge(
+    async def judge_tree(
         self, commit: CommitId, tree: TreeId, purpose: str, fresh: bool = False, reruns: int = 0
     ) -> GateResult:
         """Whether a union may land; what is not asked of it in tests comes as problems, one for each file.
@@ -107,9 +107,9 @@ class MigrationGate:
             EnvironmentProblem: the checks could not be run at all.
         """
         asked = _Tree(commit, tree, purpose, fresh, "queue", await self._changes(tree), reruns)
-        return await self._judged(asked, self._gate(*self._recipe.checks()))
+        return await self._judged(asked, self._gate(*self._recipe.build_checks()))
 
-    async def probe(
+    async def probe_tree(
         self, commit: CommitId, tree: TreeId, purpose: str, symptoms: Sequence[str], look: int = 0
     ) -> GateResult:
         """Whether a union shows symptoms; narrow runs can tell where nothing but the checks has a say.
@@ -117,18 +117,18 @@ class MigrationGate:
         Raises:
             EnvironmentProblem: the checks could not be run at all.
         """
-        require_going(self._context)
+        require_not_stopping(self._context)
         if self._asks_more_than_checks:
-            return await self.judge(commit, tree, purpose, fresh=look > 0)
-        return await self._gate(*self._recipe.checks()).probe(commit, tree, purpose, symptoms, look)
+            return await self.judge_tree(commit, tree, purpose, fresh=look > 0)
+        return await self._gate(*self._recipe.build_checks()).probe_tree(commit, tree, purpose, symptoms, look)
 
     @property
     def _asks_more_than_checks(self) -> bool:
         recipe = self._recipe
-        of_trees = any(rule.kind in OF_A_TREE for rule in due(recipe.invariant, "queue"))
+        of_trees = any(rule.kind in TREE_KINDS for rule in select_due_invariants(recipe.invariant, "queue"))
         return of_trees or recipe.env.compat == "both" or recipe.verify.policy != "no-new-failures"
 
-    async def judge_shard(self, commit: CommitId, tree: TreeId, name: str, importers: Importers) -> GateResult:
+    async def judge_shard(self, commit: CommitId, tree: TreeId, name: str, importers: FindImporters) -> GateResult:
         """Whether a shard's changes alone hold on the base, by the rules and the checks of level shard.
 
         Args:
@@ -145,7 +145,7 @@ class MigrationGate:
         """Whether all that landed may be published: every check, and against the base as it was in its own world."""
         asked = _Tree(commit, tree, "the end", False, "final", await self._changes(tree))
         return await self._judged(
-            asked, self._gate(*self._recipe.checks(), *self._recipe.checks("final"), is_strict=True)
+            asked, self._gate(*self._recipe.build_checks(), *self._recipe.build_checks("final"), is_strict=True)
         )
 
     async def _judged(self, asked: _Tree, gate: HarnessGate) -> GateResult:
@@ -154,7 +154,7 @@ class MigrationGate:
         for stage in (self._of_checks, self._of_old_world, self._of_tree, self._of_old_sources):
             if not total.difference.is_green:
                 break
-            require_going(self._context)
+            require_not_stopping(self._context)
             total = _together(total, await stage(asked, gate))
         return total
 
@@ -162,11 +162,11 @@ class MigrationGate:
         blobs = {path: blob for path, (_, blob) in asked.changes.items()}
         records = self._context.state.files
         async with self._workspace(asked) as workspace:
-            found = await self.rules.broken(blobs, records, asked.level, workspace)
-            problems = [problem_of(path, broken) for path, broken in sorted(found.items())]
-            if asked.level == "final" and any(map(is_of_scope, self._recipe.invariant)):
-                left = await self.rules.sites_in_scope(blobs, records, workspace)
-                problems += broken_in_scope(self._recipe.invariant, left)
+            found = await self.rules.find_violations(blobs, records, asked.level, workspace)
+            problems = [format_violation(path, broken) for path, broken in sorted(found.items())]
+            if asked.level == "final" and any(map(is_scope_wide, self._recipe.invariant)):
+                left = await self.rules.count_sites_in_scope(blobs, records, workspace)
+                problems += check_scope_invariants(self._recipe.invariant, left)
         return Difference(problems=tuple(problems))
 
     @asynccontextmanager
@@ -175,7 +175,7 @@ class MigrationGate:
         if not self.rules.needs_workspace(asked.level):
             yield None
             return
-        workspace = await self._context.hands.open(asked.commit, f"rules for {asked.purpose}")
+        workspace = await self._context.hands.open_workspace(asked.commit, f"rules for {asked.purpose}")
         try:
             yield workspace
         finally:
@@ -183,12 +183,12 @@ class MigrationGate:
 
     async def _of_checks(self, asked: _Tree, gate: HarnessGate) -> GateResult:
         reruns = max(asked.reruns, self._recipe.verify.flaky_reruns)
-        result = await gate.judge(asked.commit, asked.tree, asked.purpose, asked.fresh, reruns)
+        result = await gate.judge_tree(asked.commit, asked.tree, asked.purpose, asked.fresh, reruns)
         if not result.difference.is_green:
             return result
         more = await self._by_policy(gate, result)
-        if any(rule.kind == "tests-not-lost" for rule in due(self._recipe.invariant, asked.level)):
-            more += fewer_tests(self._context.state, gate.checks, result.receipts)
+        if any(rule.kind == "tests-not-lost" for rule in select_due_invariants(self._recipe.invariant, asked.level)):
+            more += check_test_counts(self._context.state, gate.checks, result.receipts)
         return result.model_copy(update={"difference": result.difference + more})
 
     async def _by_policy(self, gate: HarnessGate, result: GateResult) -> Difference:
@@ -196,68 +196,68 @@ class MigrationGate:
         total = Difference()
         newest = {state.receipts[key].check: state.receipts[key] for key in result.receipts}
         for spec in gate.checks if policy != "no-new-failures" else ():
-            receipt, base = newest[check_name(spec)], await gate.compared_with(spec)
+            receipt, base = newest[build_check_key(spec)], await gate.get_baseline_receipt(spec)
             try:
-                outcomes = [await gate.outcomes(one) for one in (base, receipt)]
+                outcomes = [await gate.load_outcomes(one) for one in (base, receipt)]
             except BlobLost:
                 continue
-            total += beyond(policy, outcomes[0], outcomes[1], receipt.exit_code)
+            total += check_policy(policy, outcomes[0], outcomes[1], receipt.exit_code)
         return total
 
     async def _of_old_world(self, asked: _Tree, gate: HarnessGate) -> GateResult:
         """The same checks in the environment of the baseline, where what lands has to be green in both."""
-        if self._context.before is None or self._recipe.env.compat != "both":
+        if self._context.baseline_hands is None or self._recipe.env.compat != "both":
             return _nothing(asked)
         old = HarnessGate(self._base_runner, self._context.journal, gate.checks)
         purpose = f"{asked.purpose}, in the old environment"
-        return await old.judge(asked.commit, asked.tree, purpose, asked.fresh, self._recipe.verify.flaky_reruns)
+        return await old.judge_tree(asked.commit, asked.tree, purpose, asked.fresh, self._recipe.verify.flaky_reruns)
 
     async def _of_tree(self, asked: _Tree, gate: HarnessGate) -> GateResult:
         total = _nothing(asked)
         for number, rule in enumerate(self._recipe.invariant, start=1):
-            if rule.kind == "command" and rule in due(self._recipe.invariant, asked.level) and asked.changes:
-                for spec in command_specs(number, rule, asked.changes):
-                    total = _together(total, await command_kept(gate, spec, asked.commit, asked.tree))
+            if rule.kind == "command" and rule in select_due_invariants(self._recipe.invariant, asked.level) and asked.changes:
+                for spec in build_command_checks(number, rule, asked.changes):
+                    total = _together(total, await run_invariant_command(gate, spec, asked.commit, asked.tree))
         return total
 
     async def _of_old_sources(self, asked: _Tree, gate: HarnessGate) -> GateResult:
         """The changed tests must be green on the sources as they were: else tests and sources moved together."""
-        if not any(rule.kind == "old-source-passes" for rule in due(self._recipe.invariant, asked.level)):
+        if not any(rule.kind == "old-source-passes" for rule in select_due_invariants(self._recipe.invariant, asked.level)):
             return _nothing(asked)
         run, git = self._context.state.run, self._context.repository.git
-        made = await on_old_sources(git, run.base, run.base_tree, asked.changes, self._context.when)
+        made = await commit_tests_on_base(git, run.base, run.base_tree, asked.changes, self._context.commit_date)
         if made is None:
             return _nothing(asked)
         purpose = f"{asked.purpose}, changed tests on the old sources"
-        result = await gate.judge(*made, purpose, asked.fresh, self._recipe.verify.flaky_reruns)
-        difference = told_of_old_sources(result.difference)
+        result = await gate.judge_tree(*made, purpose, asked.fresh, self._recipe.verify.flaky_reruns)
+        difference = reword_old_source_failures(result.difference)
         return result.model_copy(update={"tree": asked.tree, "difference": difference})
 
-    async def _selected(self, asked: _Tree, importers: Importers) -> list[CheckSpec]:
+    async def _selected(self, asked: _Tree, importers: FindImporters) -> list[CheckSpec]:
         """The checks of level shard, with the tests that the changed files select."""
         checks = [check for check in self._recipe.verify.check if check.level == "shard"]
         files = [entry.path for entry in await list_tree(self._context.repository.git, asked.tree)] if checks else []
         specs = []
         for check in checks:
             if check.tests == "command":
-                selection = told(await self._asked_command(check, asked), files)
+                selection = parse_selected_tests(await self._asked_command(check, asked), files)
             else:
-                selection = select(check, asked.changes, files, importers)
-            if selection.because:
-                await self._notice(f"check {check.id} runs all tests: none is known for {_listed(selection.because)}")
+                selection = select_tests(check, asked.changes, files, importers)
+            if selection.files_without_tests:
+                await self._notice(f"check {check.id} runs all tests: none is known for {_listed(selection.files_without_tests)}")
             report = check.report or self._recipe.verify.report
-            line = selection.line(check)
+            line = selection.format_command(check)
             specs.append(CheckSpec(id=check.id, run=line, report=report, timeout_s=check.timeout_s))
         return specs
 
     async def _asked_command(self, check: VerifyCheck, asked: _Tree) -> str:
         """What the check's `select` prints for the changed paths; nothing if it fails, so that all tests run."""
-        workspace = await self._context.hands.open(asked.commit, f"tests for {asked.purpose}")
+        workspace = await self._context.hands.open_workspace(asked.commit, f"tests for {asked.purpose}")
         try:
             paths = "".join(f"{path}\n" for path in sorted(asked.changes))
-            result = await run_command(workspace, Command(line=check.select, stdin=paths, timeout_s=check.timeout_s))
+            result = await run_command(workspace, ShellCommand(line=check.select, stdin=paths, timeout_s=check.timeout_s))
             if result.is_success:
-                return await to_thread.run_sync(read_ends, result.log)
+                return await to_thread.run_sync(read_log_ends, result.log)
         finally:
             await workspace.close()
         await self._notice(f"check {check.id} runs all tests: its select failed")
@@ -278,25 +278,25 @@ class MigrationGate:
 class ShardGate:
     """A `ports.Gate` that asks of unions of one shard's files what is asked at level shard."""
 
-    def __init__(self, gate: MigrationGate, shard: str, importers: Importers) -> None:
+    def __init__(self, gate: MigrationGate, shard: str, importers: FindImporters) -> None:
         self._gate = gate
         self._shard = shard
         self._importers = importers
 
-    async def judge(
+    async def judge_tree(
         self, commit: CommitId, tree: TreeId, _purpose: str, _fresh: bool = False, _reruns: int = 0
     ) -> GateResult:
         """The word of the checks of level shard."""
         return await self._gate.judge_shard(commit, tree, self._shard, self._importers)
 
-    async def probe(
+    async def probe_tree(
         self, commit: CommitId, tree: TreeId, purpose: str, _symptoms: Sequence[str], _look: int = 0
     ) -> GateResult:
         """The same: these checks are narrow already."""
-        return await self.judge(commit, tree, purpose)
+        return await self.judge_tree(commit, tree, purpose)
 
 
-def problem_of(path: str, broken: Broken) -> str:
+def format_violation(path: str, broken: RuleViolation) -> str:
     """How a file that breaks a rule is named in a difference."""
     return f"{path}: {broken.reason}"
 
@@ -319,10 +319,10 @@ def _listed(paths: tuple[str, ...]) -> str:
     return ", ".join(paths[:_LISTED]) + more
 
 
-def gate_of(context: RunContext, recipe: Recipe, paths: Container[str]) -> MigrationGate:
+def build_gate(context: RunContext, recipe: Recipe, paths: Container[str]) -> MigrationGate:
     """The gate of a recipe; `paths` are the files of the base."""
 
-    async def find(contents: Mapping[str, bytes], workspace: Workspace | None) -> Mapping[str, Sequence[SitePlace]]:
+    async def find_places(contents: Mapping[str, bytes], workspace: Workspace | None) -> Mapping[str, Sequence[SitePlace]]:
         return (await find_sites(recipe.scope, contents, workspace)).places
 
-    return MigrationGate(context, recipe, find, paths)
+    return MigrationGate(context, recipe, find_places, paths)

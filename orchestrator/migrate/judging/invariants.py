@@ -5,30 +5,30 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from pathspec import GitIgnoreSpec
 
-from orchestrator.migrate.judging.changes import Broken, Change
+from orchestrator.migrate.judging.changes import RuleViolation, FileChange
 from orchestrator.migrate.recipe.verify import Invariant, Level
 
-OF_A_FILE = frozenset({"sites-at-most", "sites-at-least", "no-new-match", "paths-only", "max-diff"})
+FILE_KINDS = frozenset({"sites-at-most", "sites-at-least", "no-new-match", "paths-only", "max-diff"})
 """Kinds that can be told from a file's contents alone; the others need the tree, its tests, or the steps."""
-OF_A_TREE = frozenset({"command", "tests-not-lost", "old-source-passes"})
-OF_SITES = frozenset({"sites-at-most", "sites-at-least"})
+TREE_KINDS = frozenset({"command", "tests-not-lost", "old-source-passes"})
+SITE_KINDS = frozenset({"sites-at-most", "sites-at-least"})
 _ORDER: tuple[Level, ...] = ("step", "shard", "queue", "final")
 
 
-def due(invariants: Iterable[Invariant], level: Level) -> tuple[Invariant, ...]:
+def select_due_invariants(invariants: Iterable[Invariant], level: Level) -> tuple[Invariant, ...]:
     """The invariants to be looked at where files have come as far as `level`: those of it and of earlier levels."""
     reached = _ORDER[: _ORDER.index(level) + 1]
     return tuple(one for one in invariants if one.level in reached)
 
 
-def is_of_scope(invariant: Invariant) -> bool:
+def is_scope_wide(invariant: Invariant) -> bool:
     """Whether it bounds the sites of the whole scope at the end, and not those of each file."""
-    return invariant.kind in OF_SITES and invariant.level == "final"
+    return invariant.kind in SITE_KINDS and invariant.level == "final"
 
 
-def broken_in_scope(invariants: Iterable[Invariant], sites: Mapping[str, int]) -> Iterator[str]:
+def check_scope_invariants(invariants: Iterable[Invariant], sites: Mapping[str, int]) -> Iterator[str]:
     """What of the invariants of the whole scope is broken by so many sites of each kind, in words."""
-    for one in filter(is_of_scope, invariants):
+    for one in filter(is_scope_wide, invariants):
         found = sites.get(one.site, 0)
         if one.kind == "sites-at-most" and found > one.max:
             yield f"{found} sites of {one.site} are left in scope, at most {one.max} may be"
@@ -36,60 +36,60 @@ def broken_in_scope(invariants: Iterable[Invariant], sites: Mapping[str, int]) -
             yield f"{found} sites of {one.site} are in scope, at least {one.min} have to be"
 
 
-def broken_by(change: Change, invariants: Iterable[Invariant]) -> Broken | None:
+def find_broken_invariant(change: FileChange, invariants: Iterable[Invariant]) -> RuleViolation | None:
     """The first of the invariants that a change of a file breaks; None if it keeps them all."""
     return next(
-        (found for one in invariants if one.kind in OF_A_FILE for found in _OF_FILE[one.kind](one, change)), None
+        (found for one in invariants if one.kind in FILE_KINDS for found in _OF_FILE[one.kind](one, change)), None
     )
 
 
-def _at_most(invariant: Invariant, change: Change) -> Iterator[Broken]:
+def _at_most(invariant: Invariant, change: FileChange) -> Iterator[RuleViolation]:
     left = _count(invariant, change)
     if left > invariant.max:
         words = f"sites of {invariant.site} are left"
-        yield Broken(f"{left} {words}, at most {invariant.max} may be", f"{words}, more than {invariant.max}")
+        yield RuleViolation(f"{left} {words}, at most {invariant.max} may be", f"{words}, more than {invariant.max}")
 
 
-def _at_least(invariant: Invariant, change: Change) -> Iterator[Broken]:
+def _at_least(invariant: Invariant, change: FileChange) -> Iterator[RuleViolation]:
     found = _count(invariant, change)
     if found < invariant.min:
         words = f"sites of {invariant.site} are there"
-        yield Broken(f"{found} {words}, at least {invariant.min} have to be", f"{words}, fewer than {invariant.min}")
+        yield RuleViolation(f"{found} {words}, at least {invariant.min} have to be", f"{words}, fewer than {invariant.min}")
 
 
-def _no_new_match(invariant: Invariant, change: Change) -> Iterator[Broken]:
+def _no_new_match(invariant: Invariant, change: FileChange) -> Iterator[RuleViolation]:
     pattern = re.compile(invariant.pattern.encode(), re.MULTILINE)
     before, after = (sum(1 for _ in pattern.finditer(content)) for content in (change.before, change.after))
     if after > before:
         line = _first_new(pattern, change)
         words = f"new matches of {invariant.pattern}"
-        yield Broken(f"{after - before} {words}: {line}" if line else f"{after - before} {words}", words)
+        yield RuleViolation(f"{after - before} {words}: {line}" if line else f"{after - before} {words}", words)
 
 
-def _paths_only(invariant: Invariant, change: Change) -> Iterator[Broken]:
+def _paths_only(invariant: Invariant, change: FileChange) -> Iterator[RuleViolation]:
     if not GitIgnoreSpec.from_lines(invariant.paths).match_file(change.path):
         globs = ", ".join(invariant.paths)
-        yield Broken(f"only {globs} may change", f"only {globs} may change")
+        yield RuleViolation(f"only {globs} may change", f"only {globs} may change")
 
 
-def _max_diff(invariant: Invariant, change: Change) -> Iterator[Broken]:
-    if change.lines > invariant.lines:
+def _max_diff(invariant: Invariant, change: FileChange) -> Iterator[RuleViolation]:
+    if change.changed_lines > invariant.lines:
         words = f"lines changed, at most {invariant.lines} may"
-        yield Broken(f"{change.lines} {words}", words)
+        yield RuleViolation(f"{change.changed_lines} {words}", words)
 
 
-def _count(invariant: Invariant, change: Change) -> int:
+def _count(invariant: Invariant, change: FileChange) -> int:
     return sum(place.site == invariant.site for place in change.sites_after)
 
 
-def _first_new(pattern: re.Pattern[bytes], change: Change) -> str:
+def _first_new(pattern: re.Pattern[bytes], change: FileChange) -> str:
     """The first line with a match that the file did not have before, for people to see what is meant."""
     old = set(change.before.splitlines())
     lines = (line for line in change.after.splitlines() if line not in old and pattern.search(line))
     return next(lines, b"").decode("utf-8", "replace").strip()[:120]
 
 
-_OF_FILE: dict[str, Callable[[Invariant, Change], Iterator[Broken]]] = {
+_OF_FILE: dict[str, Callable[[Invariant, FileChange], Iterator[RuleViolation]]] = {
     "sites-at-most": _at_most,
     "sites-at-least": _at_least,
     "no-new-match": _no_new_match,

@@ -5,17 +5,17 @@ import shlex
 from collections.abc import Container, Iterator, Sequence
 
 from orchestrator.domain.check import CheckSpec
-from orchestrator.judge.reports.result import COLLECTION, SET_UP, SUITE
+from orchestrator.judge.reports.result import COLLECTION_PREFIX, SET_UP_PREFIX, SUITE_PREFIX
 from orchestrator.migrate.recipe import Recipe
 
-_PREFIXES = (COLLECTION, SET_UP, SUITE)
+_PREFIXES = (COLLECTION_PREFIX, SET_UP_PREFIX, SUITE_PREFIX)
 _ENDINGS = (".py", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".rb", ".php", ".java", ".kt", ".go")
 _ROOTS = ("", "src/", "test/", "tests/", "src/test/java/", "src/test/kotlin/")
 _MOST_FILES = 50
 """With more files than this a narrow run saves little, and its command line may become too long."""
 
 
-def file_of(test: str, paths: Container[str]) -> str | None:
+def find_test_file(test: str, paths: Container[str]) -> str | None:
     """The file that a test stands in, None if its id does not tell.
 
     Args:
@@ -37,7 +37,7 @@ def _candidates(place: str) -> Iterator[str]:
             yield from (root + "/".join(parts[:count]) + ending for ending in _ENDINGS)
 
 
-class Narrowing:
+class CheckNarrower:
     """Makes checks of a recipe narrow: see `orchestrator.judge.probing.Narrow`."""
 
     def __init__(self, recipe: Recipe, paths: Container[str]) -> None:
@@ -52,7 +52,7 @@ class Narrowing:
 
     def __call__(self, spec: CheckSpec, tests: Sequence[str]) -> CheckSpec | None:
         """The check over the files of these tests; None if it takes none, or if one's file is not known."""
-        found = {file_of(test, self._paths) for test in tests}
+        found = {find_test_file(test, self._paths) for test in tests}
         if spec.id not in self._commands or not found or None in found or len(found) > _MOST_FILES:
             return None
         files = " ".join(shlex.quote(path) for path in sorted(filter(None, found)))

@@ -8,7 +8,7 @@ Policy = Literal["no-new-failures", "all-green", "same-outcomes"]
 _SHOWN = 5
 
 
-def beyond(policy: Policy, before: Outcomes | None, now: Outcomes | None, exit_code: int | None) -> Difference:
+def check_policy(policy: Policy, before: Outcomes | None, now: Outcomes | None, exit_code: int | None) -> Difference:
     """What is wrong with a tree by the policy, beside what it lost against the base.
 
     Args:

@@ -6,27 +6,27 @@ from collections.abc import Sequence
 from anyio import to_thread
 
 from orchestrator.domain.check import CheckSpec, Outcomes
-from orchestrator.hands.reading import read_ends
+from orchestrator.hands.reading import read_log_ends
 from orchestrator.hands.run import run_command
-from orchestrator.judge.difference import compare
-from orchestrator.judge.planted import REPORT
+from orchestrator.judge.difference import compare_outcomes
+from orchestrator.judge.planted import REPORT_VARIABLE
 from orchestrator.judge.reports import parse_report
-from orchestrator.judge.signature import failure_excerpt, signature
-from orchestrator.migrate.judging.changes import Broken
+from orchestrator.judge.signature import extract_failure_excerpt, build_failure_signature
+from orchestrator.migrate.judging.changes import RuleViolation
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.ports.hands import Command, CommandResult, Ending, Workspace
+from orchestrator.ports.hands import ShellCommand, CommandResult, CommandEnding, Workspace
 
 
 class StepChecks:
     """The recipe's checks of level step. Falsy where it has none."""
 
     def __init__(self, recipe: Recipe) -> None:
-        self._checks: Sequence[CheckSpec] = recipe.checks("step")
+        self._checks: Sequence[CheckSpec] = recipe.build_checks("step")
 
     def __bool__(self) -> bool:
         return bool(self._checks)
 
-    async def broken(self, workspace: Workspace, path: str, before: bytes, after: bytes) -> Broken | None:
+    async def find_violation(self, workspace: Workspace, path: str, before: bytes, after: bytes) -> RuleViolation | None:
         """What a changed file loses against what it was; None if it loses nothing.
 
         The workspace holds `after` at `path`, and does so again at the end. Only where a check is red the same is asked
@@ -39,11 +39,11 @@ class StepChecks:
             now = await _run(workspace, spec, path)
             if now.is_green:
                 continue
-            await workspace.write(path, before)
+            await workspace.write_file(path, before)
             try:
                 then = await _run(workspace, spec, path)
             finally:
-                await workspace.write(path, after)
+                await workspace.write_file(path, after)
             if found := _lost(spec, then, now):
                 return found
         return None
@@ -65,20 +65,20 @@ class _Ran:
 
 async def _run(workspace: Workspace, spec: CheckSpec, path: str) -> _Ran:
     name = shlex.quote(f"./{path}" if path.startswith("-") else path)
-    line = spec.run.replace("{files}", name).replace("{report}", f'"${REPORT}"')
-    command = Command(line=line, timeout_s=spec.timeout_s, files={REPORT: "report.xml"})
+    line = spec.run.replace("{files}", name).replace("{report}", f'"${REPORT_VARIABLE}"')
+    command = ShellCommand(line=line, timeout_s=spec.timeout_s, files={REPORT_VARIABLE: "report.xml"})
     result = await run_command(workspace, command)
-    output = await to_thread.run_sync(read_ends, result.log)
-    if result.ending != Ending.EXITED:
+    output = await to_thread.run_sync(read_log_ends, result.log)
+    if result.ending != CommandEnding.EXITED:
         return _Ran(result, None, output)
-    report = await to_thread.run_sync(parse_report, spec.report, result.log, result.files.get(REPORT), result.exit_code)
+    report = await to_thread.run_sync(parse_report, spec.report, result.log, result.files.get(REPORT_VARIABLE), result.exit_code)
     return _Ran(result, report.outcomes, output)
 
 
-def _lost(spec: CheckSpec, then: _Ran, now: _Ran) -> Broken | None:
+def _lost(spec: CheckSpec, then: _Ran, now: _Ran) -> RuleViolation | None:
     if then.outcomes is None and not then.is_green:
         return None  # it was red before, and does not tell of what
-    difference = compare(then.outcomes, then.result.exit_code, now.outcomes, now.result.exit_code)
+    difference = compare_outcomes(then.outcomes, then.result.exit_code, now.outcomes, now.result.exit_code)
     if difference.is_green:
         return None
     lost = (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped)
@@ -86,7 +86,7 @@ def _lost(spec: CheckSpec, then: _Ran, now: _Ran) -> Broken | None:
         f"exits with {now.result.exit_code}" if now.result.exit_code is not None else f"was ended: {now.result.ending}"
     )
     why = f"loses {', '.join(lost[:3])}" if lost else how
-    excerpt = failure_excerpt(now.output, lost)
+    excerpt = extract_failure_excerpt(now.output, lost)
     last = excerpt.splitlines()[-1].strip() if excerpt else ""
     reason = f"check {spec.id} {why}" + (f": {last[:200]}" if last else "")
-    return Broken(reason, signature(excerpt) or f"check {spec.id} {how}")
+    return RuleViolation(reason, build_failure_signature(excerpt) or f"check {spec.id} {how}")

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from orchestrator.domain.ids import CommitId, UnitId
-from orchestrator.domain.symptoms import GATE, subject
-from orchestrator.judge.signature import failure_passage
-from orchestrator.migrate.judging.narrowing import file_of
+from orchestrator.domain.symptoms import GATE_SYMPTOM, get_symptom_test
+from orchestrator.judge.signature import extract_failure_passage
+from orchestrator.migrate.judging.narrowing import find_test_file
 from orchestrator.ports.gate import GateResult
 from orchestrator.ports.ledger import Ledger
 from worktrees.git import Git
@@ -33,13 +33,13 @@ class SourceEvidence:
         self._git = git
         self._ledger = ledger
 
-    async def primes(
+    async def find_prime_suspects(
         self, commit: CommitId, result: GateResult, symptoms: Sequence[str], units: Sequence[UnitId]
     ) -> Mapping[str, Sequence[UnitId]]:
         """The prime suspects of each symptom, strongest evidence only; none where it would be too many."""
         output = await self._output(result)
         places = {entry.path: entry.oid for entry in await list_tree(self._git, commit) if entry.kind == "blob"}
-        files = {symptom: file_of(subject(symptom), places) for symptom in symptoms if symptom != GATE}
+        files = {symptom: find_test_file(get_symptom_test(symptom), places) for symptom in symptoms if symptom != GATE_SYMPTOM}
         read = sorted({path for path in files.values() if path})[:_MOST_READ]
         blobs = await read_blobs(self._git, [places[path] for path in read])
         sources = {path: blobs[places[path]].decode("utf-8", "replace") for path in read}
@@ -47,19 +47,19 @@ class SourceEvidence:
 
     async def _output(self, result: GateResult) -> str:
         receipts = self._ledger.state.receipts
-        return await self._ledger.read(receipts[result.receipts[-1]].output) if result.receipts else ""
+        return await self._ledger.read_text(receipts[result.receipts[-1]].output) if result.receipts else ""
 
     def _of(
         self, symptom: str, file: str | None, sources: Mapping[str, str], output: str, units: Sequence[UnitId]
     ) -> Sequence[UnitId]:
-        if symptom == GATE:
+        if symptom == GATE_SYMPTOM:
             last = "\n".join([line for line in output.splitlines() if line.strip()][-_LAST_LINES:])
             return _few([*_named_in(last, units), *_namesakes(_WORD.findall(last), units)])
-        named = _named_in(failure_passage(output, subject(symptom)), units)
+        named = _named_in(extract_failure_passage(output, get_symptom_test(symptom)), units)
         itself = [unit for unit in units if unit == file]
-        words = [*_WORD.findall(subject(symptom)), *([PurePosixPath(file).stem] if file else [])]
+        words = [*_WORD.findall(get_symptom_test(symptom)), *([PurePosixPath(file).stem] if file else [])]
         near = [*itself, *named, *_namesakes(words, units)]
-        return _few([*near, *imported_of(sources.get(file or "", ""), file or "", units)]) or _few(near)
+        return _few([*near, *find_imported_units(sources.get(file or "", ""), file or "", units)]) or _few(near)
 
 
 def _few(units: Sequence[UnitId]) -> Sequence[UnitId]:
@@ -78,7 +78,7 @@ def _namesakes(words: Sequence[str], units: Sequence[UnitId]) -> Sequence[UnitId
     return [unit for unit in units if PurePosixPath(unit).name.partition(".")[0] in wanted]
 
 
-def imported_of(source: str, path: str, units: Sequence[UnitId]) -> Sequence[UnitId]:
+def find_imported_units(source: str, path: str, units: Sequence[UnitId]) -> Sequence[UnitId]:
     """The units among what a source file imports: Python modules by their dotted names, others by relative path."""
     names = set(_imports(source, path))
     return [unit for unit in units if not names.isdisjoint(_names_of(unit))]

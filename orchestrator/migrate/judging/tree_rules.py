@@ -6,24 +6,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from orchestrator.domain.check import CheckSpec, Difference, Receipt, ReportFormat
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.state import RunState
-from orchestrator.judge.checks import check_name
+from orchestrator.judge.checks import build_check_key
 from orchestrator.judge.gate import HarnessGate
-from orchestrator.judge.places import is_test
+from orchestrator.judge.places import is_test_path
 from orchestrator.migrate.recipe import Invariant
-from orchestrator.migrate.scope.searching import chunks
+from orchestrator.migrate.scope.searching import split_for_command_line
 from orchestrator.ports.gate import GateResult
 from worktrees.git import Git
 from worktrees.merge import commit_tree
-from worktrees.overlay import overlay
+from worktrees.overlay import overlay_tree
 
 
-def command_specs(number: int, invariant: Invariant, changed: Iterable[str]) -> list[CheckSpec]:
+def build_command_checks(number: int, invariant: Invariant, changed: Iterable[str]) -> list[CheckSpec]:
     """An invariant of kind command as checks of its own; `{files}` becomes the changed files.
 
     More than one only where the files do not fit on one command line.
     """
     names = sorted(f"./{path}" if path.startswith("-") else path for path in changed)
-    parts = chunks(names) if "{files}" in invariant.run else [names]
+    parts = split_for_command_line(names) if "{files}" in invariant.run else [names]
     return [
         CheckSpec(
             id=f"invariant-{number}",
@@ -35,13 +35,13 @@ def command_specs(number: int, invariant: Invariant, changed: Iterable[str]) -> 
     ]
 
 
-async def command_kept(gate: HarnessGate, spec: CheckSpec, commit: CommitId, tree: TreeId) -> GateResult:
+async def run_invariant_command(gate: HarnessGate, spec: CheckSpec, commit: CommitId, tree: TreeId) -> GateResult:
     """Whether the command of an invariant exits with 0 on a tree.
 
     Raises:
         EnvironmentProblem: it could not be started.
     """
-    receipt = await gate.run_extra(spec, commit, tree, "an invariant")
+    receipt = await gate.run_extra_check(spec, commit, tree, "an invariant")
     if receipt.exit_code == 0:
         return GateResult(tree=tree, difference=Difference(), receipts=(receipt.key,))
     how = f"exits with {receipt.exit_code}" if receipt.exit_code is not None else f"ended: {receipt.status}"
@@ -49,12 +49,12 @@ async def command_kept(gate: HarnessGate, spec: CheckSpec, commit: CommitId, tre
     return GateResult(tree=tree, difference=Difference(problems=(problem,)), receipts=(receipt.key,))
 
 
-def fewer_tests(state: RunState, checks: Sequence[CheckSpec], receipts: Sequence[str]) -> Difference:
+def check_test_counts(state: RunState, checks: Sequence[CheckSpec], receipts: Sequence[str]) -> Difference:
     """Whether fewer tests ran in these receipts than on the base; nothing is said where the base's are not counted."""
     newest = {state.receipts[key].check: state.receipts[key] for key in receipts}
-    baseline = state.baseline_receipts()
+    baseline = state.get_baseline_receipts()
     problems = []
-    for name in map(check_name, checks):
+    for name in map(build_check_key, checks):
         if name in newest and name in baseline:
             before, now = _ran(baseline[name]), _ran(newest[name])
             if now < before:
@@ -66,7 +66,7 @@ def _ran(receipt: Receipt) -> int:
     return receipt.counts.total - receipt.counts.skipped
 
 
-async def on_old_sources(
+async def commit_tests_on_base(
     git: Git, base: CommitId, base_tree: TreeId, changes: Mapping[str, tuple[str, str]], when: str
 ) -> tuple[CommitId, TreeId] | None:
     """The base with nothing but the changed tests, as a commit; None where that says nothing new.
@@ -78,15 +78,15 @@ async def on_old_sources(
         changes: path → mode and blob of every changed file.
         when: the commit's date, in ISO 8601.
     """
-    tests = {path: change for path, change in changes.items() if is_test(path)}
+    tests = {path: change for path, change in changes.items() if is_test_path(path)}
     if not tests or len(tests) == len(changes):
         return None  # without other changes the tree itself has the old sources
-    tree = TreeId(await overlay(git, base_tree, tests))
+    tree = TreeId(await overlay_tree(git, base_tree, tests))
     message = "Changed tests on the sources of the base\n"
     return CommitId(await commit_tree(git, tree, [base], message, when)), tree
 
 
-def told_of_old_sources(difference: Difference) -> Difference:
+def reword_old_source_failures(difference: Difference) -> Difference:
     """A difference of tests on the old sources, said so that nobody takes it for one of the tree itself."""
     lost = (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped, *difference.unsettled)
     if difference.is_green:

@@ -4,36 +4,36 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from orchestrator.judge.functions import functions
-from orchestrator.judge.places import is_test
-from orchestrator.judge.syntax import parse
-from orchestrator.migrate.judging.changes import Broken, Change, Region
+from orchestrator.judge.functions import list_test_functions
+from orchestrator.judge.places import is_test_path
+from orchestrator.judge.syntax import parse_python
+from orchestrator.migrate.judging.changes import RuleViolation, FileChange, ChangedRegion
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.scope.inventory import in_scope
+from orchestrator.migrate.scope.inventory import is_in_scope
 
 _JS = (".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx")
 _JS_TEST = re.compile(rb"(?<![\w.$])(?:it|test|specify)(?:\.\w+)?\s*\(")
 
 
-def objection(change: Change, recipe: Recipe) -> Broken | None:
+def find_objection(change: FileChange, recipe: Recipe) -> RuleViolation | None:
     """The first reason under `[judge] reject_if` to reject the change; None if there is none."""
     return next(_objections(change, recipe), None)
 
 
-def _objections(change: Change, recipe: Recipe) -> Iterator[Broken]:
+def _objections(change: FileChange, recipe: Recipe) -> Iterator[RuleViolation]:
     rules = recipe.judge
-    if "out-of-scope-path" in rules.reject_if and not in_scope(recipe.scope, change.path):
-        yield Broken("it is not in scope", "it is not in scope")
-    if "deleted-test" in rules.reject_if and is_test(change.path) and (lost := deleted_tests(change)):
-        yield Broken(f"tests are gone from it: {', '.join(lost[:3])}", "tests are gone from it")
+    if "out-of-scope-path" in rules.reject_if and not is_in_scope(recipe.scope, change.path):
+        yield RuleViolation("it is not in scope", "it is not in scope")
+    if "deleted-test" in rules.reject_if and is_test_path(change.path) and (lost := list_deleted_tests(change)):
+        yield RuleViolation(f"tests are gone from it: {', '.join(lost[:3])}", "tests are gone from it")
     if "unrelated-hunk" in rules.reject_if and recipe.scope.site:
-        far = unrelated_lines(change.regions, (place.line for place in change.sites_before), rules.near)
+        far = count_unrelated_lines(change.regions, (place.line for place in change.sites_before), rules.near)
         if far > rules.max_unrelated_lines:
             words = f"changed lines are further than {rules.near} lines from any site"
-            yield Broken(f"{far} {words}, at most {rules.max_unrelated_lines} may be", words)
+            yield RuleViolation(f"{far} {words}, at most {rules.max_unrelated_lines} may be", words)
 
 
-def unrelated_lines(regions: Iterable[Region], sites: Iterable[int], near: int) -> int:
+def count_unrelated_lines(regions: Iterable[ChangedRegion], sites: Iterable[int], near: int) -> int:
     """How many changed lines lie further than `near` lines from every line of `sites`.
 
     Args:
@@ -45,7 +45,7 @@ def unrelated_lines(regions: Iterable[Region], sites: Iterable[int], near: int) 
     return sum(not any(abs(line - site) <= near for site in known) for line in _old_lines(regions))
 
 
-def _old_lines(regions: Iterable[Region]) -> Iterator[int]:
+def _old_lines(regions: Iterable[ChangedRegion]) -> Iterator[int]:
     """For each changed line the line of the old file where that is: new lines stand for those they replace."""
     for region in regions:
         yield from range(region.old_line, region.old_line + region.removed)
@@ -53,10 +53,10 @@ def _old_lines(regions: Iterable[Region]) -> Iterator[int]:
         yield from (region.old_line + min(number, last) for number in range(region.added))
 
 
-def deleted_tests(change: Change) -> list[str]:
+def list_deleted_tests(change: FileChange) -> list[str]:
     """Tests that the file no longer has, by name; of scripts only how many fewer they are. Blocks."""
     if change.path.endswith(".py"):
-        before, after = (parse(content) for content in (change.before, change.after))
+        before, after = (parse_python(content) for content in (change.before, change.after))
         return sorted(_names(before) - _names(after)) if before and after else []
     if change.path.endswith(_JS):
         fewer = len(_JS_TEST.findall(change.before)) - len(_JS_TEST.findall(change.after))
@@ -65,4 +65,4 @@ def deleted_tests(change: Change) -> list[str]:
 
 
 def _names(tree: ast.Module) -> set[str]:
-    return {function.name for function in functions("", tree) if function.is_found}
+    return {function.name for function in list_test_functions("", tree) if function.is_collected}

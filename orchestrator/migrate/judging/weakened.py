@@ -8,22 +8,22 @@ from orchestrator.domain.event.migration import FilesFlagged
 from orchestrator.domain.ids import CommitId
 from orchestrator.engine.context import RunContext
 from orchestrator.judge.changed import ChangedFile
-from orchestrator.judge.places import is_test
-from orchestrator.judge.weakened import weakened_tests
-from orchestrator.migrate.judging.coverage import changed_python
+from orchestrator.judge.places import is_test_path
+from orchestrator.judge.weakened import check_weakened_assertions
+from orchestrator.migrate.judging.coverage import list_changed_python
 from worktrees.trees import read_blobs
 
 WEAKENED = "weakened"
 """The flag of such a file."""
 
 
-async def flag_weakened(context: RunContext, commit: CommitId) -> None:
+async def flag_weakened_tests(context: RunContext, commit: CommitId) -> None:
     """Flag the changed test files in which assertions, cases or whole tests are gone or weaker; it is never red.
 
     Only Python files can be told. What a model makes of a test is held to the same before it lands.
     """
     files = context.state.files
-    changed = {path: oid for path, oid in (await changed_python(context, commit)).items() if is_test(path)}
+    changed = {path: oid for path, oid in (await list_changed_python(context, commit)).items() if is_test_path(path)}
     bases = {path: files[path].base for path in changed}
     blobs = await read_blobs(context.repository.git, [*changed.values(), *bases.values()])
     made = [ChangedFile(p, blobs[bases[p]], blobs[oid], files[p].mode, files[p].mode) for p, oid in changed.items()]
@@ -32,5 +32,5 @@ async def flag_weakened(context: RunContext, commit: CommitId) -> None:
 
 
 def _weakened(files: Collection[ChangedFile]) -> Collection[str]:
-    found = [finding.text for finding in weakened_tests([*files], lambda _path: True)]
+    found = [finding.text for finding in check_weakened_assertions([*files], lambda _path: True)]
     return {file.path for file in files if any(text.startswith(f"{file.path}:") for text in found)}

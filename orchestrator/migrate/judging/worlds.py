@@ -4,11 +4,11 @@ from typing import Literal
 
 from orchestrator.migrate.recipe import RecipeEnv
 
-World = Literal["before", "after"]
-WORLDS: tuple[World, ...] = ("before", "after")
+EnvironmentName = Literal["before", "after"]
+ENVIRONMENT_NAMES: tuple[EnvironmentName, ...] = ("before", "after")
 
 
-def env_of(env: RecipeEnv, world: World) -> RecipeEnv:
+def select_environment(env: RecipeEnv, world: EnvironmentName) -> RecipeEnv:
     """What one world needs: what both have in common, and then its own. Its own directories come first on PATH.
 
     What comes back has one world only, so that it is its own `env_of` in either.

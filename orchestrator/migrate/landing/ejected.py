@@ -3,19 +3,19 @@
 from collections.abc import Container, Sequence
 
 from orchestrator.domain.event.landing import UnitEjected
-from orchestrator.judge.flakes import UNSETTLED
-from orchestrator.judge.signature import failure_excerpt, signature
+from orchestrator.judge.flakes import UNSETTLED_TESTS_TEXT
+from orchestrator.judge.signature import extract_failure_excerpt, build_failure_signature
 
 _MOST_NAMED = 3
 
 
-def reason_of(ejected: UnitEjected, landed: Container[str]) -> str:
+def format_ejection_reason(ejected: UnitEjected, landed: Container[str]) -> str:
     """What it breaks, and with whom if it does so only together; `landed` are the paths of what has landed."""
     told = [f"{unit} (landed before)" if unit in landed else unit for unit in ejected.partners]
     return _broken(ejected) + (f", only together with {_some(told)}" if told else "")
 
 
-def signature_of(ejected: UnitEjected, output: str) -> str:
+def build_ejection_signature(ejected: UnitEjected, output: str) -> str:
     """What failed of it, without what varies: of tests what they printed, of anything else its own words.
 
     Args:
@@ -24,8 +24,8 @@ def signature_of(ejected: UnitEjected, output: str) -> str:
     """
     lost, difference = _lost(ejected), ejected.difference
     if not lost and not difference.unsettled and difference.problems:
-        return signature(difference.problems[0].partition(": ")[2] or difference.problems[0])
-    return signature(failure_excerpt(output, lost or difference.unsettled))
+        return build_failure_signature(difference.problems[0].partition(": ")[2] or difference.problems[0])
+    return build_failure_signature(extract_failure_excerpt(output, lost or difference.unsettled))
 
 
 def _lost(ejected: UnitEjected) -> Sequence[str]:
@@ -38,7 +38,7 @@ def _broken(ejected: UnitEjected) -> str:
     if ejected.conflict:
         return "somebody changed it on the PR branch meanwhile"
     if difference.is_unsettled:
-        return f"{UNSETTLED}: {', '.join(difference.unsettled[:_MOST_NAMED])}"
+        return f"{UNSETTLED_TESTS_TEXT}: {', '.join(difference.unsettled[:_MOST_NAMED])}"
     if lost:
         return f"breaks {len(lost)} test{'s' * (len(lost) != 1)}: {_some(lost)}"
     if difference.flaky and not difference.problems:

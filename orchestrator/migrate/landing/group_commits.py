@@ -6,14 +6,14 @@ A branch that was shown to people only ever goes forward: what is taken back is 
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration import FileRecord, Shard
 from orchestrator.engine.context import RunContext
-from orchestrator.migrate.landing.pr_groups import Group, branch_of, files_of
-from worktrees.delta import tree_delta
+from orchestrator.migrate.landing.pr_groups import PullRequestGroup, get_group_branch, list_group_files
+from worktrees.delta import compare_trees
 from worktrees.git import Git
 from worktrees.merge import commit_tree, is_ancestor
-from worktrees.overlay import overlay
-from worktrees.packs import existing
+from worktrees.overlay import overlay_tree
+from worktrees.packs import find_existing_objects
 from worktrees.refs import read_ref
-from worktrees.trees import tree_of
+from worktrees.trees import read_tree_id
 
 _Blobs = dict[str, tuple[str, str] | None]
 
@@ -25,39 +25,39 @@ class GroupCommits:
         self._context = context
         self._git: Git = context.repository.git
 
-    async def tip(self, group: Group) -> CommitId:
+    async def commit_group(self, group: PullRequestGroup) -> CommitId:
         """The last commit of the group, on top of where its branch was last put, or of the base."""
         state = self._context.state
         tip = await self._put(group)
-        files = {file.path: file for file in files_of(state, group)}
+        files = {file.path: file for file in list_group_files(state, group)}
         for shard in (state.shards[name] for name in group.shards):
             changes: _Blobs = {path: _entry(files[path]) for path in shard.files if path in files}
             tip = await self._commit(tip, changes, await self._message(shard))
-        changed = [change.path for change in await tree_delta(self._git, state.run.base, tip)]
+        changed = [change.path for change in await compare_trees(self._git, state.run.base, tip)]
         back = [state.files[path] for path in changed if path in state.files and path not in files]
         return await self._commit(tip, {file.path: (file.mode, file.base) for file in back}, self._taken_back(group))
 
-    async def _put(self, group: Group) -> str:
+    async def _put(self, group: PullRequestGroup) -> str:
         """Where the run has put the group's branch, perhaps without having come to a pull request for it."""
         state = self._context.state
-        known, ref = state.prs.get(group.name), f"refs/heads/{branch_of(state, group)}"
-        shown = known.head if known and await existing(self._git, [known.head]) else state.run.base
+        known, ref = state.prs.get(group.name), f"refs/heads/{get_group_branch(state, group)}"
+        shown = known.head if known and await find_existing_objects(self._git, [known.head]) else state.run.base
         stands = await read_ref(self._git, ref)
-        is_ours = stands in state.pointed.get(ref, ())
+        is_ours = stands in state.ref_history.get(ref, ())
         return stands if stands and is_ours and await is_ancestor(self._git, shown, stands) else shown
 
     async def _commit(self, tip: str, changes: _Blobs, message: str) -> CommitId:
         """One commit more, unless it would change nothing."""
-        before = await tree_of(self._git, tip)
-        after = await overlay(self._git, before, changes)
+        before = await read_tree_id(self._git, tip)
+        after = await overlay_tree(self._git, before, changes)
         if after == before:
             return CommitId(tip)
-        return CommitId(await commit_tree(self._git, after, [tip], message, self._context.when))
+        return CommitId(await commit_tree(self._git, after, [tip], message, self._context.commit_date))
 
     async def _message(self, shard: Shard) -> str:
-        return await self._git.text("log", "-1", "--format=%B", shard.commit or "")
+        return await self._git.run_text("log", "-1", "--format=%B", shard.commit or "")
 
-    def _taken_back(self, group: Group) -> str:
+    def _taken_back(self, group: PullRequestGroup) -> str:
         run = self._context.state.run.run
         return f"Take back what no longer stands on the run's branch\n\nGroup: {group.name}\nOrchestrate-Run: {run}\n"
 

@@ -6,25 +6,25 @@ from orchestrator.domain.event.landing import RefSet, RefSetting, UnitEjected
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.ids import CommitId, UnitId
 from orchestrator.domain.migration import FileRecord, FileStatus, Wave
-from orchestrator.engine.approvals import ask, question, radius
+from orchestrator.engine.approvals import ask_person, build_run_approval, list_blast_radius_reasons
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.judging.gate import MigrationGate, ShardGate
-from orchestrator.migrate.ladder import Pass, is_changed, stands_again, to_queue
-from orchestrator.migrate.landing.ejected import reason_of, signature_of
+from orchestrator.migrate.ladder import Pass, is_changed, is_already_landed, list_files_to_queue
+from orchestrator.migrate.landing.ejected import format_ejection_reason, build_ejection_signature
 from orchestrator.migrate.landing.units import FileUnits
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.scope.counting import sites_now
-from orchestrator.migrate.scope.planning import read_imports
-from orchestrator.migrate.wave import shards_of, wave_files
-from orchestrator.ports.effect import effect
+from orchestrator.migrate.scope.counting import count_current_sites
+from orchestrator.migrate.scope.planning import read_import_graph
+from orchestrator.migrate.wave import list_wave_shards, list_wave_files
+from orchestrator.ports.effect import record_effect
 from orchestrator.ports.gate import Gate
-from orchestrator.queue.compose import Clash, OverlayComposer
+from orchestrator.queue.compose import UnitConflict, OverlayComposer
 from orchestrator.queue.lander import Lander
 from worktrees.refs import set_ref
 from worktrees.trees import list_tree
 
 
-class Landings:
+class WaveLander:
     """The landings of one run. A unit of the queue is a file, named by its path."""
 
     def __init__(self, context: RunContext, gate: MigrationGate) -> None:
@@ -36,22 +36,22 @@ class Landings:
     def _recipe(self) -> Recipe:
         return Recipe.model_validate(self._context.state.recipe)
 
-    async def protect(self, wave: Wave, start: CommitId) -> None:
+    async def protect_contents(self, wave: Wave, start: CommitId) -> None:
         """Point a ref at what the ladder has made of the wave's files so far, landed or not, so that git keeps it."""
-        files = wave_files(self._context.state, wave)
+        files = list_wave_files(self._context.state, wave)
         made = {UnitId(f.path): (f.mode, blob) for f in files if (blob := f.blob or f.tried)}
         if not made:
             return
-        composer = OverlayComposer(self._context.repository.git, made, _made, self._context.when)
-        composed = await composer.compose(start, sorted(made))
-        assert not isinstance(composed, Clash), "nothing is expected to stand where these are put"
-        ref, journal = self._context.ref("steps", f"wave-{wave.number}"), self._context.journal
-        setting = RefSetting(key=journal.next_key(f"ref/{ref}"), ref=ref, object=composed.commit)
-        async with effect(journal, setting) as happening:
+        composer = OverlayComposer(self._context.repository.git, made, _made, self._context.commit_date)
+        composed = await composer.compose_union(start, sorted(made))
+        assert not isinstance(composed, UnitConflict), "nothing is expected to stand where these are put"
+        ref, journal = self._context.build_ref("steps", f"wave-{wave.number}"), self._context.journal
+        setting = RefSetting(key=journal.build_next_key(f"ref/{ref}"), ref=ref, object=composed.commit)
+        async with record_effect(journal, setting) as happening:
             await set_ref(self._context.repository.git, ref, composed.commit)
             happening.done = RefSet(key=setting.key)
 
-    async def land(self, name: str, wave: Wave, group: Pass, *, is_atomic: bool) -> None:
+    async def land_wave(self, name: str, wave: Wave, group: Pass, *, is_atomic: bool) -> None:
         """Find which of the wave's changed files are green together, and land them.
 
         What came further than this pass is left to its own one: a process that goes on begins with the first pass
@@ -67,16 +67,16 @@ class Landings:
             PersonNeeded: a person is to be asked first, or the branch is not as it should be.
         """
         await self._mark_landed(wave)
-        climbed = (file for file in wave_files(self._context.state, wave) if not group.is_behind(file))
-        files = await self._hold_alone(name, to_queue(climbed))
+        climbed = (file for file in list_wave_files(self._context.state, wave) if not group.is_behind(file))
+        files = await self._hold_alone(name, list_files_to_queue(climbed))
         if self._must_be_seen(files):
             files = await self._hold(name, files, self._gate, is_atomic=is_atomic)
         if not files or not await self._may_land(name, files):
             return
         context, units = self._context, [UnitId(file.path) for file in files]
         lander = Lander(context.journal, self._gate, context.branch, context.hooks)
-        targeting, composer = self._units.targeting(units), self._units.composer(files)
-        landing = await lander.land(name, units, composer, targeting, atomic=is_atomic)
+        targeting, composer = self._units.build_targeting(units), self._units.build_composer(files)
+        landing = await lander.land_units(name, units, composer, targeting, atomic=is_atomic)
         await self._mark_landed(wave, [file for file in files if file.path in landing.landed])
         for ejected in landing.ejected:
             await self._mark_ejected(ejected)
@@ -85,10 +85,10 @@ class Landings:
         """The files whose shards are green by the checks of level shard; of a red shard the guilty are sent back."""
         if not files or not any(check.level == "shard" for check in self._recipe.verify.check):
             return files
-        graph = await read_imports(self._context.repository.git, self._context.state.run.base)
-        for shard, units in self._units.parts([UnitId(file.path) for file in files]):
+        graph = await read_import_graph(self._context.repository.git, self._context.state.run.base)
+        for shard, units in self._units.split_by_shard([UnitId(file.path) for file in files]):
             members = [file for file in files if file.path in units]
-            await self._hold(f"{name} shard {shard}", members, ShardGate(self._gate, shard, graph.reached))
+            await self._hold(f"{name} shard {shard}", members, ShardGate(self._gate, shard, graph.find_dependents))
         return [file for file in files if is_changed(self._context.state.files[file.path])]
 
     async def _hold(
@@ -97,9 +97,9 @@ class Landings:
         """The files that are green together, none of which lands yet; the guilty are sent back."""
         context, units = self._context, [UnitId(file.path) for file in files]
         lander = Lander(context.journal, gate, context.branch)
-        targeting = self._units.targeting(units, beside_landed=gate is self._gate)
-        composer = self._units.composer(files)
-        found = await lander.land(name, units, composer, targeting, atomic=is_atomic, moves=False)
+        targeting = self._units.build_targeting(units, beside_landed=gate is self._gate)
+        composer = self._units.build_composer(files)
+        found = await lander.land_units(name, units, composer, targeting, atomic=is_atomic, moves=False)
         for ejected in found.ejected:
             await self._mark_ejected(ejected)
         return [file for file in files if file.path in found.landed]
@@ -107,7 +107,7 @@ class Landings:
     def _must_be_seen(self, files: Sequence[FileRecord]) -> list[str]:
         """Why a pass is too large or too delicate to land unseen, in words; empty where nobody is asked."""
         settings = self._context.config.approval
-        return radius(settings, [file.path for file in files], 0) if settings.mode == "review" else []
+        return list_blast_radius_reasons(settings, [file.path for file in files], 0) if settings.mode == "review" else []
 
     async def _may_land(self, name: str, files: Sequence[FileRecord]) -> bool:
         """Ask a person before a large or delicate pass lands, if that is configured; a no rejects its files.
@@ -118,7 +118,7 @@ class Landings:
             return True
         title = f"land {name}: {len(files)} file{'s' * (len(files) != 1)}"
         detail = [*reasons, "the gate is green with it"]
-        answer = await ask(self._context, question(self._context, "landing", name, title, detail))
+        answer = await ask_person(self._context, build_run_approval(self._context, "landing", name, title, detail))
         if answer.decision == "deny":
             reason = f"a person did not let it land: {answer.reason or f'denied by {answer.by}'}"
             await self._context.journal.append(
@@ -132,7 +132,7 @@ class Landings:
         `moved` are files as they were put on the branch: what a person has said of them since holds for them no more.
         """
         state, tip = self._context.state, self._context.state.head
-        of_wave = {path: state.files[path] for shard in shards_of(state, wave) for path in shard.files}
+        of_wave = {path: state.files[path] for shard in list_wave_shards(state, wave) for path in shard.files}
         of_wave |= {file.path: file for file in moved if state.files[file.path].status != FileStatus.MERGED}
         files = [file for file in of_wave.values() if _may_stand(file)]
         if tip is None or not files:
@@ -140,7 +140,7 @@ class Landings:
         git = self._context.repository.git
         standing = {entry.path: entry.oid for entry in await list_tree(git, tip, [file.path for file in files])}
         landed = [file for file in files if file.blob is not None and standing.get(file.path) == file.blob]
-        left = await sites_now(self._context, self._recipe, landed) if self._recipe.work_scope.site and landed else {}
+        left = await count_current_sites(self._context, self._recipe, landed) if self._recipe.work_scope.site and landed else {}
         await self._context.journal.append(
             *(
                 FileMoved(path=f.path, status=FileStatus.MERGED, rung=f.rung, blob=f.blob, left=left.get(f.path))
@@ -154,22 +154,22 @@ class Landings:
             return  # somebody put on the branch what the ladder made of it, too
         output, landed = "", {f.path for f in self._context.state.files.values() if f.status == FileStatus.MERGED}
         if ejected.receipts:
-            output = await self._context.journal.read(self._context.state.receipts[ejected.receipts[-1]].output)
+            output = await self._context.journal.read_text(self._context.state.receipts[ejected.receipts[-1]].output)
         await self._context.journal.append(
             FileMoved(
                 path=file.path,
                 status=FileStatus.EJECTED,
                 rung=file.rung,
-                reason=reason_of(ejected, landed),
-                signature=signature_of(ejected, output),
+                reason=format_ejection_reason(ejected, landed),
+                signature=build_ejection_signature(ejected, output),
             )
         )
 
 
 def _may_stand(file: FileRecord) -> bool:
     """Whether what the ladder made of a file may be on the branch; also of one that was left out as it landed."""
-    is_left_out = file.status == FileStatus.SKIPPED and file.is_overtaken and file.blob not in {None, file.stands}
-    return is_changed(file) or stands_again(file) or is_left_out
+    is_left_out = file.status == FileStatus.SKIPPED and file.is_overtaken and file.blob not in {None, file.branch_blob}
+    return is_changed(file) or is_already_landed(file) or is_left_out
 
 
 def _made(_part: str, _units: Sequence[UnitId]) -> str:

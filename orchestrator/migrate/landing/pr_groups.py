@@ -9,7 +9,7 @@ from zlib import crc32
 from orchestrator.domain.migration import FileRecord, FileStatus, Shard
 from orchestrator.domain.state import RunState
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.recipe.landing import TITLE
+from orchestrator.migrate.recipe.landing import TITLE_PLACEHOLDERS
 
 NO_OWNER = "no-owner"
 TOGETHER = "together"
@@ -18,29 +18,29 @@ _FOREIGN = re.compile(r"[^A-Za-z0-9_+=-]+")
 
 
 @dataclass(frozen=True)
-class Group:
+class PullRequestGroup:
     """What is reviewed as one: shards in landing order."""
 
     name: str
     shards: tuple[str, ...]
 
 
-def groups_of(state: RunState, recipe: Recipe) -> tuple[Group, ...]:
+def group_shards(state: RunState, recipe: Recipe) -> tuple[PullRequestGroup, ...]:
     """The groups in the order in which their first shards landed.
 
     Shards that were taken back still count, so that the others stay where they are.
     """
     keyed: dict[str, list[Shard]] = {}
-    for shard in landed_shards(state):
+    for shard in list_landed_shards(state):
         keyed.setdefault(_key(shard, recipe), []).append(shard)
     return tuple(
-        Group(name if number == 1 else f"{name}-{number}", tuple(shard.name for shard in part))
+        PullRequestGroup(name if number == 1 else f"{name}-{number}", tuple(shard.name for shard in part))
         for name, shards in keyed.items()
         for number, part in enumerate(_divided(shards, recipe.merge.max_files_per_pr), start=1)
     )
 
 
-def landed_shards(state: RunState) -> list[Shard]:
+def list_landed_shards(state: RunState) -> list[Shard]:
     """Those that have landed, in landing order."""
     commits: list[str] = [part.commit for landing in state.landings for part in landing.parts]
     order: dict[str, int] = {commit: place for place, commit in enumerate(commits)}
@@ -48,33 +48,33 @@ def landed_shards(state: RunState) -> list[Shard]:
     return sorted(shards, key=lambda shard: order.get(shard.commit or "", -1))
 
 
-def joined(groups: Iterable[Group], state: RunState) -> Group:
+def merge_groups(groups: Iterable[PullRequestGroup], state: RunState) -> PullRequestGroup:
     """Groups as one, with its shards in landing order."""
     wanted = {name for group in groups for name in group.shards}
-    return Group(TOGETHER, tuple(shard.name for shard in landed_shards(state) if shard.name in wanted))
+    return PullRequestGroup(TOGETHER, tuple(shard.name for shard in list_landed_shards(state) if shard.name in wanted))
 
 
-def files_of(state: RunState, group: Group) -> list[FileRecord]:
+def list_group_files(state: RunState, group: PullRequestGroup) -> list[FileRecord]:
     """The files of a group that stand changed on the PR branch."""
     paths = (path for name in group.shards for path in state.shards[name].files)
     return [file for path in paths if (file := state.files[path]).status == FileStatus.MERGED and file.landed]
 
 
-def branch_of(state: RunState, group: Group) -> str:
+def get_group_branch(state: RunState, group: PullRequestGroup) -> str:
     """The branch of a group: beside the run's own, since git cannot keep `a/b` beside `a`."""
     known = state.prs.get(group.name)
-    return known.branch if known and known.branch else f"{state.run.branch}--{in_ref(group.name)}"
+    return known.branch if known and known.branch else f"{state.run.branch}--{format_ref_part(group.name)}"
 
 
-def in_ref(name: str) -> str:
+def format_ref_part(name: str) -> str:
     """A group's name as part of a ref. Two names may become one: a name that is not kept whole gets a checksum."""
     plain = _FOREIGN.sub("-", name).strip("-")[:80]
     return plain if plain == name else f"{plain or 'group'}-{crc32(name.encode()):08x}"
 
 
-def title_of(recipe: Recipe, name: str, files: int) -> str:
+def format_pr_title(recipe: Recipe, name: str, files: int) -> str:
     """The title of a pull request of so many files."""
-    words = zip(TITLE, (recipe.migration.id, recipe.title, name or "all", str(files)), strict=True)
+    words = zip(TITLE_PLACEHOLDERS, (recipe.migration.id, recipe.title, name or "all", str(files)), strict=True)
     title = recipe.merge.title or (f"{recipe.title}: {name}" if name else recipe.title)
     for word, meant in words:
         title = title.replace(word, meant)

@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 
 from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.domain.plain import code_span, inert, one_line
+from orchestrator.domain.plain import format_code_span, sanitize_markdown, to_one_line
 from orchestrator.domain.state import RunState
-from orchestrator.engine.pr_text import cost, evidence, flaky, unsafe
+from orchestrator.engine.pr_text import format_cost_section, format_gate_evidence, format_flaky_section, format_unsafe_warning
 from orchestrator.migrate.recipe import Recipe, Step
-from orchestrator.report.burndown import burndown_object
-from orchestrator.report.migration_md import flagged, invariants, progress, revisions
+from orchestrator.report.burndown import build_burndown
+from orchestrator.report.migration_md import render_flags, render_invariants, render_progress, render_revisions
 
-EARLIER = "an earlier run of this migration,"
+EARLIER_RUN = "an earlier run of this migration,"
 """How a notice begins that tells of one whose changes are not in the base yet."""
 _SHOWN = 200
 
@@ -24,7 +24,7 @@ _NOT_LANDED = {
 }
 
 
-def migration_body(state: RunState, recipe: Recipe, reason: str, shards: Collection[str] | None = None) -> str:
+def render_migration_body(state: RunState, recipe: Recipe, reason: str, shards: Collection[str] | None = None) -> str:
     """The body, as Markdown: how far it is, what landed, what did not and why, what held, the evidence, the cost.
 
     With `shards` it is that of a pull request that holds only these, and lists their files only.
@@ -33,30 +33,30 @@ def migration_body(state: RunState, recipe: Recipe, reason: str, shards: Collect
     if shards is not None:
         files = [state.files[path] for shard in state.shards.values() if shard.name in shards for path in shard.files]
     steps = "\n".join(_step(step) for step in recipe.step)
-    burndown = burndown_object(state)
+    burndown = build_burndown(state)
     parts = [
-        unsafe(state),
-        inert(recipe.migration.description),
-        f"Owner: {inert(one_line(recipe.migration.owner))}" if recipe.migration.owner else "",
-        *(f"Note: {inert(one_line(one.text))}." for one in state.notices if one.text.startswith(EARLIER)),
-        f"{inert(reason)}. Every file that landed did so in a union that passed the checks below.",
-        progress(burndown) if state.files else "",
-        flagged(burndown),
+        format_unsafe_warning(state),
+        sanitize_markdown(recipe.migration.description),
+        f"Owner: {sanitize_markdown(to_one_line(recipe.migration.owner))}" if recipe.migration.owner else "",
+        *(f"Note: {sanitize_markdown(to_one_line(one.text))}." for one in state.notices if one.text.startswith(EARLIER_RUN)),
+        f"{sanitize_markdown(reason)}. Every file that landed did so in a union that passed the checks below.",
+        render_progress(burndown) if state.files else "",
+        render_flags(burndown),
         f"### Steps\n\n{steps}",
-        revisions(burndown),
+        render_revisions(burndown),
         _files("Landed", _with(files, FileStatus.MERGED)),
         *(_reasons(title, _with(files, status)) for status, title in _NOT_LANDED.items()),
-        invariants(recipe.dump().get("invariant", ())),
-        evidence(state),
-        flaky(state),
-        cost(state),
+        render_invariants(recipe.dump_values().get("invariant", ())),
+        format_gate_evidence(state),
+        format_flaky_section(state),
+        format_cost_section(state),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
 def _step(step: Step) -> str:
     if step.kind == "command":
-        return f"- `{step.id}`: {code_span(step.run)} (per {step.per})"
+        return f"- `{step.id}`: {format_code_span(step.run)} (per {step.per})"
     what = {"rewrite": f"rewrites by {step.engine}", "llm": f"a model as {step.role}", "human": "a person"}[step.kind]
     return f"- `{step.id}`: {what}{', for what had failed' if step.when == 'failed' else ''}"
 
@@ -66,13 +66,13 @@ def _with(files: Iterable[FileRecord], status: FileStatus) -> list[FileRecord]:
 
 
 def _files(title: str, files: Iterable[FileRecord]) -> str:
-    return _list(title, [code_span(file.path) for file in files])
+    return _list(title, [format_code_span(file.path) for file in files])
 
 
 def _reasons(title: str, files: list[FileRecord]) -> str:
-    table = _list(title, [f"{code_span(file.path)}: {inert(one_line(file.reason))}" for file in files])
+    table = _list(title, [f"{format_code_span(file.path)}: {sanitize_markdown(to_one_line(file.reason))}" for file in files])
     alike = [(sign, count) for sign, count in Counter(f.signature for f in files).most_common() if count > 1 and sign]
-    groups = _list(f"{title}, reasons alike", [f"{count} files: {inert(one_line(sign))}" for sign, count in alike])
+    groups = _list(f"{title}, reasons alike", [f"{count} files: {sanitize_markdown(to_one_line(sign))}" for sign, count in alike])
     return "\n\n".join(part for part in (table, groups) if part)
 
 

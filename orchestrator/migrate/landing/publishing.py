@@ -9,33 +9,33 @@ from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.state import RunState
 from orchestrator.domain.told_migrations import ALL_GROUPS
-from orchestrator.engine.approvals import waits
+from orchestrator.engine.approvals import build_waiting_error
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.finish import Proposal, open_pull_request, propose, pull_request_question
+from orchestrator.engine.finish import PullRequestProposal, propose_landed_work, propose_pull_request, build_pull_request_approval
 from orchestrator.migrate.landing.group_commits import GroupCommits
-from orchestrator.migrate.landing.pr_groups import Group, branch_of, files_of, groups_of, joined, title_of
-from orchestrator.migrate.landing.pr_text import migration_body
+from orchestrator.migrate.landing.pr_groups import PullRequestGroup, get_group_branch, list_group_files, group_shards, merge_groups, format_pr_title
+from orchestrator.migrate.landing.pr_text import render_migration_body
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.ports.effect import effect
+from orchestrator.ports.effect import record_effect
 from orchestrator.ports.gate import Gate
 from orchestrator.queue.branch import PrBranch
 from worktrees.git import Git
 from worktrees.merge import is_ancestor
 from worktrees.refs import read_ref
-from worktrees.trees import list_tree, tree_of
+from worktrees.trees import list_tree, read_tree_id
 
 
 @dataclass(frozen=True)
 class _Ready:
     """A group whose branch is to stand at `head`, which is green on its own; `old` is where it stands."""
 
-    group: Group
+    group: PullRequestGroup
     branch: str
     old: CommitId | None
     head: CommitId
 
 
-async def publish(context: RunContext, recipe: Recipe, gate: Gate, reason: str) -> tuple[str, ...]:
+async def publish_pull_requests(context: RunContext, recipe: Recipe, gate: Gate, reason: str) -> tuple[str, ...]:
     """Open or update the pull requests of what has landed; nothing if nothing landed.
 
     Groups that are not green alone are opened as one, and if that is not green either, there is one pull request for
@@ -56,49 +56,49 @@ async def publish(context: RunContext, recipe: Recipe, gate: Gate, reason: str) 
         PersonNeeded: a person has to answer first, or somebody moved a branch.
         EnvironmentProblem: the gate could not run, or the remote cannot be reached.
     """
-    if await context.tip() is None:
+    if await context.read_branch_tip() is None:
         return ()
-    groups = groups_of(context.state, recipe) if recipe.merge.has_groups else ()
+    groups = group_shards(context.state, recipe) if recipe.merge.has_groups else ()
     alone, red = await _judged(context, gate, groups)
     kept = tuple(group.name for group in red) if recipe.merge.mode == "pr-only" else ()
     ready = await _together(context, gate, alone, red) if red and not kept else alone
     if ready:
         await _open_some(context, recipe, ready, reason)
     elif not kept:
-        title = title_of(recipe, "", sum(file.landed is not None for file in context.state.files.values()))
-        body = migration_body(context.state, recipe, reason)
-        await open_pull_request(context, title, body, recipe.merge.labels, draft=recipe.merge.draft)
+        title = format_pr_title(recipe, "", sum(file.landed is not None for file in context.state.files.values()))
+        body = render_migration_body(context.state, recipe, reason)
+        await propose_landed_work(context, title, body, recipe.merge.labels, draft=recipe.merge.draft)
     return kept
 
 
-async def _judged(context: RunContext, gate: Gate, groups: Sequence[Group]) -> tuple[list[_Ready], list[Group]]:
+async def _judged(context: RunContext, gate: Gate, groups: Sequence[PullRequestGroup]) -> tuple[list[_Ready], list[PullRequestGroup]]:
     """The groups that are green on their own, and those that are not."""
     ready: list[_Ready] = []
-    red: list[Group] = []
+    red: list[PullRequestGroup] = []
     for group in groups:
-        if files_of(context.state, group) or group.name in context.state.prs:
+        if list_group_files(context.state, group) or group.name in context.state.prs:
             found = await _green(context, gate, group)
             ready += [found] if found else []
             red += [] if found else [group]
     return ready, red
 
 
-async def _together(context: RunContext, gate: Gate, ready: Sequence[_Ready], red: Sequence[Group]) -> Sequence[_Ready]:
+async def _together(context: RunContext, gate: Gate, ready: Sequence[_Ready], red: Sequence[PullRequestGroup]) -> Sequence[_Ready]:
     """Those that are ready, and the red ones as one; none if everything has to go together."""
-    together = await _green(context, gate, joined(red, context.state)) if len(red) > 1 else None
+    together = await _green(context, gate, merge_groups(red, context.state)) if len(red) > 1 else None
     names = ", ".join(group.name for group in red)
     how = "they are opened as one" if together else "there is one pull request for everything"
     await context.journal.append(Noticed(level="info", text=f"not green on their own: {names}; {how}"))
     return [*ready, together] if together else []
 
 
-async def _green(context: RunContext, gate: Gate, group: Group) -> _Ready | None:
+async def _green(context: RunContext, gate: Gate, group: PullRequestGroup) -> _Ready | None:
     """The group with its commits, if they pass the gate, at the second look if need be."""
-    branch = branch_of(context.state, group)
-    head = await GroupCommits(context).tip(group)
-    tree = TreeId(await tree_of(context.repository.git, head))
+    branch = get_group_branch(context.state, group)
+    head = await GroupCommits(context).commit_group(group)
+    tree = TreeId(await read_tree_id(context.repository.git, head))
     for is_second_look in (False, True):
-        result = await gate.judge(head, tree, f"pull request {group.name}", fresh=is_second_look)
+        result = await gate.judge_tree(head, tree, f"pull request {group.name}", fresh=is_second_look)
         if result.difference.is_green:
             old = await read_ref(context.repository.git, f"refs/heads/{branch}")
             return _Ready(group, branch, CommitId(old) if old else None, head)
@@ -115,16 +115,16 @@ async def _open_some(context: RunContext, recipe: Recipe, ready: Sequence[_Ready
     proposals = [_proposal(context, recipe, one, reason) for one in chosen if await _moved(context, one)]
     answered = await _answered(context, proposals)
     for proposal in answered:
-        await propose(context, proposal)
+        await propose_pull_request(context, proposal)
     if len(answered) < len(proposals):
-        raise waits(context)
+        raise build_waiting_error(context)
 
 
-async def _answered(context: RunContext, proposals: Sequence[Proposal]) -> Sequence[Proposal]:
+async def _answered(context: RunContext, proposals: Sequence[PullRequestProposal]) -> Sequence[PullRequestProposal]:
     """Those that no question stands before; the questions are put all at once."""
     if context.config.approval.mode != "pr":
         return proposals
-    asked = {one.group: pull_request_question(context, one) for one in proposals}
+    asked = {one.group: build_pull_request_approval(context, one) for one in proposals}
     known = context.state.approvals
     await context.journal.append(*(ApprovalRequested(approval=one) for one in asked.values() if one.item not in known))
     return [one for one in proposals if not known[asked[one.group].item].is_open]
@@ -133,12 +133,12 @@ async def _answered(context: RunContext, proposals: Sequence[Proposal]) -> Seque
 async def _chosen(context: RunContext, recipe: Recipe, ready: Sequence[_Ready]) -> list[_Ready]:
     state, remote = context.state, context.config.pr.push
     git, known = context.repository.git, state.prs
-    free = set(await openable(git, state, recipe, remote, [one.group for one in ready]))
+    free = set(await list_openable_groups(git, state, recipe, remote, [one.group for one in ready]))
     chosen = []
     for one in ready:
         name = one.group.name
         is_stale = name in known and known[name].head != one.head
-        is_wished = {name, ALL_GROUPS} & set(state.published)
+        is_wished = {name, ALL_GROUPS} & set(state.requested_publications)
         if (
             name in free
             or is_stale
@@ -149,21 +149,21 @@ async def _chosen(context: RunContext, recipe: Recipe, ready: Sequence[_Ready]) 
     return chosen
 
 
-async def openable(
-    git: Git, state: RunState, recipe: Recipe, remote: str, groups: Sequence[Group] | None = None
+async def list_openable_groups(
+    git: Git, state: RunState, recipe: Recipe, remote: str, groups: Sequence[PullRequestGroup] | None = None
 ) -> tuple[str, ...]:
     """The groups without a pull request for which one may be opened, as far as others have been merged."""
-    groups = groups_of(state, recipe) if groups is None else groups
+    groups = group_shards(state, recipe) if groups is None else groups
     opened = [group for group in groups if group.name in state.prs]
     is_open = [not await is_merged(git, state, remote, group) for group in opened]
-    new = [group.name for group in groups if group.name not in state.prs and files_of(state, group)]
+    new = [group.name for group in groups if group.name not in state.prs and list_group_files(state, group)]
     most = recipe.merge.max_open_prs
     return tuple(new[: max(most - sum(is_open), 0)] if most else new)
 
 
-async def is_merged(git: Git, state: RunState, remote: str, group: Group) -> bool:
+async def is_merged(git: Git, state: RunState, remote: str, group: PullRequestGroup) -> bool:
     """Whether the target holds what the group's pull request asks for: its commit, or each of its files as it is."""
-    wanted = {(file.path, file.landed) for file in files_of(state, group)}
+    wanted = {(file.path, file.landed) for file in list_group_files(state, group)}
     for ref in (f"refs/heads/{state.run.target}", f"refs/remotes/{remote}/{state.run.target}"):
         target = await read_ref(git, ref) if state.run.target else None
         if target is None:
@@ -184,21 +184,21 @@ async def _moved(context: RunContext, one: _Ready) -> bool:
         text = f"the branch {one.branch} was moved by somebody and is left as it is; delete it to have it made anew"
         await context.journal.append(Noticed(level="warning", text=text))
         return False
-    branch = PrBranch(context.repository, one.branch, context.state.run.base, context.epoch)
-    setting = RefSetting(key=context.journal.next_key(f"ref/{branch.ref}"), ref=branch.ref, object=one.head)
-    async with effect(context.journal, setting) as happening:
-        await branch.advance(one.old, one.head, f"orchestrate: pull request {one.group.name}")
+    branch = PrBranch(context.repository, one.branch, context.state.run.base, context.landing_fence)
+    setting = RefSetting(key=context.journal.build_next_key(f"ref/{branch.ref}"), ref=branch.ref, object=one.head)
+    async with record_effect(context.journal, setting) as happening:
+        await branch.move_to_commit(one.old, one.head, f"orchestrate: pull request {one.group.name}")
         happening.done = RefSet(key=setting.key)
     return True
 
 
-def _proposal(context: RunContext, recipe: Recipe, one: _Ready, reason: str) -> Proposal:
-    name, files = one.group.name, files_of(context.state, one.group)
-    return Proposal(
+def _proposal(context: RunContext, recipe: Recipe, one: _Ready, reason: str) -> PullRequestProposal:
+    name, files = one.group.name, list_group_files(context.state, one.group)
+    return PullRequestProposal(
         branch=one.branch,
         head=one.head,
-        title=title_of(recipe, name, len(files)),
-        body=migration_body(context.state, recipe, reason, shards=one.group.shards),
+        title=format_pr_title(recipe, name, len(files)),
+        body=render_migration_body(context.state, recipe, reason, shards=one.group.shards),
         group=name,
         labels=recipe.merge.labels,
         draft=recipe.merge.draft,

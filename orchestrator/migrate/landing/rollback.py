@@ -6,22 +6,22 @@ from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.migration import FileMoved, RollbackRefused, ShardReverted
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
 from orchestrator.domain.migration import FileStatus, Shard
-from orchestrator.domain.plain import inert_title
+from orchestrator.domain.plain import sanitize_title
 from orchestrator.domain.state import RunState
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.gate import Gate
-from orchestrator.queue.compose import Clash, Composed
+from orchestrator.queue.compose import UnitConflict, ComposedUnion
 from orchestrator.queue.lander import Lander
-from worktrees.delta import tree_delta
+from worktrees.delta import compare_trees
 from worktrees.git import Git
-from worktrees.merge import Conflicted, commit_tree, merge_trees
-from worktrees.trees import list_tree, tree_of
+from worktrees.merge import MergeConflict, commit_tree, merge_commits
+from worktrees.trees import list_tree, read_tree_id
 
 _SHOWN = 3
 
 
-async def roll_back(context: RunContext, recipe: Recipe, gate: Gate) -> None:
+async def roll_back_shards(context: RunContext, recipe: Recipe, gate: Gate) -> None:
     """Take back the shards that people want back, as far as the rest stays green without them.
 
     The last landed goes first. What a shard changed is undone even where later commits changed the same files, unless
@@ -41,7 +41,7 @@ async def roll_back(context: RunContext, recipe: Recipe, gate: Gate) -> None:
     while units := _wanted(context.state):
         composer = _Reverting(context, recipe, units)
         lander = Lander(context.journal, gate, context.branch, context.hooks)
-        landing = await lander.land(f"rollback {len(context.state.landings)}", tuple(units), composer)
+        landing = await lander.land_units(f"rollback {len(context.state.landings)}", tuple(units), composer)
         await _book(context)
         refused = [_refusal(units[ejected.unit], ejected) for ejected in landing.ejected]
         await context.journal.append(*refused)
@@ -53,7 +53,7 @@ def _wanted(state: RunState) -> Mapping[UnitId, Shard]:
     """The shards to take back as units of the queue, the last landed first."""
     order = {landing.new: place for place, landing in enumerate(state.landings)}
     parts = {part.commit: (order[landing.new], n) for landing in state.landings for n, part in enumerate(landing.parts)}
-    shards = [state.shards[name] for name in state.rollbacks if state.shards[name].commit]
+    shards = [state.shards[name] for name in state.requested_rollbacks if state.shards[name].commit]
     shards.sort(key=lambda shard: parts.get(shard.commit or CommitId(""), (-1, 0)), reverse=True)
     return {_unit(shard): shard for shard in shards}
 
@@ -71,7 +71,7 @@ async def _book(context: RunContext) -> None:
         landing = landed.get(_unit(shard))
         if landing is None:
             continue
-        changed = [one.path for one in await tree_delta(git, f"{shard.commit}^", shard.commit or "")]
+        changed = [one.path for one in await compare_trees(git, f"{shard.commit}^", shard.commit or "")]
         now = {entry.path: entry.oid for entry in await list_tree(git, landing.new, changed)}
         stands = {path: now[path] for path in changed if path in now and path in state.files}
         reason = state.rollback_reasons.get(shard.name, "")
@@ -114,30 +114,30 @@ class _Reverting:
     def _git(self) -> Git:
         return self._context.repository.git
 
-    async def compose(self, head: CommitId, units: Sequence[UnitId]) -> Composed | Clash:
+    async def compose_union(self, head: CommitId, units: Sequence[UnitId]) -> ComposedUnion | UnitConflict:
         """One commit a shard, in order."""
-        tip, tree = head, TreeId(await tree_of(self._git, head))
+        tip, tree = head, TreeId(await read_tree_id(self._git, head))
         for unit in units:
-            merged = await merge_trees(self._git, tip, await self._undoing(unit))
-            if isinstance(merged, Conflicted):
+            merged = await merge_commits(self._git, tip, await self._undoing(unit))
+            if isinstance(merged, MergeConflict):
                 alone = tip == head or await self._clashes_with(head, unit)
-                return Clash(unit=unit, paths=merged.paths, with_head=alone)
+                return UnitConflict(unit=unit, paths=merged.paths, with_head=alone)
             tree = TreeId(merged.tree)
-            tip = CommitId(await commit_tree(self._git, tree, [tip], self._message(unit), self._context.when))
-        return Composed(commit=tip, tree=tree)
+            tip = CommitId(await commit_tree(self._git, tree, [tip], self._message(unit), self._context.commit_date))
+        return ComposedUnion(commit=tip, tree=tree)
 
-    async def for_landing(self, _head: CommitId, _units: Sequence[UnitId], tested: Composed) -> Composed:
+    async def compose_landing(self, _head: CommitId, _units: Sequence[UnitId], tested: ComposedUnion) -> ComposedUnion:
         """The very commits that were tested."""
         return tested
 
     async def _clashes_with(self, head: CommitId, unit: UnitId) -> bool:
-        return isinstance(await merge_trees(self._git, head, await self._undoing(unit)), Conflicted)
+        return isinstance(await merge_commits(self._git, head, await self._undoing(unit)), MergeConflict)
 
     async def _undoing(self, unit: UnitId) -> str:
         """A commit on top of the shard's own that holds what stood before it: to merge it is to undo the shard."""
         commit = self._shards[unit].commit or ""
-        before = await tree_of(self._git, f"{commit}^")
-        return await commit_tree(self._git, before, [commit], f"before {commit}", self._context.when)
+        before = await read_tree_id(self._git, f"{commit}^")
+        return await commit_tree(self._git, before, [commit], f"before {commit}", self._context.commit_date)
 
     def _message(self, unit: UnitId) -> str:
         shard, state = self._shards[unit], self._context.state
@@ -148,7 +148,7 @@ class _Reverting:
             "Recipe-Rev": self._recipe.revision,
             "Orchestrate-Run": state.run.run,
         }
-        why = inert_title(state.rollback_reasons.get(shard.name, ""))
+        why = sanitize_title(state.rollback_reasons.get(shard.name, ""))
         lines = "\n".join(f"{name}: {value}" for name, value in trailers.items())
-        title = f"Take back {inert_title(self._recipe.title)}: {inert_title(shard.name)}"
+        title = f"Take back {sanitize_title(self._recipe.title)}: {sanitize_title(shard.name)}"
         return "\n\n".join(part for part in (title, why, lines) if part) + "\n"

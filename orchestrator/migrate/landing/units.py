@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from orchestrator.domain.ids import UnitId
 from orchestrator.domain.migration import FileRecord
-from orchestrator.domain.plain import inert_title
+from orchestrator.domain.plain import sanitize_title
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.judging.suspects import SourceEvidence
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.scope.pairs import blocks
+from orchestrator.migrate.scope.pairs import build_blocks
 from orchestrator.queue.compose import OverlayComposer
-from orchestrator.queue.earlier import Landed
-from orchestrator.queue.lander import Targeting
+from orchestrator.queue.earlier import LandedGroups
+from orchestrator.queue.lander import TargetedSearchOptions
 from orchestrator.queue.policy import Units
 
 
@@ -26,20 +26,20 @@ class FileUnits:
     def _recipe(self) -> Recipe:
         return Recipe.model_validate(self._context.state.recipe)
 
-    def composer(self, files: Sequence[FileRecord]) -> OverlayComposer:
+    def build_composer(self, files: Sequence[FileRecord]) -> OverlayComposer:
         """Puts files on the branch as the ladder has left them: one commit a shard, with trailers."""
         changes = {UnitId(file.path): (file.mode, file.blob) for file in files if file.blob is not None}
-        expected = {UnitId(file.path): file.stands for file in files}
-        return OverlayComposer(self._git, changes, self._message, self._context.when, self.parts, expected)
+        expected = {UnitId(file.path): file.branch_blob for file in files}
+        return OverlayComposer(self._git, changes, self._message, self._context.commit_date, self.split_by_shard, expected)
 
-    def parts(self, units: Sequence[UnitId]) -> list[tuple[str, list[UnitId]]]:
+    def split_by_shard(self, units: Sequence[UnitId]) -> list[tuple[str, list[UnitId]]]:
         """The units by the shards they are in, in the order of the shards."""
         wanted = set(units)
         shards = self._context.state.shards.values()
         parts = [(one.name, [UnitId(path) for path in one.files if UnitId(path) in wanted]) for one in shards]
         return [(name, members) for name, members in parts if members]
 
-    def targeting(self, units: Sequence[UnitId], *, beside_landed: bool = True) -> Targeting:
+    def build_targeting(self, units: Sequence[UnitId], *, beside_landed: bool = True) -> TargetedSearchOptions:
         """How a red union is searched: by what failures and tests point at, and with what stays together in groups.
 
         Where `beside_landed`, partners of the guilty are also sought among what landed: a gate that chooses its tests
@@ -48,22 +48,22 @@ class FileUnits:
         evidence = SourceEvidence(self._git, self._context.journal)
         groups, reruns = self._groups(units), self._recipe.verify.flaky_reruns
         landed = self._landed_before(units) if beside_landed else None
-        return Targeting(evidence, groups=groups, reruns=reruns, landed=landed)
+        return TargetedSearchOptions(evidence, groups=groups, reruns=reruns, landed=landed)
 
     def _groups(self, units: Sequence[UnitId]) -> Sequence[Units]:
         """The units, those in one group that are accepted or sent back together."""
         rules = self._recipe.merge
         if rules.bisect_unit == "shard" or rules.on_red == "reject-shard":
-            return [tuple(members) for _, members in self.parts(units)]
-        return [tuple(map(UnitId, block)) for block in blocks(units, self._recipe.shard.pair)]
+            return [tuple(members) for _, members in self.split_by_shard(units)]
+        return [tuple(map(UnitId, block)) for block in build_blocks(units, self._recipe.shard.pair)]
 
-    def _landed_before(self, units: Sequence[UnitId]) -> Landed:
+    def _landed_before(self, units: Sequence[UnitId]) -> LandedGroups:
         """What landed of other files; taken back, such a file is what it was on the base."""
         files, tried = self._context.state.files, frozenset(units)
         back = {UnitId(f.path): (f.mode, f.base) for f in files.values() if f.landed and f.path not in tried}
         made = {unit: (files[unit].mode, blob) for unit in units if (blob := files[unit].blob)}
-        composer = OverlayComposer(self._git, made | back, _trial, self._context.when)
-        return Landed(self._groups(tuple(back)), composer)
+        composer = OverlayComposer(self._git, made | back, _trial, self._context.commit_date)
+        return LandedGroups(self._groups(tuple(back)), composer)
 
     def _message(self, shard: str, units: Sequence[UnitId]) -> str:
         files = [self._context.state.files[unit] for unit in units]
@@ -76,7 +76,7 @@ class FileUnits:
             "Orchestrate-Run": self._context.state.run.run,
         }
         lines = "\n".join(f"{name}: {value}" for name, value in trailers.items())
-        return f"{inert_title(self._recipe.title)} ({len(units)} files)\n\n{lines}\n"
+        return f"{sanitize_title(self._recipe.title)} ({len(units)} files)\n\n{lines}\n"
 
 
 def _trial(_part: str, _units: Sequence[UnitId]) -> str:

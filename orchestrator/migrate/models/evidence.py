@@ -10,14 +10,14 @@ from orchestrator.domain.state import TaskState
 from orchestrator.domain.verdict import VerdictKind
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import BlobLost
-from orchestrator.judge.signature import failure_excerpt
+from orchestrator.judge.signature import extract_failure_excerpt
 
 _TESTS = 20
 _EJECTIONS = 6
 """Of very many failed tries the newest are told."""
 
 
-async def failures(context: RunContext, file: FileRecord, task: TaskState | None) -> str:
+async def render_failures(context: RunContext, file: FileRecord, task: TaskState | None) -> str:
     """Why the file could not land so far, newest first: reasons, failing tests, what the check printed, and what was
     found in earlier attempts of `task`; empty if nothing has failed.
     """
@@ -55,8 +55,8 @@ async def _printed(context: RunContext, ejection: UnitEjected) -> str:
         return ""
     named = (*difference.new_failures, *difference.missing_tests, *difference.newly_skipped, *difference.unsettled)
     with suppress(BlobLost):
-        output = await context.journal.read(context.state.receipts[ejection.receipts[-1]].output)
-        return failure_excerpt(output, named)
+        output = await context.journal.read_text(context.state.receipts[ejection.receipts[-1]].output)
+        return extract_failure_excerpt(output, named)
     return ""
 
 

@@ -17,7 +17,7 @@ _IMPORTS = re.compile(
 _WORD = re.compile(r"[\w-]+")
 
 
-def siblings(path: str, text: str, others: Iterable[str], most: int) -> list[str]:
+def choose_siblings(path: str, text: str, others: Iterable[str], most: int) -> list[str]:
     """The files that help most to understand one: those it imports first, then those of its kind that lie nearest.
 
     Args:
@@ -26,16 +26,16 @@ def siblings(path: str, text: str, others: Iterable[str], most: int) -> list[str
         others: the paths that there are.
         most: how many are wanted.
     """
-    named, suffix = imported(text), PurePosixPath(path).suffix
+    named, suffix = parse_imported_names(text), PurePosixPath(path).suffix
     ranked = [
-        (0 if PurePosixPath(other).stem in named else 1, distance(path, other), other)
+        (0 if PurePosixPath(other).stem in named else 1, measure_distance(path, other), other)
         for other in others
         if other != path and PurePosixPath(other).suffix == suffix
     ]
     return [other for _, _, other in sorted(ranked)[:most]]
 
 
-def imported(text: str) -> frozenset[str]:
+def parse_imported_names(text: str) -> frozenset[str]:
     """The last names of what a source file in Python or JavaScript imports."""
     found: set[str] = set()
     for match in _IMPORTS.finditer(text):
@@ -44,7 +44,7 @@ def imported(text: str) -> frozenset[str]:
     return frozenset(found - {"as", "import", "js", "ts", "mjs", "cjs"})
 
 
-def distance(one: str, other: str) -> int:
+def measure_distance(one: str, other: str) -> int:
     """How many steps through directories lie between two files; 0 in the same directory."""
     here, there = PurePosixPath(one).parts[:-1], PurePosixPath(other).parts[:-1]
     shared = 0
@@ -55,14 +55,14 @@ def distance(one: str, other: str) -> int:
     return len(here) + len(there) - 2 * shared
 
 
-def examples(file: FileRecord, files: Iterable[FileRecord], most: int) -> Sequence[FileRecord]:
+def choose_examples(file: FileRecord, files: Iterable[FileRecord], most: int) -> Sequence[FileRecord]:
     """Accepted changes to learn from: of files with the same kinds of sites first, then of those that lie nearest."""
     accepted = [
         other
         for other in files
         if other.path != file.path and other.status == FileStatus.MERGED and other.landed not in (None, other.base)
     ]
-    ranked = sorted(accepted, key=lambda other: (-_likeness(file, other), distance(file.path, other.path), other.path))
+    ranked = sorted(accepted, key=lambda other: (-_likeness(file, other), measure_distance(file.path, other.path), other.path))
     return ranked[:most]
 
 

@@ -7,15 +7,15 @@ from orchestrator.domain.event.landing import RefSet, RefSetting
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.ladder import NOTHING_CHANGED
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.steps.parsing import parse_error
-from orchestrator.ports.effect import effect
+from orchestrator.migrate.steps.parsing import find_parse_error
+from orchestrator.ports.effect import record_effect
 from worktrees.merge import commit_tree
 from worktrees.refs import set_ref
-from worktrees.trees import overlay, read_blobs, write_blob
+from worktrees.trees import overlay_tree, read_blobs, write_blob
 
 _REASON_CHARS = 300
 _MARKS: dict[str, str] = {
@@ -29,7 +29,7 @@ _NOT_FIRST = (b"#!", b"<?", b"\xef\xbb\xbf", b"# -*-", b"# coding", b"# vim")
 """A first line that has to stay the first one."""
 
 
-async def hand_over(
+async def hand_over_files(
     context: RunContext, recipe: Recipe, rung: int, files: Sequence[FileRecord], start: CommitId
 ) -> None:
     """From now on the files wait for a person, with the last reason; with `note`, comments that say it are kept as
@@ -57,24 +57,24 @@ async def hand_over(
 async def _keep_notes(context: RunContext, recipe: Recipe, files: Sequence[FileRecord], start: CommitId) -> None:
     git, journal = context.repository.git, context.journal
     left = [file for file in context.state.files.values() if file.status == FileStatus.NEEDS_HUMAN]
-    contents = await read_blobs(git, [file.stands for file in (*left, *files)])
+    contents = await read_blobs(git, [file.branch_blob for file in (*left, *files)])
     noted: dict[str, tuple[str, str] | None] = {}
     for file in (*left, *files):
-        text = journal.redact(file.reason or NOTHING_CHANGED)
-        if (content := with_note(file.path, contents[file.stands], f"{recipe.migration.id}: {text}")) is not None:
+        text = journal.redact_text(file.reason or NOTHING_CHANGED)
+        if (content := insert_note(file.path, contents[file.branch_blob], f"{recipe.migration.id}: {text}")) is not None:
             noted[file.path] = (file.mode, await write_blob(git, content))
-    tree = await overlay(git, await context.tree(start), noted)
+    tree = await overlay_tree(git, await context.read_tree_id(start), noted)
     commit = await commit_tree(
-        git, tree, [start], f"Notes on files that wait for a person ({len(noted)})\n", context.when
+        git, tree, [start], f"Notes on files that wait for a person ({len(noted)})\n", context.commit_date
     )
-    ref = context.ref("human")
-    setting = RefSetting(key=journal.next_key(f"ref/{ref}"), ref=ref, object=commit)
-    async with effect(journal, setting) as happening:
+    ref = context.build_ref("human")
+    setting = RefSetting(key=journal.build_next_key(f"ref/{ref}"), ref=ref, object=commit)
+    async with record_effect(journal, setting) as happening:
         await set_ref(git, ref, commit)
         happening.done = RefSet(key=setting.key)
 
 
-def with_note(path: str, content: bytes, note: str) -> bytes | None:
+def insert_note(path: str, content: bytes, note: str) -> bytes | None:
     """The content with a comment before its first line of code; None where nobody here knows how to write one, or it
     would not parse any more.
     """
@@ -88,6 +88,6 @@ def with_note(path: str, content: bytes, note: str) -> bytes | None:
     if at and not lines[at - 1].endswith((b"\n", b"\r")):
         return None
     end = b"\r\n" if lines and lines[0].endswith(b"\r\n") else b"\n"
-    comment = f"{mark} {one_line(note, _REASON_CHARS)}".encode("utf-8", "replace") + end
+    comment = f"{mark} {to_one_line(note, _REASON_CHARS)}".encode("utf-8", "replace") + end
     noted = b"".join((*lines[:at], comment, *lines[at:]))
-    return None if parse_error(path, content, noted) else noted
+    return None if find_parse_error(path, content, noted) else noted

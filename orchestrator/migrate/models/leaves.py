@@ -9,45 +9,45 @@ from hashlib import sha256
 
 from orchestrator.domain.event import Event
 from orchestrator.domain.event.work import TaskCreated, TaskEnded
-from orchestrator.domain.ids import TaskId, slug
+from orchestrator.domain.ids import TaskId, make_slug
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState, TaskState
 from orchestrator.domain.task import EndCause, Task, TaskStatus
 from orchestrator.migrate.recipe import Recipe, Step
-from worktrees.names import printable
+from worktrees.names import escape_path
 
 _NAME_CHARS = 48
 
 
-def step_task(step: Step) -> TaskId:
+def build_step_task_id(step: Step) -> TaskId:
     """The task of a step."""
     return TaskId(f"step/{step.id}")
 
 
-def leaf_id(step: Step, path: str, climb: int = 1) -> TaskId:
+def build_file_task_id(step: Step, path: str, climb: int = 1) -> TaskId:
     """The task of one file in a step: readable, and another one for every path and each climb of it."""
-    name = slug(path[-_NAME_CHARS:], _NAME_CHARS)
+    name = make_slug(path[-_NAME_CHARS:], _NAME_CHARS)
     again = f"-{climb}" if climb > 1 else ""
-    return TaskId(f"{step_task(step)}/{name}-{sha256(path.encode()).hexdigest()[:6]}{again}")
+    return TaskId(f"{build_step_task_id(step)}/{name}-{sha256(path.encode()).hexdigest()[:6]}{again}")
 
 
-def leaves(state: RunState, step: Step, path: str) -> list[TaskState]:
+def list_file_tasks(state: RunState, step: Step, path: str) -> list[TaskState]:
     """The leaves that a file has had in a step so far, oldest first."""
     found: list[TaskState] = []
-    while (task := state.tasks.get(leaf_id(step, path, len(found) + 1))) is not None:
+    while (task := state.tasks.get(build_file_task_id(step, path, len(found) + 1))) is not None:
         found.append(task)
     return found
 
 
-def latest_leaf(state: RunState, step: Step, path: str) -> TaskState | None:
+def find_latest_file_task(state: RunState, step: Step, path: str) -> TaskState | None:
     """The leaf of the file's latest climb; None if it has not come to the step yet."""
-    found = leaves(state, step, path)
+    found = list_file_tasks(state, step, path)
     return found[-1] if found else None
 
 
-def open_leaf(state: RunState, step: Step, path: str, attempt: int) -> TaskState | None:
+def find_open_file_task(state: RunState, step: Step, path: str, attempt: int) -> TaskState | None:
     """The leaf in which an attempt goes on; None if there has to be a new one."""
-    latest = latest_leaf(state, step, path)
+    latest = find_latest_file_task(state, step, path)
     if latest is None or latest.status.is_terminal:
         return None
     return latest if _is_under_way(latest) or len(latest.attempts) < attempt else None
@@ -58,10 +58,10 @@ def _is_under_way(task: TaskState) -> bool:
     return task.attempt is not None and task.verdict is None
 
 
-def created_step(recipe: Recipe, step: Step) -> TaskCreated:
+def build_step_task(recipe: Recipe, step: Step) -> TaskCreated:
     """The task of a step begins; its budget is that of the step."""
     spec = Task(
-        id=step_task(step),
+        id=build_step_task_id(step),
         parent=None,
         depth=0,
         kind="branch",
@@ -72,37 +72,37 @@ def created_step(recipe: Recipe, step: Step) -> TaskCreated:
     return TaskCreated(task=spec.id, spec=spec)
 
 
-def created_leaf(state: RunState, recipe: Recipe, step: Step, path: str) -> Iterator[Event]:
+def build_file_task_events(state: RunState, recipe: Recipe, step: Step, path: str) -> Iterator[Event]:
     """A new leaf for a file; the one it had before, if it is still open, ends."""
-    earlier = leaves(state, step, path)
+    earlier = list_file_tasks(state, step, path)
     if earlier and not earlier[-1].status.is_terminal:
         yield _ended(earlier[-1], TaskStatus.CANCELLED, "the file climbs the ladder anew", EndCause.CANCELLED)
-    shown = printable(path)
+    shown = escape_path(path)
     spec = Task(
-        id=leaf_id(step, path, len(earlier) + 1),
-        parent=step_task(step),
+        id=build_file_task_id(step, path, len(earlier) + 1),
+        parent=build_step_task_id(step),
         depth=1,
         kind="leaf",
         title=f"migrate {shown}",
         outcome=f"{_outcome(recipe)} Here: in {shown}, and nowhere else.",
-        paths=(as_glob(path),),
+        paths=(escape_glob(path),),
         non_goals=("every other file", "what the migration is not about"),
     )
     yield TaskCreated(task=spec.id, spec=spec)
 
 
-def as_glob(path: str) -> str:
+def escape_glob(path: str) -> str:
     """A glob that matches this path alone."""
     return re.sub(r"([*?\[])", r"[\1]", path)
 
 
-def settled_leaves(state: RunState, recipe: Recipe) -> Iterator[TaskEnded]:
+def build_task_ends(state: RunState, recipe: Recipe) -> Iterator[TaskEnded]:
     """The ends of leaves whose files have theirs."""
     for rung, step in enumerate(recipe.step):
-        if step.kind != "llm" or step_task(step) not in state.tasks:
+        if step.kind != "llm" or build_step_task_id(step) not in state.tasks:
             continue
         for file in state.files.values():
-            latest = latest_leaf(state, step, file.path)
+            latest = find_latest_file_task(state, step, file.path)
             if latest is not None and not latest.status.is_terminal and file.status.is_terminal:
                 yield _end_of(latest, file, rung)
 

@@ -14,14 +14,14 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration import FileRecord
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
-from orchestrator.engine.approvals import meet_limit
+from orchestrator.engine.approvals import ask_to_raise_limit
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.stopping import require_going
-from orchestrator.errors import LimitReached, Paused, UsageProblem
-from orchestrator.migrate.models.file_try import FileTry
+from orchestrator.engine.stopping import require_not_stopping
+from orchestrator.errors import LimitReached, PausedByPerson, UsageProblem
+from orchestrator.migrate.models.file_try import FileAttempt
 from orchestrator.migrate.models.gathering import ModelPass
-from orchestrator.migrate.models.leaves import created_step, step_task
-from orchestrator.migrate.models.weighing import Further, no_further
+from orchestrator.migrate.models.leaves import build_step_task, build_step_task_id
+from orchestrator.migrate.models.weighing import ExtraCheck, skip_extra_check
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.ports.roles import Roles
 
@@ -33,7 +33,7 @@ async def run_model_step(
     attempt: int,
     files: Sequence[FileRecord],
     start: CommitId,
-    further: Further = no_further,
+    further: ExtraCheck = skip_extra_check,
 ) -> None:
     """Let a model try each file once; afterwards the journal has each file's new status.
 
@@ -60,10 +60,10 @@ async def run_model_step(
     waiting = deque(files)
     while waiting:
         stop = await _all(context, roles, at, waiting, further)
-        require_going(context)
+        require_not_stopping(context)
         if isinstance(stop, LimitReached):
-            await meet_limit(context, stop)
-    task = step_task(at.step)
+            await ask_to_raise_limit(context, stop)
+    task = build_step_task_id(at.step)
     summary = f"attempt {attempt} of {at.step.attempts} at {len(files)} files"
     ended = PlanningEnded(task=task, round=context.state.tasks[task].rounds, handoff=Handoff(summary=summary))
     await context.journal.append(ended)
@@ -71,7 +71,7 @@ async def run_model_step(
 
 async def _begin(context: RunContext, at: ModelPass, files: Sequence[FileRecord]) -> bool:
     """Book that the step begins, unless an earlier process did; whether there is anything to do or to finish."""
-    created, task = created_step(at.recipe, at.step), step_task(at.step)
+    created, task = build_step_task(at.recipe, at.step), build_step_task_id(at.step)
     state = context.state.tasks.get(task)
     if state is not None and state.status == TaskStatus.PLANNING:
         return True
@@ -85,29 +85,29 @@ async def _begin(context: RunContext, at: ModelPass, files: Sequence[FileRecord]
 
 def _is_wanted(state: RunState, path: str) -> bool:
     """Whether no person has left a file out, held its shard or had it tried again while it waited."""
-    shard = state.shard_of(path)
+    shard = state.find_shard_of_file(path)
     is_kept_back = state.files[path].status.is_terminal or (shard is not None and bool(shard.held))
-    return not is_kept_back and state.files[path].after_wave != state.wave_under_way
+    return not is_kept_back and state.files[path].after_wave != state.current_wave_number
 
 
 async def _all(
-    context: RunContext, roles: Roles, at: ModelPass, waiting: deque[FileRecord], further: Further
-) -> LimitReached | Paused | None:
+    context: RunContext, roles: Roles, at: ModelPass, waiting: deque[FileRecord], further: ExtraCheck
+) -> LimitReached | PausedByPerson | None:
     """Try files until none waits or something stops it. What was begun then goes on to its next call."""
-    stops: list[LimitReached | Paused] = []
+    stops: list[LimitReached | PausedByPerson] = []
 
-    async def work() -> None:
-        while waiting and not stops and not context.state.is_draining and context.state.held is None:
+    async def run_attempts() -> None:
+        while waiting and not stops and not context.state.is_draining and context.state.user_pause is None:
             file = waiting.popleft()
             if not _is_wanted(context.state, file.path):
                 continue
             try:
-                await FileTry(context, roles, at, file, further).carry_out()
-            except (LimitReached, Paused) as stop:
+                await FileAttempt(context, roles, at, file, further).run_attempt()
+            except (LimitReached, PausedByPerson) as stop:
                 stops.append(stop)
                 waiting.append(file)
 
     async with anyio.create_task_group() as tasks:
         for _ in range(min(context.config.run.max_workers, len(waiting))):
-            tasks.start_soon(work)
+            tasks.start_soon(run_attempts)
     return stops[0] if stops else None

@@ -5,41 +5,41 @@ from dataclasses import dataclass
 
 from orchestrator.llm.estimate import CHARS_PER_TOKEN
 from orchestrator.migrate.recipe import Step
-from orchestrator.ports.roles import Piece
+from orchestrator.ports.roles import ContextPiece
 
 _MARK_CHARS = 60
 """Room for the line that says how much is not shown."""
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ContextEntry:
     """One entry of a step's `context`: what is to be shown, and of how many files."""
 
     name: str
     count: int
 
 
-def wanted(context: Iterable[str]) -> list[Wanted]:
+def parse_context_entries(context: Iterable[str]) -> list[ContextEntry]:
     """`{siblings:2}` as its name and number; without a number it is 1."""
     found = []
     for item in context:
         name, _, count = item.strip("{}").partition(":")
-        found.append(Wanted(name, int(count) if count.isdigit() else 1))
+        found.append(ContextEntry(name, int(count) if count.isdigit() else 1))
     return found
 
 
-def tokens_of(step: Step, attempt: int) -> int:
+def get_token_budget(step: Step, attempt: int) -> int:
     """How many tokens an attempt may be shown, from 1; the last size holds for all further ones."""
     return step.context_tokens[min(attempt, len(step.context_tokens)) - 1]
 
 
-def fitted(pieces: Iterable[Piece], tokens: int) -> tuple[tuple[Piece, ...], tuple[str, ...]]:
+def fit_pieces(pieces: Iterable[ContextPiece], tokens: int) -> tuple[tuple[ContextPiece, ...], tuple[str, ...]]:
     """The pieces that there is room for, and the titles of the others.
 
     Nothing of a piece is shown after one that had to be cut, so what comes first in the recipe comes first here.
     """
     left = tokens * CHARS_PER_TOKEN
-    shown: list[Piece] = []
+    shown: list[ContextPiece] = []
     left_out: list[str] = []
     for piece in pieces:
         text = _cut(piece.text, left)

@@ -11,42 +11,42 @@ from orchestrator.domain.ids import CommitId, TreeId
 from orchestrator.domain.migration import FileRecord
 from orchestrator.domain.state import TaskState
 from orchestrator.domain.verdict import Finding, LensVote
-from orchestrator.engine.changes import Changes, read_changes
+from orchestrator.engine.changes import CandidateChanges, read_candidate_changes
 from orchestrator.engine.context import RunContext
-from orchestrator.engine.leaks import leaks
-from orchestrator.engine.reviewing import reviewed
-from orchestrator.hands.reading import read_ends
+from orchestrator.engine.leaks import find_secret_leaks
+from orchestrator.engine.reviewing import collect_lens_votes
+from orchestrator.hands.reading import read_log_ends
 from orchestrator.hands.run import run_command
-from orchestrator.judge.examine import examine
-from orchestrator.judge.forgery import forgery_findings
-from orchestrator.judge.kinds import counted_lines
-from orchestrator.judge.places import place_of
-from orchestrator.judge.rules import check_diff
-from orchestrator.judge.suppressions import suppression_findings
-from orchestrator.judge.verdict import Evidence
+from orchestrator.judge.examine import check_change
+from orchestrator.judge.forgery import check_forgery
+from orchestrator.judge.kinds import count_reviewed_lines
+from orchestrator.judge.places import find_path_protection
+from orchestrator.judge.rules import check_diff_summary
+from orchestrator.judge.suppressions import check_suppressions
+from orchestrator.judge.verdict import VerdictEvidence
 from orchestrator.migrate.models.gathering import ModelPass
-from orchestrator.migrate.models.leaves import as_glob
-from orchestrator.migrate.steps.parsing import NODE_SUFFIXES, node_check, parse_error
-from orchestrator.ports.hands import Command
+from orchestrator.migrate.models.leaves import escape_glob
+from orchestrator.migrate.steps.parsing import NODE_SUFFIXES, build_node_check, find_parse_error
+from orchestrator.ports.hands import ShellCommand
 from orchestrator.ports.roles import Roles
 from worktrees.git import Git
 from worktrees.merge import commit_tree
-from worktrees.names import printable
-from worktrees.trees import list_tree, overlay, read_blobs
+from worktrees.names import escape_path
+from worktrees.trees import list_tree, overlay_tree, read_blobs
 
 _PLAIN = frozenset({"100644", "100755"})
 
-Further = Callable[[FileRecord, CommitId, CommitId], Awaitable[str]]
+ExtraCheck = Callable[[FileRecord, CommitId, CommitId], Awaitable[str]]
 """What else must hold of a change of one file, from one commit to the other: why it does not, or nothing."""
 
 
-async def no_further(_file: FileRecord, _start: CommitId, _changed: CommitId) -> str:
+async def skip_extra_check(_file: FileRecord, _start: CommitId, _changed: CommitId) -> str:
     """Nothing else."""
     return ""
 
 
 @dataclass(frozen=True)
-class Weighed:
+class AttemptReview:
     """What became of an attempt: the file's new content, and why it cannot go to the queue (empty if it can).
 
     `findings` are what the rules saw, `strays` what the worker changed beside its file.
@@ -64,11 +64,11 @@ class Weighed:
         return tuple(finding.text for finding in self.findings if not finding.is_blocking)
 
 
-class Weighing:
+class AttemptReviewer:
     """Weighs one attempt at one file."""
 
     def __init__(
-        self, context: RunContext, roles: Roles, at: ModelPass, file: FileRecord, further: Further = no_further
+        self, context: RunContext, roles: Roles, at: ModelPass, file: FileRecord, further: ExtraCheck = skip_extra_check
     ) -> None:
         self._context = context
         self._roles = roles
@@ -80,31 +80,31 @@ class Weighing:
     def _git(self) -> Git:
         return self._context.repository.git
 
-    async def weigh(self, task: TaskState) -> Weighed:
+    async def review_attempt(self, task: TaskState) -> AttemptReview:
         """What the latest attempt of the file's task came to; the first thing that speaks against it ends it."""
         end, candidate = task.ends[-1], task.candidate
         if candidate is None:
-            return Weighed(reasons=(f"the attempt ended {end.exit}: {end.detail}",))
-        strays = tuple(path for path in candidate.paths if path != printable(self._file.path))
+            return AttemptReview(reasons=(f"the attempt ended {end.exit}: {end.detail}",))
+        strays = tuple(path for path in candidate.paths if path != escape_path(self._file.path))
         blob = await self._blob(candidate.commit)
         if end.exit != Exit.FINISHED:
-            return Weighed(blob, (f"the attempt ended {end.exit}: {end.detail}",), strays=strays)
+            return AttemptReview(blob, (f"the attempt ended {end.exit}: {end.detail}",), strays=strays)
         if blob is None:
-            return Weighed(None, ("the worker left no readable file",), strays=strays)
+            return AttemptReview(None, ("the worker left no readable file",), strays=strays)
         if reason := self._is_no_news(blob):
-            return Weighed(blob, (reason,), strays=strays)
+            return AttemptReview(blob, (reason,), strays=strays)
         alone = await self._alone(blob)
         reasons, findings = await self._reasons(task, blob, alone)
         votes = () if reasons else await self._votes(task, alone, findings)
         vetoes = tuple(f"{vote.lens}: {why}" for vote in votes if vote.decision != "approve" for why in vote.reasons)
-        return Weighed(blob, reasons or vetoes, votes, findings, strays)
+        return AttemptReview(blob, reasons or vetoes, votes, findings, strays)
 
     async def _blob(self, commit: CommitId) -> str | None:
         entries = await list_tree(self._git, commit, [self._file.path])
         return next((one.oid for one in entries if one.path == self._file.path and one.mode in _PLAIN), None)
 
     def _is_no_news(self, blob: str) -> str:
-        if blob == self._file.stands:
+        if blob == self._file.branch_blob:
             return "the worker left the file as it was before anything was tried"
         if self._file.status.is_failed and blob == self._file.tried:
             return f"the worker left the file as it was when it failed: {self._file.reason}"
@@ -112,12 +112,12 @@ class Weighing:
 
     async def _alone(self, blob: str) -> CommitId:
         """The start with nothing but this file changed."""
-        tree = await overlay(self._git, await self._tree(), {self._file.path: (self._file.mode, blob)})
-        message = f"{printable(self._file.path)} alone\n"
-        return CommitId(await commit_tree(self._git, tree, [self._at.start], message, self._context.when))
+        tree = await overlay_tree(self._git, await self._tree(), {self._file.path: (self._file.mode, blob)})
+        message = f"{escape_path(self._file.path)} alone\n"
+        return CommitId(await commit_tree(self._git, tree, [self._at.start], message, self._context.commit_date))
 
     async def _tree(self) -> TreeId:
-        return await self._context.tree(self._at.start)
+        return await self._context.read_tree_id(self._at.start)
 
     async def _reasons(
         self, task: TaskState, blob: str, alone: CommitId
@@ -126,7 +126,7 @@ class Weighing:
         if self._at.step.must_parse and (error := await self._parse_error(blob, alone)):
             return (f"does not parse after step {self._at.step.id}: {error}",), ()
         seen = await self._findings(task, alone)
-        found = tuple(finding.model_copy(update={"text": printable(finding.text)}) for finding in seen)
+        found = tuple(finding.model_copy(update={"text": escape_path(finding.text)}) for finding in seen)
         if reasons := tuple(finding.text for finding in found if finding.is_blocking):
             return reasons, found
         broken = await self._further(self._file, self._at.start, alone)
@@ -136,27 +136,27 @@ class Weighing:
         if self._file.path.endswith(NODE_SUFFIXES):
             was_broken = await self._node_says(self._at.start)
             return "" if was_broken else await self._node_says(alone)
-        contents = await read_blobs(self._git, [self._file.stands, blob])
-        before, after = contents[self._file.stands], contents[blob]
-        return await to_thread.run_sync(parse_error, self._file.path, before, after)
+        contents = await read_blobs(self._git, [self._file.branch_blob, blob])
+        before, after = contents[self._file.branch_blob], contents[blob]
+        return await to_thread.run_sync(find_parse_error, self._file.path, before, after)
 
     async def _node_says(self, commit: CommitId) -> str:
-        workspace = await self._context.hands.open(commit, f"parse {self._at.step.id}")
+        workspace = await self._context.hands.open_workspace(commit, f"parse {self._at.step.id}")
         try:
-            result = await run_command(workspace, Command(line=node_check(shlex.quote(self._file.path)), timeout_s=60))
+            result = await run_command(workspace, ShellCommand(line=build_node_check(shlex.quote(self._file.path)), timeout_s=60))
             if result.is_success:
                 return ""
-            lines = (await to_thread.run_sync(read_ends, result.log)).splitlines()
+            lines = (await to_thread.run_sync(read_log_ends, result.log)).splitlines()
             return next((line for line in lines if "Error" in line), "node refuses it")
         finally:
             await workspace.close()
 
     async def _findings(self, task: TaskState, alone: CommitId) -> Sequence[Finding]:
         git, start, path = self._git, self._at.start, self._file.path
-        changes = await read_changes(git, start, alone)
-        leaked = tuple(map(printable, await leaks(git, self._context.journal.redactor, start, alone)))
-        counted, uncounted = counted_lines(changes.files, changes.sizes)
-        plain = check_diff(task.spec, (path,), counted, (), True, leaked=leaked, uncounted=uncounted)
+        changes = await read_candidate_changes(git, start, alone)
+        leaked = tuple(map(escape_path, await find_secret_leaks(git, self._context.journal.redactor, start, alone)))
+        counted, uncounted = count_reviewed_lines(changes.files, changes.sizes)
+        plain = check_diff_summary(task.spec, (path,), counted, (), True, leaked=leaked, uncounted=uncounted)
         return (*plain, *await to_thread.run_sync(_examined, changes, path))
 
     async def _votes(self, task: TaskState, alone: CommitId, seen: Sequence[Finding]) -> tuple[LensVote, ...]:
@@ -164,22 +164,22 @@ class Weighing:
             return ()
         findings = tuple(one.model_copy(update={"rule": "noticed"}) for one in seen)
         candidate = task.candidate.model_copy(update={"commit": alone})
-        evidence = Evidence(exit=Exit.FINISHED, findings=findings)
-        return await reviewed(self._context, self._roles, task, candidate, evidence)
+        evidence = VerdictEvidence(exit=Exit.FINISHED, findings=findings)
+        return await collect_lens_votes(self._context, self._roles, task, candidate, evidence)
 
 
-def _examined(changes: Changes, path: str) -> tuple[Finding, ...]:
+def _examined(changes: CandidateChanges, path: str) -> tuple[Finding, ...]:
     """The judge's rules. A test in scope may change, and the ratchet holds all the same: it may not ask for less, nor
     silence or forge anything. Blocks.
     """
-    if place_of(path) is None:
-        return examine(changes.files, changes.lines, (), changes.hunks)
-    found = examine(changes.files, changes.lines, (as_glob(path),), changes.hunks)
+    if find_path_protection(path) is None:
+        return check_change(changes.files, changes.lines, (), changes.hunks)
+    found = check_change(changes.files, changes.lines, (escape_glob(path),), changes.hunks)
     strict = (one.model_copy(update={"is_blocking": True}) if one.rule == "weakened" else one for one in found)
     return (
         *strict,
-        *suppression_findings(changes.files, _nothing_is_granted),
-        *forgery_findings(changes.files, _nothing_is_granted),
+        *check_suppressions(changes.files, _nothing_is_granted),
+        *check_forgery(changes.files, _nothing_is_granted),
     )
 
 

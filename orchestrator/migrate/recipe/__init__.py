@@ -1,7 +1,7 @@
 """Recipes: what a migration changes, how, and what must hold afterwards. Strict TOML, schema 1."""
 
 from orchestrator.migrate.recipe.landing import MergeRules, StopRules
-from orchestrator.migrate.recipe.locating import located
+from orchestrator.migrate.recipe.locating import locate_problems
 from orchestrator.migrate.recipe.model import Recipe
 from orchestrator.migrate.recipe.reading import load_recipe, parse_recipe
 from orchestrator.migrate.recipe.scope import RecipeEnv, Scope, Site
@@ -23,6 +23,6 @@ __all__ = [
     "Verify",
     "VerifyCheck",
     "load_recipe",
-    "located",
+    "locate_problems",
     "parse_recipe",
 ]

@@ -6,7 +6,7 @@ They are looked for in files only: a run that was begun by such a recipe goes on
 import re
 from collections.abc import Iterator
 
-from orchestrator.migrate.recipe.landing import TITLE
+from orchestrator.migrate.recipe.landing import TITLE_PLACEHOLDERS
 from orchestrator.migrate.recipe.model import Recipe
 from orchestrator.migrate.recipe.scope import Site
 from orchestrator.migrate.recipe.verify import VerifyCheck
@@ -15,7 +15,7 @@ Key = tuple[str | int, ...]
 _PLACEHOLDER = re.compile(r"\{(?:migration|shard)\.[^{}]*\}")
 
 
-def idle_keys(recipe: Recipe) -> Iterator[tuple[Key, str]]:
+def find_unused_keys(recipe: Recipe) -> Iterator[tuple[Key, str]]:
     """Each key that would do nothing, and why."""
     for number, site in enumerate(recipe.scope.site):
         yield from (((*("scope", "site", number), key), why) for key, why in _of_site(site))
@@ -26,8 +26,8 @@ def idle_keys(recipe: Recipe) -> Iterator[tuple[Key, str]]:
     for number, check in enumerate(recipe.verify.check):
         yield from (((*("verify", "check", number), key), why) for key, why in _of_check(check))
     for word in _PLACEHOLDER.findall(recipe.merge.title):
-        if word not in TITLE:
-            yield ("merge", "title"), f"{word} stands for nothing: write one of {', '.join(TITLE)}"
+        if word not in TITLE_PLACEHOLDERS:
+            yield ("merge", "title"), f"{word} stands for nothing: write one of {', '.join(TITLE_PLACEHOLDERS)}"
 
 
 def _of_site(site: Site) -> Iterator[tuple[str, str]]:

@@ -4,14 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from orchestrator.domain.base import Frozen
-from orchestrator.migrate.recipe.words import Count, Fraction, Many
+from orchestrator.domain.base import FrozenModel
+from orchestrator.migrate.recipe.words import Count, Fraction, AtLeastOne
 
-TITLE = ("{migration.id}", "{migration.title}", "{shard.name}", "{shard.files}")
+TITLE_PLACEHOLDERS = ("{migration.id}", "{migration.title}", "{shard.name}", "{shard.files}")
 """What may stand in the title of a pull request."""
 
 
-class MergeRules(Frozen):
+class MergeRules(FrozenModel):
     """`[merge]`: landing and pull requests.
 
     `on_red` says what becomes of a union that is red: a search for the guilty (`bisect`), file by file or shard by
@@ -37,7 +37,7 @@ class MergeRules(Frozen):
         return self.group_pr != "all" or self.max_files_per_pr > 0 or self.mode == "pr-only"
 
 
-class StopRules(Frozen):
+class StopRules(FrozenModel):
     """`[stop]`: the circuit breaker.
 
     The run stops once more than `max_failed_fraction` of the files tried have failed, after at least `after_shards`
@@ -46,7 +46,7 @@ class StopRules(Frozen):
     """
 
     max_failed_fraction: Fraction = 0.34
-    after_shards: Many = 10
+    after_shards: AtLeastOne = 10
     same_signature: Count = 3
     budget_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     wall_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0

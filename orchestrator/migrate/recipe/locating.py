@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from orchestrator.config.toml import Key, dotted, line_of
+from orchestrator.config.toml import TomlKey, format_dotted_key, find_key_line
 from orchestrator.errors import UsageProblem
 
 
 @contextmanager
-def located(path: Path) -> Iterator[None]:
+def locate_problems(path: Path) -> Iterator[None]:
     """While a recipe of this file is read or followed, what is wrong with a key of it is told with file, line and key.
 
     What stands elsewhere, such as in the user's configuration, is told as it is.
@@ -25,19 +25,19 @@ def located(path: Path) -> Iterator[None]:
         raise
 
 
-def _place(path: Path, parts: Key) -> str:
+def _place(path: Path, parts: TomlKey) -> str:
     """File, line and key; empty if the file does not have the key."""
     try:
         source = path.read_text(encoding="utf-8")
         key = _written(tomllib.loads(source), parts)
     except (OSError, ValueError):
         return ""
-    return f"{path}:{line_of(source, key)}: {dotted(key)}" if key else ""
+    return f"{path}:{find_key_line(source, key)}: {format_dotted_key(key)}" if key else ""
 
 
-def _written(values: Any, parts: Key) -> Key:  # noqa: ANN401
+def _written(values: Any, parts: TomlKey) -> TomlKey:  # noqa: ANN401
     """The key as the file has it; empty if it does not have it."""
-    key: Key = ()
+    key: TomlKey = ()
     for part in parts:
         found = _below(values, part)
         if not found:
@@ -48,7 +48,7 @@ def _written(values: Any, parts: Key) -> Key:  # noqa: ANN401
     return key
 
 
-def _below(values: object, part: str | int) -> Key:
+def _below(values: object, part: str | int) -> TomlKey:
     """What a part names: a key, the table of a list with this id or index, or the entry of a list with this text."""
     if isinstance(values, dict):
         if part in values:

@@ -7,24 +7,24 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.check import CheckSpec
 from orchestrator.migrate.recipe.landing import MergeRules, StopRules
 from orchestrator.migrate.recipe.scope import RecipeEnv, Scope
 from orchestrator.migrate.recipe.shard import Sample, ShardRules
 from orchestrator.migrate.recipe.step import Step
 from orchestrator.migrate.recipe.verify import Invariant, JudgeRules, Level, Verify
-from orchestrator.migrate.recipe.words import Name, problem_at
+from orchestrator.migrate.recipe.words import Slug, build_key_problem
 
 
-class Migration(Frozen):
+class Migration(FrozenModel):
     """`[migration]`: `id` names the branch `migrate/<id>/…`; title and description go into the pull request.
 
     `base` is the commit to start from, if it is not the one that is checked out. With `atomic` all files land together
     or none does. `deadline` draws the burndown's ideal line.
     """
 
-    id: Name
+    id: Slug
     title: str = ""
     description: str = ""
     base: str = ""
@@ -33,7 +33,7 @@ class Migration(Frozen):
     deadline: date | None = None
 
 
-class Recipe(Frozen):
+class Recipe(FrozenModel):
     """A whole recipe."""
 
     schema_version: Annotated[Literal[1], Field(alias="schema")]
@@ -58,24 +58,24 @@ class Recipe(Frozen):
         ):
             for number, one in enumerate(ids):
                 if one in ids[:number]:
-                    raise problem_at((*table, number, "id"), f"{one!r} is there already: no two have the same id")
+                    raise build_key_problem((*table, number, "id"), f"{one!r} is there already: no two have the same id")
         return self
 
     @model_validator(mode="after")
     def _hangs_together(self) -> Self:
         if self.step[0].when == "failed":
-            raise problem_at(("step", 0, "when"), "'failed' takes nothing here: nothing can have failed before it")
+            raise build_key_problem(("step", 0, "when"), "'failed' takes nothing here: nothing can have failed before it")
         sites = [site.id for site in self.scope.site]
         for number, invariant in enumerate(self.invariant):
             if invariant.site and invariant.site not in sites:
                 known = ", ".join(sites) or "none"
                 told = f"there is no scope.site {invariant.site!r}; there are: {known}"
-                raise problem_at(("invariant", number, "site"), told)
+                raise build_key_problem(("invariant", number, "site"), told)
         if self.judge.diff_review == "llm" and not any(step.kind == "llm" for step in self.step):
-            raise problem_at(("judge", "diff_review"), "'llm' reviews what models write, but no step has kind = 'llm'")
+            raise build_key_problem(("judge", "diff_review"), "'llm' reviews what models write, but no step has kind = 'llm'")
         for number, step in enumerate(self.step[:-1]):
             if step.kind == "human":
-                raise problem_at(("step", number, "kind"), "'human' is the last rung of the ladder")
+                raise build_key_problem(("step", number, "kind"), "'human' is the last rung of the ladder")
         return self
 
     @property
@@ -86,7 +86,7 @@ class Recipe(Frozen):
     @property
     def revision(self) -> str:
         """A hash of everything in the recipe."""
-        return hashlib.sha256(json.dumps(self.dump(), sort_keys=True).encode()).hexdigest()[:8]
+        return hashlib.sha256(json.dumps(self.dump_values(), sort_keys=True).encode()).hexdigest()[:8]
 
     @property
     def work_scope(self) -> Scope:
@@ -96,18 +96,18 @@ class Recipe(Frozen):
         return self.scope.model_copy(update={"site": tuple(site for site in self.scope.site if site.id not in wanted)})
 
     @property
-    def asks(self) -> tuple[str, ...]:
+    def needed_roles(self) -> tuple[str, ...]:
         """The roles whose models carrying it out takes."""
         if not any(step.kind == "llm" for step in self.step):
             return ()
         return ("worker", "judge") if self.judge.diff_review == "llm" else ("worker",)
 
     @property
-    def asks_models(self) -> bool:
+    def needs_models(self) -> bool:
         """Whether carrying it out takes a model."""
-        return bool(self.asks)
+        return bool(self.needed_roles)
 
-    def checks(self, level: Level = "queue") -> tuple[CheckSpec, ...]:
+    def build_checks(self, level: Level = "queue") -> tuple[CheckSpec, ...]:
         """The checks of a level over all tests; those of `queue` are the gate."""
         return tuple(
             CheckSpec(
@@ -120,6 +120,6 @@ class Recipe(Frozen):
             if check.level == level
         )
 
-    def dump(self) -> dict[str, Any]:
+    def dump_values(self) -> dict[str, Any]:
         """As plain data, from which `Recipe.model_validate` makes the same recipe; without what is as by default."""
         return {"schema": self.schema_version, **self.model_dump(mode="json", by_alias=True, exclude_defaults=True)}

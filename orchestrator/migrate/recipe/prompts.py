@@ -13,7 +13,7 @@ _FILE_NAME = re.compile(r"\S+\.(?:md|txt)\Z")
 _MOST_CHARS = 100_000
 
 
-def with_prompts(values: dict[str, Any], path: Path) -> dict[str, Any]:
+def inline_prompts(values: dict[str, Any], path: Path) -> dict[str, Any]:
     """The recipe's values with the text of each `prompt` that names a file (`….md`, `….txt`) in its place. Blocks.
 
     Raises:

@@ -6,12 +6,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from orchestrator.config.toml import describe, dotted, line_of, read_toml
+from orchestrator.config.toml import describe_toml_errors, format_dotted_key, find_key_line, read_toml
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.recipe.idle import idle_keys
-from orchestrator.migrate.recipe.locating import located
+from orchestrator.migrate.recipe.idle import find_unused_keys
+from orchestrator.migrate.recipe.locating import locate_problems
 from orchestrator.migrate.recipe.model import Recipe
-from orchestrator.migrate.recipe.prompts import with_prompts
+from orchestrator.migrate.recipe.prompts import inline_prompts
 
 
 def load_recipe(path: Path) -> Recipe:
@@ -20,8 +20,8 @@ def load_recipe(path: Path) -> Recipe:
     Raises:
         UsageProblem: names file, line and key of everything that is wrong.
     """
-    with located(path):
-        return parse_recipe(_inlined(with_prompts(read_toml(path), path), path), path)
+    with locate_problems(path):
+        return parse_recipe(_inlined(inline_prompts(read_toml(path), path), path), path)
 
 
 def _inlined(values: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
@@ -61,9 +61,9 @@ def parse_recipe(values: Mapping[str, Any], path: Path) -> Recipe:
     try:
         recipe = Recipe.model_validate(values)
     except ValidationError as error:
-        raise UsageProblem(describe(error, path, path.read_text(encoding="utf-8"), Recipe)) from error
-    if idle := list(idle_keys(recipe)):
+        raise UsageProblem(describe_toml_errors(error, path, path.read_text(encoding="utf-8"), Recipe)) from error
+    if idle := list(find_unused_keys(recipe)):
         source = path.read_text(encoding="utf-8")
-        told = (f"{path}:{line_of(source, key)}: {dotted(key)}: {why}" for key, why in idle)
+        told = (f"{path}:{find_key_line(source, key)}: {format_dotted_key(key)}: {why}" for key, why in idle)
         raise UsageProblem("\n".join(told))
     return recipe

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from orchestrator.config.allowed import expected
-from orchestrator.migrate.recipe.schema import TABLES, recipe_schema
+from orchestrator.config.allowed import describe_allowed_values
+from orchestrator.migrate.recipe.schema import TABLES, build_recipe_schema
 
 _HEAD = """# Recipes: every key
 
@@ -15,9 +15,9 @@ first line of a recipe: `#:schema ./recipe.schema.json`. This page is made of th
 _LISTS = {"scope.site", "step", "verify.check", "invariant"}
 
 
-def reference() -> str:
+def render_key_reference() -> str:
     """The whole page."""
-    schema = recipe_schema()
+    schema = build_recipe_schema()
     return "\n".join([_HEAD, *(line for table in TABLES for line in _table(schema, table))])
 
 
@@ -32,7 +32,7 @@ def _table(schema: Mapping[str, Any], name: str) -> Iterator[str]:
     for key, value in node["properties"].items():
         must = key in node.get("required", ())
         default = "**required**" if must else _default(value)
-        yield f"| `{key}` | {_cell(expected(schema, value))} | {default} | {_cell(value['description'])} |"
+        yield f"| `{key}` | {_cell(describe_allowed_values(schema, value))} | {default} | {_cell(value['description'])} |"
     yield ""
 
 

@@ -30,16 +30,16 @@ TABLES: Mapping[str, str] = {
 """Tables of a recipe, in the order of the reference, each with the name of its definition; the whole has none."""
 
 
-def key_meanings() -> dict[str, dict[str, str]]:
+def load_key_meanings() -> dict[str, dict[str, str]]:
     """What each key means, by table."""
     text = (files("orchestrator.migrate.recipe") / "keys.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
-def recipe_schema() -> dict[str, Any]:
+def build_recipe_schema() -> dict[str, Any]:
     """The JSON Schema of a recipe, with a description of every key."""
     schema = Recipe.model_json_schema(by_alias=True)
-    for name, meanings in key_meanings().items():
+    for name, meanings in load_key_meanings().items():
         table = schema["$defs"][TABLES[name]] if TABLES[name] else schema
         for key, meaning in meanings.items():
             table["properties"][key]["description"] = meaning

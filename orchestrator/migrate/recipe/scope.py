@@ -4,11 +4,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from orchestrator.domain.base import Frozen
-from orchestrator.migrate.recipe.words import Count, Glob, Name, Words, compiled, problem_at
+from orchestrator.domain.base import FrozenModel
+from orchestrator.migrate.recipe.words import Count, Glob, Slug, NonBlank, check_regex, build_key_problem
 
 
-class Site(Frozen):
+class Site(FrozenModel):
     """`[[scope.site]]`: what is counted; one site is one match, and a file without any has nothing to do.
 
     `regex` matches `pattern` line by line, `ast-grep` matches it as code of `language`, `command` runs `run` in the
@@ -16,7 +16,7 @@ class Site(Frozen):
     burndown; `target` is how many may remain in the whole scope when the migration is done.
     """
 
-    id: Name
+    id: Slug
     engine: Literal["regex", "ast-grep", "command"] = "regex"
     pattern: str = ""
     language: str = ""
@@ -34,13 +34,13 @@ class Site(Frozen):
             raise ValueError("engine = 'ast-grep' needs a language, such as python or typescript")
         if self.engine == "regex":
             try:
-                compiled(self.pattern)
+                check_regex(self.pattern)
             except ValueError as error:
-                raise problem_at(("pattern",), str(error)) from error
+                raise build_key_problem(("pattern",), str(error)) from error
         return self
 
 
-class Scope(Frozen):
+class Scope(FrozenModel):
     """`[scope]`: globs as in .gitignore, against the base commit."""
 
     include: Annotated[tuple[Glob, ...], Field(min_length=1)]
@@ -49,7 +49,7 @@ class Scope(Frozen):
     site: tuple[Site, ...] = ()
 
 
-class RecipeEnv(Frozen):
+class RecipeEnv(FrozenModel):
     """`[env]`: added to the user's own [env] and [hands] settings; relative directories start at the repository.
 
     `setup` are command lines that install what the work needs into git-ignored places of the checkout; the result is
@@ -62,9 +62,9 @@ class RecipeEnv(Frozen):
     read_only: tuple[str, ...] = ()
     vars: dict[str, str] = Field(default_factory=dict)
     deps: tuple[str, ...] = ()
-    setup: tuple[Words, ...] = ()
-    before: tuple[Words, ...] = ()
-    after: tuple[Words, ...] = ()
+    setup: tuple[NonBlank, ...] = ()
+    before: tuple[NonBlank, ...] = ()
+    after: tuple[NonBlank, ...] = ()
     vars_before: dict[str, str] = Field(default_factory=dict)
     vars_after: dict[str, str] = Field(default_factory=dict)
     read_only_before: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class RecipeEnv(Frozen):
     network: Literal["deny", "allow"] = "deny"
 
     @property
-    def has_two_worlds(self) -> bool:
+    def has_two_environments(self) -> bool:
         """Whether the baseline is taken in another environment than the verdict."""
         pairs = (
             (self.before, self.after),

@@ -5,14 +5,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from orchestrator.domain.base import Frozen
-from orchestrator.migrate.recipe.words import Count, Fraction, Many
+from orchestrator.domain.base import FrozenModel
+from orchestrator.migrate.recipe.words import Count, Fraction, AtLeastOne
 
 ShardKey = Literal["file", "directory", "owner", "import-cluster", "command"]
-PAIR = " -> "
+PAIR_SEPARATOR = " -> "
 
 
-class ShardRules(Frozen):
+class ShardRules(FrozenModel):
     """`[shard]`: the division of the files into pieces that land as one commit each.
 
     `by` is applied from left to right: each key divides what the ones before it left together. `codeowners` is the
@@ -24,10 +24,10 @@ class ShardRules(Frozen):
 
     by: Annotated[tuple[ShardKey, ...], Field(min_length=1)] = ("owner", "directory")
     codeowners: str = "auto"
-    depth: Many = 2
-    max_files: Many = 20
-    max_lines: Many = 3_000
-    min_files: Many = 3
+    depth: AtLeastOne = 2
+    max_files: AtLeastOne = 20
+    max_lines: AtLeastOne = 3_000
+    min_files: AtLeastOne = 3
     pair: tuple[str, ...] = ()
     order: Literal["leaves-first", "smallest-first", "risk-first", "path"] = "path"
     stable: bool = True
@@ -37,7 +37,7 @@ class ShardRules(Frozen):
     @classmethod
     def _pairs_compile(cls, pairs: tuple[str, ...]) -> tuple[str, ...]:
         for pair in pairs:
-            pattern, arrow, template = pair.partition(PAIR)
+            pattern, arrow, template = pair.partition(PAIR_SEPARATOR)
             if not arrow or not template.strip():
                 raise ValueError(
                     f"{pair!r} is no pair: write 'PATTERN -> TEMPLATE', as in 'src/(.+)\\.py -> tests/\\1.py'"
@@ -57,7 +57,7 @@ class ShardRules(Frozen):
         return self
 
 
-class Sample(Frozen):
+class Sample(FrozenModel):
     """`[sample]`: the files that go first. If fewer than `min_pass` of them land, the run stops before the rest.
 
     `pick` chooses them: `stratified` by size, directory and kind of site, `random`, or `list`, which takes `paths`.
@@ -71,7 +71,7 @@ class Sample(Frozen):
     seed: int = 1
     gate: Literal["auto", "human"] = "auto"
     min_pass: Fraction = 0.8
-    first: Many = 4
+    first: AtLeastOne = 4
     growth: Annotated[float, Field(ge=1, allow_inf_nan=False)] = 4.0
 
     @model_validator(mode="after")

@@ -4,11 +4,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from orchestrator.domain.base import Frozen
-from orchestrator.migrate.recipe.words import Glob, Many, Name, Regex, Seconds, problem_at, replaceable
+from orchestrator.domain.base import FrozenModel
+from orchestrator.migrate.recipe.words import Glob, AtLeastOne, Slug, Regex, Seconds, build_key_problem, check_rewrite
 
 StepKind = Literal["command", "rewrite", "llm", "human"]
-CONTEXT = ("file", "original", "codemod_diff", "failures", "siblings", "examples")
+CONTEXT_NAMES = ("file", "original", "codemod_diff", "failures", "siblings", "examples")
 """What a model can be shown, each as `{name}` or, with how many at most, `{name:3}`."""
 _OF_KIND: dict[str, frozenset[str]] = {
     "command": frozenset({"run", "per", "ok_exit", "reads"}),
@@ -19,7 +19,7 @@ _OF_KIND: dict[str, frozenset[str]] = {
 _ANY = frozenset({"id", "kind", "when", "on_signature", "start", "timeout_s", "must_parse", "idempotent"})
 
 
-class Step(Frozen):
+class Step(FrozenModel):
     """One rung.
 
     `when` says which files it takes: always; sites (files with a site, or all if the recipe counts none); sites-left
@@ -36,7 +36,7 @@ class Step(Frozen):
     file of instructions beside the recipe, or the text itself. human: what is left waits for a person.
     """
 
-    id: Name
+    id: Slug
     kind: StepKind = "command"
     when: Literal["always", "sites", "sites-left", "failed"] = "sites"
     on_signature: Regex = ""
@@ -59,7 +59,7 @@ class Step(Frozen):
     role: Literal["worker"] = "worker"
     prompt: str = ""
     context: tuple[str, ...] = ("{file}", "{codemod_diff}", "{failures}", "{siblings:2}", "{examples:3}")
-    context_tokens: Annotated[tuple[Many, ...], Field(min_length=1)] = (8_000, 40_000, 100_000)
+    context_tokens: Annotated[tuple[AtLeastOne, ...], Field(min_length=1)] = (8_000, 40_000, 100_000)
     attempts: Annotated[int, Field(ge=1, le=100)] = 4
     budget_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
 
@@ -72,15 +72,15 @@ class Step(Frozen):
         if said:
             allowed = ", ".join(sorted(_OF_KIND[self.kind]))
             told = f"kind = '{self.kind}' has no {', '.join(foreign)}; of its own it has {allowed}"
-            raise problem_at((said[0],), told)
+            raise build_key_problem((said[0],), told)
         if self.on_signature and self.when != "failed":
-            raise problem_at(("on_signature",), "it goes with when = 'failed'")
+            raise build_key_problem(("on_signature",), "it goes with when = 'failed'")
         getattr(self, f"_check_{self.kind}")()
         return self
 
     def _check_command(self) -> None:
         if "{files}" not in self.run:
-            raise problem_at(("run",), "run does not say where the files go: write {files} in it")
+            raise build_key_problem(("run",), "run does not say where the files go: write {files} in it")
 
     def _check_rewrite(self) -> None:
         if self.engine == "ast-grep" and self.rule:
@@ -91,21 +91,21 @@ class Step(Frozen):
             raise ValueError("engine = 'ast-grep' needs a language, such as python or typescript")
         if self.engine == "regex":
             try:
-                replaceable(self.pattern, self.rewrite)
+                check_rewrite(self.pattern, self.rewrite)
             except ValueError as error:
-                raise problem_at(("rewrite",), str(error)) from error
+                raise build_key_problem(("rewrite",), str(error)) from error
 
     def _check_llm(self) -> None:
         for place, item in enumerate(self.context):
             name = item.strip("{}").partition(":")[0]
-            if name not in CONTEXT or not (item.startswith("{") and item.endswith("}")):
-                told = f"{item!r} is nothing a model can be shown: write one of {{{'}, {'.join(CONTEXT)}}}"
-                raise problem_at(("context", place), told)
+            if name not in CONTEXT_NAMES or not (item.startswith("{") and item.endswith("}")):
+                told = f"{item!r} is nothing a model can be shown: write one of {{{'}, {'.join(CONTEXT_NAMES)}}}"
+                raise build_key_problem(("context", place), told)
 
     def _check_human(self) -> None:
         """It needs nothing."""
 
-    def counted(self) -> dict[str, object]:
+    def dump_result_settings(self) -> dict[str, object]:
         """What of the step decides its result: everything but when it is taken."""
         left_out = {"id", "when", "on_signature", "timeout_s", "idempotent", "budget_usd", "note"}
         return self.model_dump(mode="json", exclude=left_out)

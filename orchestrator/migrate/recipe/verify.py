@@ -4,14 +4,14 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.domain.check import ReportFormat
-from orchestrator.migrate.recipe.words import Count, Glob, Name, Regex, Seconds, Words
+from orchestrator.migrate.recipe.words import Count, Glob, Slug, Regex, Seconds, NonBlank
 
 Level = Literal["step", "shard", "queue", "final"]
 
 
-class VerifyCheck(Frozen):
+class VerifyCheck(FrozenModel):
     """`[[verify.check]]`: a command that must not lose a test against the base.
 
     `level` says on what it runs: on one file right after a step (`step`, where `{files}` becomes the file), on a
@@ -21,8 +21,8 @@ class VerifyCheck(Frozen):
     of a red union runs only the files of the tests that became red, where `{tests}` lets it.
     """
 
-    id: Name
-    run: Words
+    id: Slug
+    run: NonBlank
     level: Level = "queue"
     report: ReportFormat | None = None
     tests: Literal["changed", "changed+importers", "all", "command"] = "all"
@@ -39,7 +39,7 @@ class VerifyCheck(Frozen):
         return self
 
 
-class Verify(Frozen):
+class Verify(FrozenModel):
     """`[verify]`: how checks report, and what counts as lost.
 
     no-new-failures: no test that was there is lost, newly red or newly skipped. same-outcomes: nothing is mended
@@ -81,7 +81,7 @@ _NEEDS: dict[str, str] = {
 }
 
 
-class Invariant(Frozen):
+class Invariant(FrozenModel):
     """`[[invariant]]`: what must be true of every file that lands, beside the tests.
 
     sites-at-most and sites-at-least bound the sites of kind `site` by `max` and `min`: per file at the levels step,
@@ -111,7 +111,7 @@ class Invariant(Frozen):
         return self
 
 
-class JudgeRules(Frozen):
+class JudgeRules(FrozenModel):
     """`[judge]`: review of the diffs: none, rules only, or rules and then the judge's model where a model wrote them.
 
     `max_unrelated_lines` is how many changed lines of a file may lie further than `near` lines from any site.

@@ -12,24 +12,24 @@ MISSING_TOOL = (
     "[env] of the recipe (results that are known are not computed again)"
 )
 """How to mend that a recipe's command is not there. A run that has begun stays in the environment of its baseline."""
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
+Slug = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 """An id: lower-case letters, digits and hyphens."""
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Words = Annotated[str, Field(pattern=r"\S")]
+NonBlank = Annotated[str, Field(pattern=r"\S")]
 """A text that is not blank."""
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
 """0 or more."""
-Many = Annotated[int, Field(ge=1)]
+AtLeastOne = Annotated[int, Field(ge=1)]
 """1 or more."""
 
 
-def problem_at(key: tuple[str | int, ...], text: str) -> PydanticCustomError:
+def build_key_problem(key: tuple[str | int, ...], text: str) -> PydanticCustomError:
     """What is wrong at a key below the table that is looked at: for an error that names it and its line."""
     return PydanticCustomError("at", "{text}", {"text": text, "key": key})
 
 
-def compiled(pattern: str) -> str:
+def check_regex(pattern: str) -> str:
     """The pattern, if it is one.
 
     Raises:
@@ -43,19 +43,19 @@ def compiled(pattern: str) -> str:
     return pattern
 
 
-def replaceable(pattern: str, rewrite: str) -> None:
+def check_rewrite(pattern: str, rewrite: str) -> None:
     """Check that `rewrite` can stand for what `pattern` matches.
 
     Raises:
         ValueError: the pattern is no regular expression, or does not have a group that `rewrite` names.
     """
     try:
-        re.sub(compiled(pattern), rewrite, "")
+        re.sub(check_regex(pattern), rewrite, "")
     except (re.error, IndexError) as error:
         raise ValueError(f"rewrite does not fit the pattern: {error}") from error
 
 
-def readable(glob: str) -> str:
+def check_glob(glob: str) -> str:
     """The glob, if it is one.
 
     Raises:
@@ -68,7 +68,7 @@ def readable(glob: str) -> str:
     return glob
 
 
-Glob = Annotated[str, AfterValidator(readable)]
+Glob = Annotated[str, AfterValidator(check_glob)]
 """A glob as `.gitignore` has them."""
-Regex = Annotated[str, AfterValidator(compiled)]
+Regex = Annotated[str, AfterValidator(check_regex)]
 """A regular expression as Python's `re` reads it."""

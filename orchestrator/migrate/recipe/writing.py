@@ -12,14 +12,14 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
 
 
-def recipe_text(recipe: Recipe) -> str:
+def render_recipe(recipe: Recipe) -> str:
     """The recipe as TOML, without what is as by default."""
-    return "\n".join(_table((), recipe.dump())).strip("\n") + "\n"
+    return "\n".join(_table((), recipe.dump_values())).strip("\n") + "\n"
 
 
-def recipe_diff(old: Recipe, new: Recipe) -> str:
+def diff_recipes(old: Recipe, new: Recipe) -> str:
     """What is different in `new`, as a unified diff of both texts; empty if nothing is."""
-    before, after = recipe_text(old).splitlines(), recipe_text(new).splitlines()
+    before, after = render_recipe(old).splitlines(), render_recipe(new).splitlines()
     names = (f"recipe {old.revision}", f"recipe {new.revision}")
     return "\n".join(unified_diff(before, after, *names, lineterm=""))
 

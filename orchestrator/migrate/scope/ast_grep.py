@@ -10,17 +10,17 @@ from orchestrator.errors import EnvironmentProblem
 from orchestrator.migrate.recipe import Recipe, Scope, Site, Step
 
 PROGRAM = "ast-grep"
-NO_MATCH = 1
+NO_MATCH_EXIT = 1
 """The exit code with which a search says that it found nothing."""
 
 
-def ast_grep_program() -> Path:
+def locate_ast_grep() -> Path:
     """The absolute path of the program, which is installed with this package.
 
     Raises:
         EnvironmentProblem: it is not there.
     """
-    program = found_program()
+    program = find_ast_grep()
     if program is None:
         raise EnvironmentProblem(
             f"the recipe uses ast-grep, and its program {PROGRAM} is neither beside {_scripts()}/python nor on PATH: "
@@ -29,7 +29,7 @@ def ast_grep_program() -> Path:
     return program
 
 
-def found_program() -> Path | None:
+def find_ast_grep() -> Path | None:
     """The same path, or None."""
     beside = _scripts() / PROGRAM
     if beside.is_file():
@@ -54,7 +54,7 @@ def counts_by_ast_grep(scope: Scope) -> bool:
     return any(site.engine == "ast-grep" for site in scope.site)
 
 
-def programs(recipe: Recipe) -> tuple[str, ...]:
+def list_needed_programs(recipe: Recipe) -> tuple[str, ...]:
     """What the sandbox of a migration has to hold beside the user's tools: a path, or none if nothing needs it.
 
     It is there for recipes that do not use it as well, where it is installed: a later revision may.
@@ -62,11 +62,11 @@ def programs(recipe: Recipe) -> tuple[str, ...]:
     Raises:
         EnvironmentProblem: it is needed and not installed.
     """
-    program = ast_grep_program() if uses_ast_grep(recipe) else found_program()
+    program = locate_ast_grep() if uses_ast_grep(recipe) else find_ast_grep()
     return (str(program),) if program else ()
 
 
-def search_line(site: Site, files: Sequence[str]) -> str:
+def build_search_command(site: Site, files: Sequence[str]) -> str:
     """A command line that prints each match in the files as one line of JSON; exits with `NO_MATCH` if there is none.
 
     Files whose names do not belong to the language, and files that are not UTF-8, are passed over by ast-grep.
@@ -74,11 +74,11 @@ def search_line(site: Site, files: Sequence[str]) -> str:
     Raises:
         EnvironmentProblem: ast-grep is not installed.
     """
-    words = (str(ast_grep_program()), "run", "--json=stream", "--lang", site.language, "--pattern", site.pattern)
+    words = (str(locate_ast_grep()), "run", "--json=stream", "--lang", site.language, "--pattern", site.pattern)
     return shlex.join((*words, "--", *files))
 
 
-def rewrite_line(step: Step, files: Sequence[str], rule: str = "") -> str:
+def build_rewrite_command(step: Step, files: Sequence[str], rule: str = "") -> str:
     """A command line that rewrites the files in place; it succeeds as well where nothing matches.
 
     Args:
@@ -89,8 +89,8 @@ def rewrite_line(step: Step, files: Sequence[str], rule: str = "") -> str:
     Raises:
         EnvironmentProblem: ast-grep is not installed.
     """
-    program = str(ast_grep_program())
+    program = str(locate_ast_grep())
     if rule:
         return shlex.join((program, "scan", "--inline-rules", rule, "--update-all", "--", *files))
     words = (program, "run", "--lang", step.language, "--pattern", step.pattern, "--rewrite", step.rewrite or "")
-    return shlex.join((*words, "--update-all", "--", *files)) + f" || test $? -eq {NO_MATCH}"
+    return shlex.join((*words, "--update-all", "--", *files)) + f" || test $? -eq {NO_MATCH_EXIT}"

@@ -5,23 +5,23 @@ from collections.abc import Mapping, Sequence
 from orchestrator.domain.migration import FileRecord
 from orchestrator.engine.context import RunContext
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.scope.sites import count_left, needs_workspace
+from orchestrator.migrate.scope.sites import count_remaining_sites, needs_workspace
 from worktrees.trees import read_blobs
 
 
-async def sites_now(context: RunContext, recipe: Recipe, files: Sequence[FileRecord]) -> Mapping[str, int]:
+async def count_current_sites(context: RunContext, recipe: Recipe, files: Sequence[FileRecord]) -> Mapping[str, int]:
     """By path, the sites of the content that stands for each file, in the surroundings of the PR branch.
 
     Raises:
         UsageProblem: a command that finds sites cannot be used.
         EnvironmentProblem: it could not be started, or no workspace could be had.
     """
-    blobs = await read_blobs(context.repository.git, [file.blob or file.stands for file in files])
-    contents = {file.path: blobs[file.blob or file.stands] for file in files}
+    blobs = await read_blobs(context.repository.git, [file.blob or file.branch_blob for file in files])
+    contents = {file.path: blobs[file.blob or file.branch_blob] for file in files}
     if not needs_workspace(recipe.work_scope) or not files:
-        return await count_left(recipe.work_scope, contents)
-    workspace = await context.hands.open(await context.head(), "count sites")
+        return await count_remaining_sites(recipe.work_scope, contents)
+    workspace = await context.hands.open_workspace(await context.read_start_commit(), "count sites")
     try:
-        return await count_left(recipe.work_scope, contents, workspace)
+        return await count_remaining_sites(recipe.work_scope, contents, workspace)
     finally:
         await workspace.close()

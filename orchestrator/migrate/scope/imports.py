@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from orchestrator.migrate.scope.imports_js import SUFFIXES, script_imports
-from orchestrator.migrate.scope.imports_python import Modules, python_imports
+from orchestrator.migrate.scope.imports_js import SCRIPT_SUFFIXES, parse_script_imports
+from orchestrator.migrate.scope.imports_python import ModuleIndex, parse_python_imports
 
-PYTHON = (".py", ".pyi")
+PYTHON_SUFFIXES = (".py", ".pyi")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class ImportGraph:
                 found[other].add(path)
         return {path: frozenset(others) for path, others in found.items()}
 
-    def reached(self, paths: Iterable[str]) -> set[str]:
+    def find_dependents(self, paths: Iterable[str]) -> set[str]:
         """The paths and everything that imports one of them, directly or not."""
         start = set(paths)
         start |= {importer for path in start for importer in self.packages.get(path, ())}
@@ -53,7 +53,7 @@ class ImportGraph:
         """All files, each after what it imports; files of one circle stand together."""
         return tuple(path for group in self.cycles for path in group)
 
-    def clusters(self, paths: Sequence[str], limit: int) -> tuple[tuple[str, ...], ...]:
+    def cluster_paths(self, paths: Sequence[str], limit: int) -> tuple[tuple[str, ...], ...]:
         """The paths in groups of at most `limit` that have to do with each other; a circle may be larger.
 
         Files that import each other in a circle are together. Groups join along imports, those of what few others
@@ -64,24 +64,24 @@ class ImportGraph:
         ties = ((len(self.importers.get(other, ())), other, path) for path in wanted for other in self.imports[path])
         for _, other, path in sorted(ties):
             if other in wanted:
-                joined.join(path, other, limit)
-        return joined.groups()
+                joined.join_groups(path, other, limit)
+        return joined.list_groups()
 
 
-def import_graph(contents: Mapping[str, bytes]) -> ImportGraph:
+def build_import_graph(contents: Mapping[str, bytes]) -> ImportGraph:
     """The imports among these files, by path; files of other languages and files that do not parse import nothing."""
     paths = sorted(contents)
-    modules = Modules([path for path in paths if path.endswith(PYTHON)])
+    modules = ModuleIndex([path for path in paths if path.endswith(PYTHON_SUFFIXES)])
     packages: dict[str, set[str]] = defaultdict(set)
     imports: dict[str, frozenset[str]] = {}
     for path in paths:
         found: set[str] = set()
-        if path.endswith(PYTHON):
-            found, through = python_imports(path, contents[path], modules)
+        if path.endswith(PYTHON_SUFFIXES):
+            found, through = parse_python_imports(path, contents[path], modules)
             for package in through - found:
                 packages[package].add(path)
-        elif PurePosixPath(path).suffix in SUFFIXES:
-            found = script_imports(path, contents[path], contents)
+        elif PurePosixPath(path).suffix in SCRIPT_SUFFIXES:
+            found = parse_script_imports(path, contents[path], contents)
         imports[path] = frozenset(found - {path})
     return ImportGraph(imports, {path: frozenset(others - {path}) for path, others in packages.items()})
 
@@ -93,7 +93,7 @@ class _Joined:
         self._members = {number: [*group] for number, group in enumerate(groups)}
         self._of = {path: number for number, group in enumerate(groups) for path in group}
 
-    def join(self, one: str, other: str, limit: int) -> None:
+    def join_groups(self, one: str, other: str, limit: int) -> None:
         first, second = sorted((self._of[one], self._of[other]))
         if first == second or len(self._members[first]) + len(self._members[second]) > limit:
             return
@@ -101,7 +101,7 @@ class _Joined:
             self._of[path] = first
             self._members[first].append(path)
 
-    def groups(self) -> tuple[tuple[str, ...], ...]:
+    def list_groups(self) -> tuple[tuple[str, ...], ...]:
         return tuple(sorted(tuple(sorted(members)) for members in self._members.values()))
 
 
@@ -111,15 +111,15 @@ def _components(edges: Mapping[str, frozenset[str]]) -> list[list[str]]:
     for root in sorted(edges):
         if root in walk.low:
             continue
-        work = [walk.enter(root, edges)]
+        work = [walk.enter_node(root, edges)]
         while work:
             node, rest = work[-1]
             child = next(rest, None)
             if child is None:
                 work.pop()
-                walk.leave(node, work[-1][0] if work else node)
+                walk.leave_node(node, work[-1][0] if work else node)
             elif child not in walk.low:
-                work.append(walk.enter(child, edges))
+                work.append(walk.enter_node(child, edges))
             elif child in walk.open:
                 walk.low[node] = min(walk.low[node], walk.number[child])
     return walk.found
@@ -132,12 +132,12 @@ class _Walk:
     open: dict[str, None] = field(default_factory=dict)
     found: list[list[str]] = field(default_factory=list)
 
-    def enter(self, node: str, edges: Mapping[str, frozenset[str]]) -> tuple[str, Iterator[str]]:
+    def enter_node(self, node: str, edges: Mapping[str, frozenset[str]]) -> tuple[str, Iterator[str]]:
         self.number[node] = self.low[node] = len(self.number)
         self.open[node] = None
         return node, iter(sorted(edges[node]))
 
-    def leave(self, node: str, parent: str) -> None:
+    def leave_node(self, node: str, parent: str) -> None:
         self.low[parent] = min(self.low[parent], self.low[node])
         if self.low[node] == self.number[node]:
             group: list[str] = []

@@ -5,7 +5,7 @@ from collections.abc import Container, Iterator
 from pathlib import PurePosixPath
 from posixpath import normpath
 
-SUFFIXES = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
+SCRIPT_SUFFIXES = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
 _ADDED = (".ts", ".tsx", ".d.ts", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".json", ".vue", ".svelte")
 _COMPILED = {".js": (".ts", ".tsx", ".d.ts"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
 _TOKEN = re.compile(
@@ -19,7 +19,7 @@ _TOKEN = re.compile(
 )
 
 
-def script_imports(path: str, content: bytes, known: Container[str]) -> set[str]:
+def parse_script_imports(path: str, content: bytes, known: Container[str]) -> set[str]:
     """Those of the known files that a file imports or requires."""
     folder = PurePosixPath(path).parent
     found = set()

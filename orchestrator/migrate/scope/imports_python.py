@@ -24,7 +24,7 @@ _ONE_AT_A_TIME = threading.Lock()
 """CPython 3.11 counts the recursion of `ast` for all threads together (python/cpython#106905)."""
 
 
-class Modules:
+class ModuleIndex:
     """The modules that files can be imported as.
 
     A module's name begins below the repository's root, below a directory such as `src`, or where the packages that
@@ -48,7 +48,7 @@ class Modules:
             outermost -= 1
         return {start for start in {*starts, outermost} if start < len(parts) or not parts}
 
-    def files(self, path: str, level: int, name: tuple[str, ...]) -> set[str]:
+    def find_files(self, path: str, level: int, name: tuple[str, ...]) -> set[str]:
         """The files that a name stands for in the file `path`; `level` is the number of dots before a relative one."""
         if level:
             folder = PurePosixPath(path).parent.parts
@@ -58,12 +58,12 @@ class Modules:
         return self._files.get(name, set()) if name else set()
 
 
-def python_imports(path: str, content: bytes, modules: Modules) -> tuple[set[str], set[str]]:
+def parse_python_imports(path: str, content: bytes, modules: ModuleIndex) -> tuple[set[str], set[str]]:
     """The files that a file imports, and the package files that importing these runs beside them."""
     found: set[str] = set()
     through: set[str] = set()
     for level, name, members in _imported(content):
-        look = partial(modules.files, path, level)
+        look = partial(modules.find_files, path, level)
         deepest = [files for member in members if (files := look((*name, member)))]
         if len(deepest) < len(members) or not members:
             deepest.append(look(name))

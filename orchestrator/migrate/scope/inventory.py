@@ -9,32 +9,32 @@ from orchestrator.domain.event.migration import FilesFound, FoundFile
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.errors import NothingToMigrate, ToolRefused, UsageProblem
-from orchestrator.hands.files import tidy
+from orchestrator.hands.files import normalize_path
 from orchestrator.migrate.recipe import Recipe, Scope
-from orchestrator.migrate.scope.owners import owners_file, owners_of
-from orchestrator.migrate.scope.sites import FoundSites, find_sites, weight_of
+from orchestrator.migrate.scope.owners import find_owners_file, match_owners
+from orchestrator.migrate.scope.sites import FoundSites, find_sites, sum_weights
 from orchestrator.ports.hands import Workspace
 from worktrees.git import Git
-from worktrees.names import printable
-from worktrees.trees import Entry, commit_of, list_tree, read_blobs
+from worktrees.names import escape_path
+from worktrees.trees import TreeEntry, find_commit, list_tree, read_blobs
 
 
 @dataclass(frozen=True)
 class _Small:
     """The files in scope that can be migrated, sorted by path, and why others cannot."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[TreeEntry, ...]
     left_out: Mapping[str, str]
 
 
-async def base_of(git: Git, recipe: Recipe, head: str) -> CommitId:
+async def resolve_base(git: Git, recipe: Recipe, head: str) -> CommitId:
     """The commit that the migration starts from; `head` is what is checked out.
 
     Raises:
         UsageProblem: the recipe names none.
     """
     name = recipe.migration.base
-    found = await commit_of(git, name) if name else head
+    found = await find_commit(git, name) if name else head
     if not found:
         told = (
             f"base = {name!r} names no commit of the repository: write a branch, a tag or a commit that exists "
@@ -74,7 +74,7 @@ async def take_inventory(
     return FilesFound(files=files), *(Noticed(level="warning", text=text) for text in told)
 
 
-def in_scope(scope: Scope, path: str) -> bool:
+def is_in_scope(scope: Scope, path: str) -> bool:
     """Whether the include globs take the path in and the exclude globs do not take it out."""
     return any(_taken(scope, (path,)))
 
@@ -84,7 +84,7 @@ def _taken(scope: Scope, paths: Sequence[str]) -> Iterator[bool]:
     return (include.match_file(path) and not exclude.match_file(path) for path in paths)
 
 
-def _in_scope(scope: Scope, listed: Sequence[Entry]) -> _Small:
+def _in_scope(scope: Scope, listed: Sequence[TreeEntry]) -> _Small:
     files = sorted((entry for entry in listed if entry.mode in {"100644", "100755"}), key=lambda entry: entry.path)
     taken = _taken(scope, [entry.path for entry in files])
     inside = [entry for entry, is_taken in zip(files, taken, strict=True) if is_taken]
@@ -94,13 +94,13 @@ def _in_scope(scope: Scope, listed: Sequence[Entry]) -> _Small:
     return _Small(tuple(entry for entry in inside if entry.path not in left_out), left_out)
 
 
-def _objection(entry: Entry, max_file_kb: int) -> str:
+def _objection(entry: TreeEntry, max_file_kb: int) -> str:
     """Why a file in scope cannot be migrated; empty if it can."""
     if (entry.size or 0) > max_file_kb * 1024:
         return f"it is larger than max_file_kb = {max_file_kb}"
     try:
         entry.path.encode()
-        tidy(entry.path)
+        normalize_path(entry.path)
     except UnicodeEncodeError:
         return "its name is not UTF-8"
     except ToolRefused as refusal:
@@ -108,16 +108,16 @@ def _objection(entry: Entry, max_file_kb: int) -> str:
     return ""
 
 
-async def _owners(git: Git, recipe: Recipe, listed: Sequence[Entry], paths: Sequence[str]) -> Mapping[str, str]:
+async def _owners(git: Git, recipe: Recipe, listed: Sequence[TreeEntry], paths: Sequence[str]) -> Mapping[str, str]:
     entries = {entry.path: entry for entry in listed if entry.kind == "blob"}
-    place = owners_file(entries, recipe.shard.codeowners)
+    place = find_owners_file(entries, recipe.shard.codeowners)
     if place is None:
         return {}
     content = await read_blobs(git, [entries[place].oid])
-    return owners_of(content[entries[place].oid].decode("utf-8", "replace"), paths)
+    return match_owners(content[entries[place].oid].decode("utf-8", "replace"), paths)
 
 
-def _found(entry: Entry, scope: Scope, found: FoundSites, owners: Mapping[str, str]) -> FoundFile:
+def _found(entry: TreeEntry, scope: Scope, found: FoundSites, owners: Mapping[str, str]) -> FoundFile:
     places = found.places.get(entry.path, ())
     return FoundFile(
         path=entry.path,
@@ -125,13 +125,13 @@ def _found(entry: Entry, scope: Scope, found: FoundSites, owners: Mapping[str, s
         mode=entry.mode,
         sites=len(places),
         places=places,
-        weight=weight_of(scope, places),
+        weight=sum_weights(scope, places),
         owner=owners.get(entry.path, ""),
     )
 
 
 def _left_out(small: _Small) -> Iterator[str]:
-    return (f"{printable(path)} was left out: {why}" for path, why in small.left_out.items())
+    return (f"{escape_path(path)} was left out: {why}" for path, why in small.left_out.items())
 
 
 def _unused(scope: Scope, found: FoundSites) -> Iterator[str]:

@@ -22,13 +22,13 @@ _CRASHED = 1
 """What Python exits with after an exception, which says nothing about a content."""
 
 
-async def places(pattern: str, contents: Sequence[bytes], timeout_s: float) -> list[list[tuple[int, int]] | None]:
+async def find_matches(pattern: str, contents: Sequence[bytes], timeout_s: float) -> list[list[tuple[int, int]] | None]:
     """Line and column of every match in each content; None for one that takes longer than `timeout_s`."""
     found = await _answers(pattern, None, contents, timeout_s)
     return [None if one is None else [(line, column) for line, column in one] for one in found]
 
 
-async def substituted(pattern: str, rewrite: str, contents: Sequence[bytes], timeout_s: float) -> list[bytes | None]:
+async def replace_matches(pattern: str, rewrite: str, contents: Sequence[bytes], timeout_s: float) -> list[bytes | None]:
     """Each content with every match replaced; None for one that takes longer than `timeout_s`, or gets too large."""
     found = await _answers(pattern, rewrite, contents, timeout_s)
     return [None if one is None else one.encode("latin-1") for one in found]

@@ -9,7 +9,7 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from orchestrator.errors import UsageProblem
 
-PLACES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
+OWNERS_FILES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
 """Where it is looked for; the first one counts."""
 _WORD = re.compile(r"(?:\\.|[^\s\\])+")
 _SECTION = re.compile(r"\^?\[[^\]]+\](?:\[\d+\])?(?P<owners>(?:\s+[^\s#]+)*)\s*(?:#.*)?")
@@ -21,21 +21,21 @@ class _Rule:
     owners: str
 
 
-def owners_file(paths: Collection[str], wanted: str = "auto") -> str | None:
+def find_owners_file(paths: Collection[str], wanted: str = "auto") -> str | None:
     """The path of the file that names owners; None if `auto` finds none.
 
     Raises:
         UsageProblem: the wanted one is not there.
     """
     if wanted == "auto":
-        return next((place for place in PLACES if place in paths), None)
+        return next((place for place in OWNERS_FILES if place in paths), None)
     if wanted not in paths:
         told = f"codeowners = {wanted!r}: the base commit has no such file; write a path, or 'auto'"
         raise UsageProblem(told, ("shard", "codeowners"))
     return wanted
 
 
-def owners_of(text: str, paths: Iterable[str]) -> Mapping[str, str]:
+def match_owners(text: str, paths: Iterable[str]) -> Mapping[str, str]:
     """The owners of each path, as in `@core @infra`; empty for those that nobody owns."""
     rules = [*_rules(text)][::-1]
     return {path: next((rule.owners for rule in rules if rule.pattern.match(path)), "") for path in paths}

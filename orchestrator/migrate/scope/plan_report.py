@@ -9,17 +9,17 @@ from typing import Any
 from orchestrator.domain.event.migration import FoundFile
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration import Shard
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.migrate.recipe import Invariant, Recipe, Step
-from orchestrator.migrate.scope.sampling import waves
-from orchestrator.migrate.scope.shards import SAMPLE
+from orchestrator.migrate.scope.sampling import plan_wave_sizes
+from orchestrator.migrate.scope.shards import SAMPLE_SHARD
 
 _SHOWN = 12
 _WORDS = 160
 
 
 @dataclass(frozen=True)
-class Inventory:
+class PlanReport:
     """A recipe with what it finds on its base: the files in scope, their shards in order, and notices."""
 
     recipe: Recipe
@@ -36,14 +36,14 @@ class Inventory:
     @property
     def sample(self) -> tuple[str, ...]:
         """The files that go first."""
-        return next((shard.files for shard in self.shards if shard.name == SAMPLE), ())
+        return next((shard.files for shard in self.shards if shard.name == SAMPLE_SHARD), ())
 
     @property
     def waves(self) -> tuple[int, ...]:
         """How many shards each wave after the sample has."""
-        return waves(sum(shard.name != SAMPLE for shard in self.shards), self.recipe.sample)
+        return plan_wave_sizes(sum(shard.name != SAMPLE_SHARD for shard in self.shards), self.recipe.sample)
 
-    def by(self, key: Callable[[FoundFile], str]) -> Iterator[tuple[str, int, int]]:
+    def count_sites_by(self, key: Callable[[FoundFile], str]) -> Iterator[tuple[str, int, int]]:
         """What the key says of files, how many files with something to do it says that of, and their sites."""
         working = {path for shard in self.shards for path in shard.files}
         files: Counter[str] = Counter()
@@ -54,7 +54,7 @@ class Inventory:
                 sites[key(file)] += file.sites
         return ((name, count, sites[name]) for name, count in sorted(files.items(), key=lambda one: (-one[1], one[0])))
 
-    def kinds(self) -> Iterator[tuple[str, int, int]]:
+    def count_kinds(self) -> Iterator[tuple[str, int, int]]:
         """Each kind of site, in how many files it is, and how often."""
         for site in self.recipe.work_scope.site:
             counts = [sum(place.site == site.id for place in file.places) for file in self.files]
@@ -71,10 +71,10 @@ class Inventory:
             "sites": self.sites,
             "weight": sum(file.weight for file in self.files),
             "files": [_file(file) for file in self.files],
-            "by_site": [{"site": name, "files": files, "sites": sites} for name, files, sites in self.kinds()],
-            "by_owner": [{"owner": name, "files": files, "sites": sites} for name, files, sites in self.by(_owner)],
+            "by_site": [{"site": name, "files": files, "sites": sites} for name, files, sites in self.count_kinds()],
+            "by_owner": [{"owner": name, "files": files, "sites": sites} for name, files, sites in self.count_sites_by(_owner)],
             "by_directory": [
-                {"directory": name, "files": files, "sites": sites} for name, files, sites in self.by(_directory)
+                {"directory": name, "files": files, "sites": sites} for name, files, sites in self.count_sites_by(_directory)
             ],
             "sample": list(self.sample),
             "shards": [{"name": shard.name, "owner": shard.owner, "files": list(shard.files)} for shard in self.shards],
@@ -85,17 +85,17 @@ class Inventory:
             "notices": list(self.notices),
         }
 
-    def lines(self, shows_all: bool = False) -> Iterator[str]:
+    def render_lines(self, shows_all: bool = False) -> Iterator[str]:
         """For a person; long lists end with how many more there are, unless all are wanted."""
         limit = len(self.files) + len(self.shards) if shows_all else _SHOWN
         counted = f", {self.sites} sites" if self.recipe.work_scope.site else ""
         yield f"{self.recipe.title}: {len(self.files)} files in scope{counted} at {self.base[:12]}"
         yield from (f"  note: {notice}" for notice in self.notices)
-        yield from _table("sites", self.kinds(), limit)
+        yield from _table("sites", self.count_kinds(), limit)
         if any(file.owner for file in self.files):
-            owners = ((name or "nobody", files, sites) for name, files, sites in self.by(_owner))
+            owners = ((name or "nobody", files, sites) for name, files, sites in self.count_sites_by(_owner))
             yield from _table("owners", owners, limit)
-        yield from _table("directories", self.by(_directory), limit)
+        yield from _table("directories", self.count_sites_by(_directory), limit)
         yield from _list("sample", self.sample, limit)
         yield from self._shards(limit)
         yield from (f"step {step.id} ({step.kind}, when {step.when}): {_step(step)}" for step in self.recipe.step)
@@ -140,13 +140,13 @@ def _step(step: Step) -> str:
             told = f"{step.role}, {step.attempts} attempts"
         case "human":
             told = "a person"
-    return one_line(told, _WORDS)
+    return to_one_line(told, _WORDS)
 
 
 def _rule(rule: Invariant) -> str:
     told = rule.model_dump(mode="json", exclude_defaults=True, exclude={"kind", "level"})
     words = ", ".join(f"{key} = {value}" for key, value in told.items())
-    return f": {one_line(words, _WORDS)}" if words else ""
+    return f": {to_one_line(words, _WORDS)}" if words else ""
 
 
 def _counted(file: FoundFile) -> str:

@@ -10,16 +10,16 @@ from orchestrator.domain.event.migration import FileMoved, FilesFound, ShardsPla
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration import FileRecord, FileStatus, Shard
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.asked import EVERYTHING, Asked
+from orchestrator.migrate.asked import EVERYTHING, WorkFilter
 from orchestrator.migrate.recipe import Recipe, ShardRules
-from orchestrator.migrate.scope.imports import PYTHON, ImportGraph, import_graph
-from orchestrator.migrate.scope.imports_js import SUFFIXES
+from orchestrator.migrate.scope.imports import PYTHON_SUFFIXES, ImportGraph, build_import_graph
+from orchestrator.migrate.scope.imports_js import SCRIPT_SUFFIXES
 from orchestrator.migrate.scope.inventory import take_inventory
 from orchestrator.migrate.scope.sampling import choose_sample
-from orchestrator.migrate.scope.searching import Asking, print_of
-from orchestrator.migrate.scope.shards import Grounds, plan_shards
+from orchestrator.migrate.scope.searching import CommandSource, read_command_output
+from orchestrator.migrate.scope.shards import DivisionInputs, plan_shards
 from orchestrator.migrate.scope.sites import needs_workspace
 from orchestrator.ports.hands import Workspace
 from worktrees.git import Git
@@ -34,8 +34,8 @@ def needs_hands(recipe: Recipe) -> bool:
     return needs_workspace(recipe.work_scope) or "command" in recipe.shard.by
 
 
-async def survey(
-    git: Git, base: CommitId, recipe: Recipe, workspace: Workspace | None = None, asked: Asked = EVERYTHING
+async def plan_migration(
+    git: Git, base: CommitId, recipe: Recipe, workspace: Workspace | None = None, asked: WorkFilter = EVERYTHING
 ) -> tuple[FilesFound | FileMoved | ShardsPlanned | Noticed, ...]:
     """The events that begin a migration: the files, what was left out of them, and the first division into shards.
 
@@ -45,20 +45,20 @@ async def survey(
         OrchestrateError: as `take_inventory` and `divide` do, or nothing is what is asked for.
     """
     found = await take_inventory(git, base, recipe, workspace)
-    files = [file.record() for event in found if isinstance(event, FilesFound) for file in event.files]
-    whole = await divide(git, base, recipe, files, workspace) if not asked.only or asked.names_shards else ()
+    files = [file.build_record() for event in found if isinstance(event, FilesFound) for file in event.files]
+    whole = await divide_files(git, base, recipe, files, workspace) if not asked.only or asked.names_shards else ()
     if not asked.only:
         return *found, *((ShardsPlanned(shards=whole),) if whole else ())
-    moves = asked.left_out(to_divide(recipe, files), whole)
+    moves = asked.build_skips(select_divisible_files(recipe, files), whole)
     out = {move.path for move in moves}
-    shards = await divide(git, base, recipe, [file for file in files if file.path not in out], workspace)
+    shards = await divide_files(git, base, recipe, [file for file in files if file.path not in out], workspace)
     others = [file for file in files if file.path in out]
     kept = recipe.model_copy(update={"shard": recipe.shard.model_copy(update={"stable": True})})
-    rest = await divide(git, base, kept, others, workspace, started=shards) if others else ()
+    rest = await divide_files(git, base, kept, others, workspace, started=shards) if others else ()
     return *found, *moves, ShardsPlanned(shards=(*shards, *rest))
 
 
-async def divide(
+async def divide_files(
     git: Git,
     base: CommitId,
     recipe: Recipe,
@@ -82,11 +82,11 @@ async def divide(
         UsageProblem: the command or the list of the sample cannot be used.
         EnvironmentProblem: the command could not be started.
     """
-    wanted = to_divide(recipe, files)
+    wanted = select_divisible_files(recipe, files)
     rules, paths = recipe.shard, [file.path for file in wanted]
     needs_imports = "import-cluster" in rules.by or rules.order == "leaves-first"
-    graph = await read_imports(git, base) if needs_imports else import_graph({})
-    grounds = Grounds(
+    graph = await read_import_graph(git, base) if needs_imports else build_import_graph({})
+    grounds = DivisionInputs(
         clusters=_clusters(graph, paths, rules.max_files) if "import-cluster" in rules.by else {},
         commanded=await _commanded(rules, paths, workspace) if "command" in rules.by else {},
         changed_lines=changed_lines,
@@ -98,26 +98,26 @@ async def divide(
     return plan_shards(wanted, rules, grounds, kept, sample)
 
 
-def to_divide(recipe: Recipe, files: Sequence[FileRecord]) -> list[FileRecord]:
+def select_divisible_files(recipe: Recipe, files: Sequence[FileRecord]) -> list[FileRecord]:
     """The files that a step may take: with sites, or all if none are counted or a step takes files without them."""
     takes_all = not recipe.work_scope.site or any(step.when == "always" for step in recipe.step)
     return [file for file in files if (takes_all or file.sites) and file.status != FileStatus.SKIPPED]
 
 
-async def read_imports(git: Git, commit: str) -> ImportGraph:
+async def read_import_graph(git: Git, commit: str) -> ImportGraph:
     """Which file of a commit imports which."""
-    suffixes = {*PYTHON, *SUFFIXES}
+    suffixes = {*PYTHON_SUFFIXES, *SCRIPT_SUFFIXES}
     code = [entry for entry in await list_tree(git, commit) if PurePosixPath(entry.path).suffix in suffixes]
     small = [entry for entry in code if entry.mode.startswith("100") and (entry.size or 0) <= _CODE_BYTES]
     blobs = await read_blobs(git, [entry.oid for entry in small])
-    return await to_thread.run_sync(import_graph, {entry.path: blobs[entry.oid] for entry in small})
+    return await to_thread.run_sync(build_import_graph, {entry.path: blobs[entry.oid] for entry in small})
 
 
 def _clusters(graph: ImportGraph, paths: Sequence[str], limit: int) -> Mapping[str, str]:
     """Path to the name of its cluster: that of the cluster's first file."""
     known = [path for path in paths if path in graph.imports]
     return {
-        path: str(PurePosixPath(group[0]).with_suffix("")) for group in graph.clusters(known, limit) for path in group
+        path: str(PurePosixPath(group[0]).with_suffix("")) for group in graph.cluster_paths(known, limit) for path in group
     }
 
 
@@ -125,15 +125,15 @@ async def _commanded(rules: ShardRules, paths: Sequence[str], workspace: Workspa
     """Path to the shard that the recipe's command names; a path that it leaves out has none."""
     if workspace is None:
         raise UsageProblem("by = 'command' needs a sandbox to run its command in", ("shard", "by"))
-    what = Asking("the division into shards", ("shard", "run"))
-    printed = await print_of(what, rules.run, workspace, "".join(f"{path}\n" for path in paths))
+    what = CommandSource("the division into shards", ("shard", "run"))
+    printed = await read_command_output(what, rules.run, workspace, "".join(f"{path}\n" for path in paths))
     known, named = set(paths), {}
     for number, line in enumerate(printed.splitlines(), start=1):
         path, tab, name = line.partition("\t")
         if line.strip() and not (tab and name.strip()):
-            shown = one_line(line)[:200]
+            shown = to_one_line(line)[:200]
             told = f"{what.name}: line {number} of what its command printed is no path<TAB>shard: {shown!r}"
             raise UsageProblem(told, what.key)
         if path in known:
-            named[path] = one_line(name)
+            named[path] = to_one_line(name)
     return named

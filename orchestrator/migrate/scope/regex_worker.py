@@ -17,13 +17,13 @@ _MOST_BYTES = 4 * 1024**3
 _MOST_CONTENT = 64 * 1024**2
 
 
-def substituted(pattern: str, rewrite: str, content: bytes) -> bytes:
+def replace_matches(pattern: str, rewrite: str, content: bytes) -> bytes:
     r"""The content with every match of the pattern replaced; `\1` and `\g<name>` stand for groups."""
     text = content.decode("utf-8", "surrogateescape")
     return re.sub(pattern, rewrite, text, flags=re.MULTILINE).encode("utf-8", "surrogateescape")
 
 
-def places(pattern: str, content: bytes) -> Iterator[tuple[int, int]]:
+def find_matches(pattern: str, content: bytes) -> Iterator[tuple[int, int]]:
     """Line and column of every match, both from 1; columns count characters."""
     ends = [-1, *(newline.start() for newline in re.finditer(b"\n", content))]
     for match in re.finditer(pattern.encode(), content, re.MULTILINE):
@@ -35,8 +35,8 @@ def places(pattern: str, content: bytes) -> Iterator[tuple[int, int]]:
 def _answer(pattern: str, rewrite: str | None, content: bytes) -> object:
     try:
         if rewrite is None:
-            return list(places(pattern, content))
-        made = substituted(pattern, rewrite, content)
+            return list(find_matches(pattern, content))
+        made = replace_matches(pattern, rewrite, content)
     except MemoryError:
         return None
     return made.decode("latin-1") if len(made) <= _MOST_CONTENT else None

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from orchestrator.domain.migration import FileRecord
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import Sample
-from orchestrator.migrate.scope.pairs import blocks
+from orchestrator.migrate.scope.pairs import build_blocks
 
 
 def choose_sample(files: Sequence[FileRecord], sample: Sample, pairs: Sequence[str] = ()) -> tuple[str, ...]:
@@ -33,10 +33,10 @@ def choose_sample(files: Sequence[FileRecord], sample: Sample, pairs: Sequence[s
     else:
         chosen = _stratified(files, sample)
     wanted = set(chosen)
-    return tuple(sorted(path for block in blocks(paths, pairs) if wanted & set(block) for path in block))
+    return tuple(sorted(path for block in build_blocks(paths, pairs) if wanted & set(block) for path in block))
 
 
-def waves(shards: int, sample: Sample) -> tuple[int, ...]:
+def plan_wave_sizes(shards: int, sample: Sample) -> tuple[int, ...]:
     """How many shards each wave after the sample takes, so that all of them have their turn: `first * growth ** n`."""
     return tuple(_waves(shards, sample))
 

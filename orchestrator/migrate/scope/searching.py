@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 from anyio import to_thread
 
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.errors import EnvironmentProblem, UsageProblem
-from orchestrator.hands.reading import read_ends
+from orchestrator.hands.reading import read_log_ends
 from orchestrator.hands.run import run_command
 from orchestrator.migrate.recipe import Site
 from orchestrator.migrate.recipe.words import MISSING_TOOL
-from orchestrator.migrate.scope.ast_grep import NO_MATCH, search_line
-from orchestrator.ports.hands import Command, CommandResult, Ending, Workspace
+from orchestrator.migrate.scope.ast_grep import NO_MATCH_EXIT, build_search_command
+from orchestrator.ports.hands import ShellCommand, CommandResult, CommandEnding, Workspace
 
 _TIMEOUT_S = 600.0
 _ARGUMENT_BYTES = 60_000
@@ -31,21 +31,21 @@ Places = dict[str, list[tuple[int, int]]]
 
 
 @dataclass(frozen=True)
-class Hits:
+class EngineMatches:
     """What one engine found of one kind of site."""
 
     places: Places
     notices: tuple[str, ...] = field(default=())
 
 
-class Asking(NamedTuple):
+class CommandSource(NamedTuple):
     """What asks a command, for messages, and the key of the recipe under which the command stands."""
 
     name: str
     key: tuple[str, ...]
 
 
-async def search(site: Site, files: Sequence[str], workspace: Workspace) -> Hits:
+async def search_sites(site: Site, files: Sequence[str], workspace: Workspace) -> EngineMatches:
     """The sites of one kind in these files of the workspace.
 
     Raises:
@@ -53,16 +53,16 @@ async def search(site: Site, files: Sequence[str], workspace: Workspace) -> Hits
         EnvironmentProblem: the command could not be started, or its program does not exist.
     """
     if site.engine == "command":
-        what = Asking(f"site {site.id}", ("scope", "site", site.id, "run"))
-        return told_places(site.id, await print_of(what, site.run, workspace), frozenset(files))
+        what = CommandSource(f"site {site.id}", ("scope", "site", site.id, "run"))
+        return parse_places(site.id, await read_command_output(what, site.run, workspace), frozenset(files))
     places: Places = defaultdict(list)
-    for chunk in chunks(files):
+    for chunk in split_for_command_line(files):
         for path, where in await _ast_grep(site, chunk, workspace):
             places[path].append(where)
-    return Hits(dict(places))
+    return EngineMatches(dict(places))
 
 
-async def print_of(what: Asking, line: str, workspace: Workspace, stdin: str = "") -> str:
+async def read_command_output(what: CommandSource, line: str, workspace: Workspace, stdin: str = "") -> str:
     """What a command of the recipe's prints on its standard output. Exit code 1 is taken for "found nothing".
 
     Raises:
@@ -80,7 +80,7 @@ async def print_of(what: Asking, line: str, workspace: Workspace, stdin: str = "
         raise UsageProblem(told, what.key) from error
 
 
-def told_places(site: str, printed: str, files: Collection[str]) -> Hits:
+def parse_places(site: str, printed: str, files: Collection[str]) -> EngineMatches:
     """Sites from lines `path:line[:column]`; more may follow after a colon, as linters have it.
 
     Raises:
@@ -93,7 +93,7 @@ def told_places(site: str, printed: str, files: Collection[str]) -> Hits:
             continue
         found = _LINE.fullmatch(text.rstrip("\r"))
         if found is None:
-            line = one_line(text)[:200]
+            line = to_one_line(text)[:200]
             told = f"site {site}: line {number} of what its command printed is no path:line[:column]: {line!r}"
             raise UsageProblem(told, ("scope", "site", site, "run"))
         path = str(PurePosixPath(found["path"]))
@@ -101,10 +101,10 @@ def told_places(site: str, printed: str, files: Collection[str]) -> Hits:
             places[path][int(found["line"]), int(found["column"] or 1)] = None
         else:
             foreign[path] = None
-    return Hits({path: list(where) for path, where in places.items()}, tuple(_foreign(site, list(foreign))))
+    return EngineMatches({path: list(where) for path, where in places.items()}, tuple(_foreign(site, list(foreign))))
 
 
-def chunks(files: Sequence[str]) -> Iterator[Sequence[str]]:
+def split_for_command_line(files: Sequence[str]) -> Iterator[Sequence[str]]:
     """The files in pieces that fit on a command line."""
     piece: list[str] = []
     size = 0
@@ -120,17 +120,17 @@ def chunks(files: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def _foreign(site: str, paths: Sequence[str]) -> Iterator[str]:
     if paths:
-        shown = ", ".join(one_line(path)[:200] for path in paths[:_SHOWN])
+        shown = ", ".join(to_one_line(path)[:200] for path in paths[:_SHOWN])
         more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
         yield f"site {site}: its command named files that are not in scope, which was ignored: {shown}{more}"
 
 
 async def _ast_grep(site: Site, files: Sequence[str], workspace: Workspace) -> list[tuple[str, tuple[int, int]]]:
-    result = await _run(f'{search_line(site, files)} > "${_PRINTED}"', workspace)
-    if _PRINTED not in result.files and result.ending == Ending.EXITED and len(files) > 1:  # more than is taken in
+    result = await _run(f'{build_search_command(site, files)} > "${_PRINTED}"', workspace)
+    if _PRINTED not in result.files and result.ending == CommandEnding.EXITED and len(files) > 1:  # more than is taken in
         half = len(files) // 2
         return [*await _ast_grep(site, files[:half], workspace), *await _ast_grep(site, files[half:], workspace)]
-    what = Asking(f"site {site.id}", ("scope", "site", site.id, "pattern"))
+    what = CommandSource(f"site {site.id}", ("scope", "site", site.id, "pattern"))
     await _require_done(what, result)
     if _PRINTED not in result.files:
         told = f"{what.name}: ast-grep found more in {files[0]} than can be taken in: narrow the pattern"
@@ -146,15 +146,15 @@ def _match(told: dict[str, Any]) -> tuple[str, tuple[int, int]]:
 
 
 async def _run(line: str, workspace: Workspace, stdin: str = "") -> CommandResult:
-    command = Command(line=line, timeout_s=_TIMEOUT_S, files={_PRINTED: "printed"}, stdin=stdin)
+    command = ShellCommand(line=line, timeout_s=_TIMEOUT_S, files={_PRINTED: "printed"}, stdin=stdin)
     return await run_command(workspace, command)
 
 
-async def _require_done(what: Asking, result: CommandResult) -> None:
-    if result.ending == Ending.EXITED and result.exit_code in {0, NO_MATCH}:
+async def _require_done(what: CommandSource, result: CommandResult) -> None:
+    if result.ending == CommandEnding.EXITED and result.exit_code in {0, NO_MATCH_EXIT}:
         return
-    said = one_line(" ".join((await to_thread.run_sync(read_ends, result.log)).split()))[:600]
-    if result.ending == Ending.NOT_STARTED or result.exit_code == _NOT_FOUND:
+    said = to_one_line(" ".join((await to_thread.run_sync(read_log_ends, result.log)).split()))[:600]
+    if result.ending == CommandEnding.NOT_STARTED or result.exit_code == _NOT_FOUND:
         raise EnvironmentProblem(f"{what.name}: {result.detail or said}. {MISSING_TOOL}")
     ended = f"exited {result.exit_code}" if result.exit_code is not None else f"was ended: {result.ending}"
     raise UsageProblem(f"{what.name}: its command {ended}{f': {said}' if said else ''}", what.key)

@@ -11,16 +11,16 @@ from orchestrator.domain.migration import FileRecord, Shard
 from orchestrator.domain.plain import strip_controls
 from orchestrator.migrate.recipe import ShardRules
 from orchestrator.migrate.recipe.shard import ShardKey
-from orchestrator.migrate.scope.pairs import blocks
+from orchestrator.migrate.scope.pairs import build_blocks
 
-SAMPLE = "sample"
+SAMPLE_SHARD = "sample"
 """The name of the shard that goes first."""
 _ODD = re.compile(r"[^\w.@+/-]+")
 _REVISION = re.compile(r"\.r(\d+)$")
 
 
 @dataclass(frozen=True)
-class Grounds:
+class DivisionInputs:
     """What a division rests on beside the files' own records.
 
     Attributes:
@@ -36,7 +36,7 @@ class Grounds:
     leaves_first: Sequence[str] = ()
 
 
-_NO_GROUNDS = Grounds()
+_NO_GROUNDS = DivisionInputs()
 
 
 @dataclass
@@ -55,7 +55,7 @@ class _Piece:
 def plan_shards(
     files: Sequence[FileRecord],
     rules: ShardRules,
-    grounds: Grounds = _NO_GROUNDS,
+    grounds: DivisionInputs = _NO_GROUNDS,
     started: Sequence[Shard] = (),
     sample: Sequence[str] = (),
 ) -> tuple[Shard, ...]:
@@ -74,14 +74,14 @@ def plan_shards(
     kept = {path for shard in started for path in shard.files}
     records = {file.path: file for file in files if file.path not in kept}
     division = _Division(rules, grounds, records)
-    units, wanted = blocks(list(records), rules.pair), set(sample)
+    units, wanted = build_blocks(list(records), rules.pair), set(sample)
     chosen = {path for unit in units if wanted & set(unit) for path in unit}
-    pieces = division.ordered(division.joined(division.cut(unit for unit in units if unit[0] not in chosen)))
-    names = _Names({SAMPLE, *(shard.name for shard in started)})
-    leading = [_Piece(SAMPLE, [records[path] for path in sorted(chosen)])] if chosen else []
+    pieces = division.sort_pieces(division.join_small_pieces(division.cut_pieces(unit for unit in units if unit[0] not in chosen)))
+    names = _Names({SAMPLE_SHARD, *(shard.name for shard in started)})
+    leading = [_Piece(SAMPLE_SHARD, [records[path] for path in sorted(chosen)])] if chosen else []
     return (
-        *(_shard(SAMPLE, piece) for piece in leading),
-        *(_shard(names.new(piece.label), piece) for piece in pieces),
+        *(_shard(SAMPLE_SHARD, piece) for piece in leading),
+        *(_shard(names.choose_name(piece.label), piece) for piece in pieces),
     )
 
 
@@ -90,13 +90,13 @@ def _shard(name: str, piece: _Piece) -> Shard:
 
 
 class _Division:
-    def __init__(self, rules: ShardRules, grounds: Grounds, records: Mapping[str, FileRecord]) -> None:
+    def __init__(self, rules: ShardRules, grounds: DivisionInputs, records: Mapping[str, FileRecord]) -> None:
         self._rules, self._grounds, self._records = rules, grounds, records
         self._ranks = {path: rank for rank, path in enumerate(grounds.leaves_first)}
         owners = {file.owner for file in records.values()}
         self._tells_owner = len(owners) > 1
 
-    def cut(self, units: Iterable[tuple[str, ...]]) -> list[_Piece]:
+    def cut_pieces(self, units: Iterable[tuple[str, ...]]) -> list[_Piece]:
         """The blocks, grouped by the keys of the rules, and the groups cut where they pass a bound."""
         keyed = sorted((self._keys(unit[0]), self._place(unit), unit) for unit in units)
         pieces: list[_Piece] = []
@@ -119,7 +119,7 @@ class _Division:
             now.lines += more
         return cut
 
-    def joined(self, pieces: Sequence[_Piece]) -> list[_Piece]:
+    def join_small_pieces(self, pieces: Sequence[_Piece]) -> list[_Piece]:
         """Small pieces with the one before them that has the same owner, as far as the bounds allow."""
         kept: list[_Piece] = []
         last: dict[str, _Piece] = {}
@@ -134,10 +134,10 @@ class _Division:
             last[piece.owner] = piece
         return kept
 
-    def ordered(self, pieces: Sequence[_Piece]) -> list[_Piece]:
+    def sort_pieces(self, pieces: Sequence[_Piece]) -> list[_Piece]:
         """The pieces in the order of the rules; those alike by their first paths."""
 
-        def key(piece: _Piece) -> tuple[float, str]:
+        def build_sort_key(piece: _Piece) -> tuple[float, str]:
             match self._rules.order:
                 case "leaves-first":
                     first = max(self._rank(file.path) for file in piece.files)
@@ -149,7 +149,7 @@ class _Division:
                     first = 0
             return first, min(file.path for file in piece.files)
 
-        return sorted(pieces, key=key)
+        return sorted(pieces, key=build_sort_key)
 
     def _holds(self, piece: _Piece, files: int, lines: int) -> bool:
         return len(piece.files) + files <= self._rules.max_files and piece.lines + lines <= self._rules.max_lines
@@ -198,7 +198,7 @@ class _Names:
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = Counter(_REVISION.sub("", name) for name in taken)
 
-    def new(self, label: str) -> str:
+    def choose_name(self, label: str) -> str:
         stem = _ODD.sub("-", strip_controls(label)).strip("/-.") or "root"
         stem = _REVISION.sub(r"-r\1", stem)[:100]
         names = (stem if number == 1 else f"{stem}-{number}" for number in count(1))

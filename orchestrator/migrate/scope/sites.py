@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from anyio import to_thread
 
 from orchestrator.domain.migration import SitePlace
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from orchestrator.migrate.recipe import Scope, Site
 from orchestrator.migrate.scope import matching
-from orchestrator.migrate.scope.searching import Hits, search
+from orchestrator.migrate.scope.searching import EngineMatches, search_sites
 from orchestrator.ports.hands import Workspace
 
 _FILE_BYTES = 64 * 1024 * 1024
@@ -32,7 +32,7 @@ def needs_workspace(scope: Scope) -> bool:
     return any(site.engine != "regex" for site in scope.site)
 
 
-def weight_of(scope: Scope, places: Sequence[SitePlace]) -> float:
+def sum_weights(scope: Scope, places: Sequence[SitePlace]) -> float:
     """What sites count together in the burndown."""
     weights = {site.id: site.weight for site in scope.site}
     return sum(weights[place.site] for place in places)
@@ -60,7 +60,7 @@ async def find_sites(scope: Scope, contents: Mapping[str, bytes], workspace: Wor
     return FoundSites({path: tuple(sorted(found[path], key=_place)) for path in sorted(found)}, tuple(notices))
 
 
-async def count_left(
+async def count_remaining_sites(
     scope: Scope, contents: Mapping[str, bytes], workspace: Workspace | None = None
 ) -> Mapping[str, int]:
     """How many sites each file has with another content than the workspace holds; afterwards it holds its own again.
@@ -72,25 +72,25 @@ async def count_left(
     if workspace is None or not needs_workspace(scope):
         found = await find_sites(scope, contents)
         return {path: len(found.places.get(path, ())) for path in contents}
-    before = {path: await workspace.read(path, _FILE_BYTES) for path in contents}
+    before = {path: await workspace.read_file(path, _FILE_BYTES) for path in contents}
     try:
         for path, content in contents.items():
-            await workspace.write(path, content)
+            await workspace.write_file(path, content)
         found = await find_sites(scope, contents, workspace)
     finally:
         for path, content in before.items():
-            await workspace.write(path, content)
+            await workspace.write_file(path, content)
     return {path: len(found.places.get(path, ())) for path in contents}
 
 
-async def _hits(site: Site, contents: Mapping[str, bytes], workspace: Workspace | None) -> Hits:
+async def _hits(site: Site, contents: Mapping[str, bytes], workspace: Workspace | None) -> EngineMatches:
     if site.engine == "regex":
         return await _by_regex(site, contents)
     if workspace is None:
         raise EnvironmentProblem(f"sites of kind {site.id} are found by {site.engine}, which needs a workspace")
-    hits = await search(site, sorted(contents), workspace)
+    hits = await search_sites(site, sorted(contents), workspace)
     if site.engine == "ast-grep":
-        return Hits(hits.places, (*hits.notices, *await to_thread.run_sync(_unread, contents)))
+        return EngineMatches(hits.places, (*hits.notices, *await to_thread.run_sync(_unread, contents)))
     return hits
 
 
@@ -108,15 +108,15 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-async def _by_regex(site: Site, contents: Mapping[str, bytes]) -> Hits:
-    found = dict(zip(contents, await matching.places(site.pattern, list(contents.values()), _REGEX_S), strict=True))
+async def _by_regex(site: Site, contents: Mapping[str, bytes]) -> EngineMatches:
+    found = dict(zip(contents, await matching.find_matches(site.pattern, list(contents.values()), _REGEX_S), strict=True))
     if endless := [path for path, places in found.items() if places is None]:
         told = (
-            f"site {site.id}: its pattern finds no end on {one_line(endless[0])} within {_REGEX_S:g} s. Write it "
+            f"site {site.id}: its pattern finds no end on {to_one_line(endless[0])} within {_REGEX_S:g} s. Write it "
             "without repetitions within repetitions, such as (a+)+, or leave the file out of the scope"
         )
         raise UsageProblem(told, ("scope", "site", site.id, "pattern"))
-    return Hits({path: places for path, places in found.items() if places})
+    return EngineMatches({path: places for path, places in found.items() if places})
 
 
 def _place(place: SitePlace) -> tuple[int, int, str]:

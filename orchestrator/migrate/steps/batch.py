@@ -8,7 +8,7 @@ _FIRST = 4
 _WEIGHT = 0.3
 
 
-class Batches:
+class BatchSizer:
     """The sizes of one step's batches; several workers ask for them and tell how long theirs took.
 
     Args:
@@ -23,19 +23,19 @@ class Batches:
         self.strays: set[str] = set()
         """What lines were found to have changed beside their own files."""
 
-    def size(self, waiting: int) -> int:
+    def choose_size(self, waiting: int) -> int:
         """How many of the waiting files the next batch takes, at least one."""
         if not self.is_allowed:
             return 1
         wanted = _FIRST if self._seconds is None else round(_AIM_S / max(self._seconds, _AIM_S / _MOST))
         return max(1, min(wanted, _MOST, ceil(waiting / self._slots)))
 
-    def learn(self, seconds: float, files: int) -> None:
+    def record_duration(self, seconds: float, files: int) -> None:
         """Take in that so many files took so many seconds together; later ones count for more."""
         each = seconds / max(1, files)
         self._seconds = each if self._seconds is None else (1 - _WEIGHT) * self._seconds + _WEIGHT * each
 
-    def give_up(self) -> bool:
+    def disable_batches(self) -> bool:
         """From now on every file has a sandbox of its own; whether that is new."""
         was_allowed, self.is_allowed = self.is_allowed, False
         return was_allowed

@@ -24,12 +24,12 @@ from pathspec import GitIgnoreSpec
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.migration import FileStatus
 from orchestrator.errors import OrchestrateError
-from orchestrator.journal.reader import Reader
+from orchestrator.journal.reader import EventReader
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.migrate.recipe import Step
-from orchestrator.migrate.steps.outcome import Given
+from orchestrator.migrate.steps.outcome import StepInput
 from worktrees.git import Git
-from worktrees.packs import existing
+from worktrees.packs import find_existing_objects
 
 _DESIGN = 1
 """Raised when a step comes to do its work in another way."""
@@ -38,7 +38,7 @@ _ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
 _PROGRAM = re.compile(r"[A-Za-z0-9_./+-]+")
 
 
-def program_of(run: str) -> str:
+def parse_program(run: str) -> str:
     """The first word of a command line that is no assignment; empty if that is no plain name."""
     word = next((word for word in _words(run) if not _ASSIGNED.fullmatch(word)), "")
     return word if _PROGRAM.fullmatch(word) else ""
@@ -52,7 +52,7 @@ def _words(run: str) -> list[str]:
     return run.split()
 
 
-def rests_on(step: Step, tree: Mapping[str, str]) -> dict[str, str]:
+def select_input_files(step: Step, tree: Mapping[str, str]) -> dict[str, str]:
     """The files of the repository that decide a step's result beside the one it works on: path → blob.
 
     Those its line names, programs and settings, and those that `reads` says.
@@ -63,7 +63,7 @@ def rests_on(step: Step, tree: Mapping[str, str]) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Keys:
+class ResultKeys:
     """Names of results of one step: a name is a hash of everything the result rests on."""
 
     step: Step
@@ -71,11 +71,11 @@ class Keys:
     environment: str
     others: Mapping[str, str]
 
-    def alone(self, path: str, blob: str) -> str:
+    def build_file_key(self, path: str, blob: str) -> str:
         """The key of what a step makes of a file by itself."""
         return self._key([[path, blob]])
 
-    def together(self, files: Sequence[tuple[str, str]]) -> list[str]:
+    def build_shard_keys(self, files: Sequence[tuple[str, str]]) -> list[str]:
         """The keys of what it makes of each of these files (path, blob) when it gets them at once."""
         whole = self._key(sorted(list(file) for file in files))
         return [_sha([whole, path]) for path, _ in files]
@@ -84,7 +84,7 @@ class Keys:
         settings = {"id": self.step.id, "timeout_s": self.step.timeout_s, "idempotent": self.step.idempotent}
         others = sorted(self.others.items())
         python = list(sys.version_info[:2])  # it says what parses
-        return _sha([_DESIGN, python, self.step.counted() | settings, self.version, self.environment, others, files])
+        return _sha([_DESIGN, python, self.step.dump_result_settings() | settings, self.version, self.environment, others, files])
 
 
 def _sha(value: object) -> str:
@@ -92,7 +92,7 @@ def _sha(value: object) -> str:
 
 
 @dataclass(frozen=True)
-class Result:
+class CachedResult:
     """What a step made of a file: a new blob, or a failure with its reason; neither if it changed nothing."""
 
     blob: str = ""
@@ -101,13 +101,13 @@ class Result:
     signature: str = ""
 
     @classmethod
-    def of(cls, moved: Mapping[str, Any]) -> "Result":
+    def from_event(cls, moved: Mapping[str, Any]) -> "CachedResult":
         """The result that an event's body tells."""
         if reason := moved.get("reason"):
             return cls(tried=moved.get("tried") or "", reason=reason, signature=moved.get("signature", ""))
         return cls(blob=moved.get("blob") or "") if moved["status"] == FileStatus.TRANSFORMED else cls()
 
-    def moved(self, given: Given, rung: int) -> FileMoved:
+    def build_event(self, given: StepInput, rung: int) -> FileMoved:
         """The event that tells of it anew."""
         changes: dict[str, object] = {"status": given.file.status, "blob": given.file.blob}
         if self.reason:
@@ -122,36 +122,36 @@ class Result:
 class StepCache:
     """Results by key; those of a run are taken in while it goes on."""
 
-    def __init__(self, results: Mapping[str, Result] | None = None) -> None:
+    def __init__(self, results: Mapping[str, CachedResult] | None = None) -> None:
         self._results = dict(results or {})
 
     @classmethod
-    def of(cls, runs: Iterable[RunDirectory]) -> "StepCache":
+    def from_runs(cls, runs: Iterable[RunDirectory]) -> "StepCache":
         """What the newest of these runs of one repository know; a journal that cannot be read knows nothing. Blocks."""
-        results: dict[str, Result] = {}
+        results: dict[str, CachedResult] = {}
         for run in list(runs)[-_RUNS:]:
             with suppress(OrchestrateError):
                 results |= _read(run.journal)
         return cls(results)
 
-    def take_in(self, events: Iterable[FileMoved]) -> None:
+    def record_results(self, events: Iterable[FileMoved]) -> None:
         """Remember what was just recorded."""
         self._results |= {
-            event.cache_key: Result.of(event.model_dump(mode="json")) for event in events if event.cache_key
+            event.cache_key: CachedResult.from_event(event.model_dump(mode="json")) for event in events if event.cache_key
         }
 
-    async def find(self, git: Git, keys: Collection[str]) -> dict[str, Result]:
+    async def find_results(self, git: Git, keys: Collection[str]) -> dict[str, CachedResult]:
         """The known results whose contents git still has, by key."""
         found = {key: self._results[key] for key in keys if key in self._results}
         wanted = {oid for result in found.values() for oid in (result.blob, result.tried) if oid}
-        there = await existing(git, sorted(wanted))
+        there = await find_existing_objects(git, sorted(wanted))
         return {key: one for key, one in found.items() if {one.blob, one.tried} - {""} <= there.keys()}
 
 
-def _read(journal: Path) -> dict[str, Result]:
-    reader = Reader.open_reader(journal)
+def _read(journal: Path) -> dict[str, CachedResult]:
+    reader = EventReader.open_reader(journal)
     try:
-        bodies = (json.loads(body) for body in reader.bodies("file.moved", '"cache_key"'))
-        return {body["cache_key"]: Result.of(body) for body in bodies}
+        bodies = (json.loads(body) for body in reader.read_bodies("file.moved", '"cache_key"'))
+        return {body["cache_key"]: CachedResult.from_event(body) for body in bodies}
     finally:
         reader.close()

@@ -13,15 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from orchestrator.hands.layout import EXCHANGE
-from orchestrator.ports.hands import Command
+from orchestrator.hands.layout import EXCHANGE_FOLDER
+from orchestrator.ports.hands import ShellCommand
 
-PLACES = '/tmp "$HOME" /dev/shm'
+WRITABLE_PLACES = '/tmp "$HOME" /dev/shm'
 """Where commands may write beside the workspace; a sandbox of one's own has them empty."""
 _DIARY = "ORCHESTRATE_BATCH"
 _MOST_CHARS = 100_000
 """Of a script: the kernel takes 131,072 bytes as one argument."""
-MOST_BYTES = 8 * 1024 * 1024
+MAX_CONTENT_BYTES = 8 * 1024 * 1024
 """Of the contents in one batch, together."""
 
 _PROLOGUE = """_ob_dir=${{{diary}%/*}}
@@ -105,7 +105,7 @@ echo end >> "$_ob_dir/diary"
 
 
 @dataclass(frozen=True)
-class Line:
+class FileCommand:
     """One command line and the file it is for; `content` is put into the file before, None leaves what stands there."""
 
     path: str
@@ -114,29 +114,29 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Done:
+class FileCommandResult:
     """What became of a line: the shell's exit code, what it printed, and the file's content, None if that is gone."""
 
     exit_code: int
     seconds: float
-    said: bytes
+    printed: bytes
     content: bytes | None
 
 
-def fitting(lines: Sequence[Line]) -> int:
+def count_fitting(lines: Sequence[FileCommand]) -> int:
     """How many of the lines, from the first on, fit into one batch; at least one."""
     chars = accumulate(2 * len(shlex.quote(line.line)) + 2 * len(line.path.encode()) + 60 for line in lines)
     sizes = accumulate(len(line.content or b"") for line in lines)
     room = _MOST_CHARS - len(_PROLOGUE) - 60 * len(lines)
-    return max(1, sum(text <= room and size <= MOST_BYTES for text, size in zip(chars, sizes, strict=True)))
+    return max(1, sum(text <= room and size <= MAX_CONTENT_BYTES for text, size in zip(chars, sizes, strict=True)))
 
 
-def batch(lines: Sequence[Line], timeout_s: float) -> Command:
+def build_batch_command(lines: Sequence[FileCommand], timeout_s: float) -> ShellCommand:
     """The command that runs the lines one after the other, each for at most `timeout_s` seconds."""
     variables = {_DIARY: "diary"}
     for number in range(len(lines)):
         variables |= {f"{_DIARY}_{number}_SAID": f"said.{number}", f"{_DIARY}_{number}_MADE": f"made.{number}"}
-    words = {"diary": _DIARY, "variables": " ".join(variables), "exchange": EXCHANGE, "places": PLACES}
+    words = {"diary": _DIARY, "variables": " ".join(variables), "exchange": EXCHANGE_FOLDER, "places": WRITABLE_PLACES}
     prologue = _PROLOGUE.format(**words, timeout=f"{timeout_s:.3f}")
     given = [line.content for line in lines]
     starts = [0, *accumulate(len(content or b"") for content in given)]
@@ -145,7 +145,7 @@ def batch(lines: Sequence[Line], timeout_s: float) -> Command:
         for number, line in enumerate(lines)
     ]
     contents = base64.encodebytes(b"".join(content or b"" for content in given)).decode()
-    return Command(
+    return ShellCommand(
         line="".join((prologue, *runs, _EPILOGUE)),
         timeout_s=len(lines) * (timeout_s + 5) + 30,
         files=variables,
@@ -157,7 +157,7 @@ def _size(content: bytes | None) -> int:
     return -1 if content is None else len(content)
 
 
-def told(files: Mapping[str, bytes], count: int) -> list[Done] | None:
+def parse_batch_results(files: Mapping[str, bytes], count: int) -> list[FileCommandResult] | None:
     """What a batch of so many lines did, from the files it wrote; None if it did not get to its end."""
     records = files.get(_DIARY, b"").decode("utf-8", "replace").splitlines()
     if len(records) != count + 1 or records[-1] != "end":
@@ -167,11 +167,11 @@ def told(files: Mapping[str, bytes], count: int) -> list[Done] | None:
     return done if len(done) == count else None
 
 
-def _done(files: Mapping[str, bytes], number: int, record: str) -> Done | None:
+def _done(files: Mapping[str, bytes], number: int, record: str) -> FileCommandResult | None:
     matched = _RECORD.fullmatch(record)
     said = files.get(f"{_DIARY}_{number}_SAID")
     content = files.get(f"{_DIARY}_{number}_MADE")
     if matched is None or int(matched[1]) != number or said is None or (content is None) != (matched[3] == "gone"):
         return None
     seconds = max(0.0, float(matched[5]) - float(matched[4]))
-    return Done(int(matched[2]), seconds, said, content)
+    return FileCommandResult(int(matched[2]), seconds, said, content)

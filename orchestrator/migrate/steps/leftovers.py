@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 
-def leftovers(root: Path, tracked: frozenset[str], at_most: int = 8) -> list[str]:
+def list_untracked_files(root: Path, tracked: frozenset[str], at_most: int = 8) -> list[str]:
     """The first of the paths that belong to no tracked file, directories included; nothing is followed. Blocks.
 
     What cannot be looked into counts as left over.

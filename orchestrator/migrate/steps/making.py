@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.migrate.steps.bench import Bench, StepRun
-from orchestrator.migrate.steps.driver import Line
-from orchestrator.migrate.steps.outcome import Given, Judge, Made
-from orchestrator.migrate.steps.rewriting import is_in_process, line_of, rewritten
-from worktrees.filtered import read_checked_out
+from orchestrator.migrate.steps.bench import StepWorkspace, StepRun
+from orchestrator.migrate.steps.driver import FileCommand
+from orchestrator.migrate.steps.outcome import StepInput, OutcomeBuilder, StepResult
+from orchestrator.migrate.steps.rewriting import is_in_process, build_step_command, apply_regex_rewrite
+from worktrees.filtered import read_filtered_blobs
 from worktrees.git import Git
 
 _MOST_BYTES = 120_000
@@ -18,42 +18,42 @@ _MOST_BYTES = 120_000
 
 
 @dataclass(frozen=True)
-class Maker:
+class StepExecutor:
     """Makes something of files; `bench` is None only for a step that needs no sandbox."""
 
     context: RunContext
     run: StepRun
-    bench: Bench | None
+    step_workspace: StepWorkspace | None
 
-    async def moved(self, files: Sequence[Given]) -> list[FileMoved]:
+    async def execute_step(self, files: Sequence[StepInput]) -> list[FileMoved]:
         """What becomes of files: of each by itself, or of all at once if the step is per shard.
 
         Raises:
             EnvironmentProblem: the step's command could not be run at all, which says nothing about the files.
         """
-        return await Judge(self.context, self.run, self._git, self.bench).moved(await self.made(files))
+        return await OutcomeBuilder(self.context, self.run, self._git, self.step_workspace).build_moves(await self.compute_results(files))
 
-    async def made(self, files: Sequence[Given]) -> list[Made]:
+    async def compute_results(self, files: Sequence[StepInput]) -> list[StepResult]:
         """What the step makes of files; nothing is booked."""
         if is_in_process(self.run.step):
-            return await rewritten(self._git, self.run.step, files)
-        assert self.bench
-        step, bench = self.run.step, self.bench
-        originals = [await bench.standing(one.path) for one in files]
-        others = {one.path: one.blob for one in files if one.blob != one.file.stands}
-        contents = await read_checked_out(self._git, others)
-        lines = [Line(one.path, line_of(step, [one.path]), contents.get(one.path)) for one in files]
+            return await apply_regex_rewrite(self._git, self.run.step, files)
+        assert self.step_workspace
+        step, bench = self.run.step, self.step_workspace
+        originals = [await bench.read_original(one.path) for one in files]
+        others = {one.path: one.blob for one in files if one.blob != one.file.branch_blob}
+        contents = await read_filtered_blobs(self._git, others)
+        lines = [FileCommand(one.path, build_step_command(step, [one.path]), contents.get(one.path)) for one in files]
         if step.kind == "command" and step.per == "shard":
-            ran = await bench.together(self._line_of_shard([one.path for one in files]), lines, step.timeout_s)
+            ran = await bench.run_together(self._line_of_shard([one.path for one in files]), lines, step.timeout_s)
         else:
-            ran = await bench.each(lines, step.timeout_s)
+            ran = await bench.run_each(lines, step.timeout_s)
         return [
-            Made(of, original, contents.get(of.path, original), one)
+            StepResult(of, original, contents.get(of.path, original), one)
             for of, original, one in zip(files, originals, ran, strict=True)
         ]
 
     def _line_of_shard(self, paths: Sequence[str]) -> str:
-        line = line_of(self.run.step, paths)
+        line = build_step_command(self.run.step, paths)
         if len(line.encode("utf-8", "surrogateescape")) > _MOST_BYTES:
             raise EnvironmentProblem(
                 f"step {self.run.step.id} gets {len(paths)} files at once, which do not fit on one command line: "
@@ -65,5 +65,5 @@ class Maker:
     def _git(self) -> Git:
         """Git that stores and reads contents as the step sees them: as checked out, or for a regex as they are."""
         git = self.context.repository.git
-        is_checked_out = self.bench is not None and not is_in_process(self.run.step)
-        return git.at(work_tree=self.bench.workspace.root) if is_checked_out and self.bench else git
+        is_checked_out = self.step_workspace is not None and not is_in_process(self.run.step)
+        return git.with_paths(work_tree=self.step_workspace.workspace.root) if is_checked_out and self.step_workspace else git

@@ -11,14 +11,14 @@ from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.engine.context import RunContext
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.judge.signature import signature
+from orchestrator.judge.signature import build_failure_signature
 from orchestrator.migrate.recipe import Step
 from orchestrator.migrate.recipe.words import MISSING_TOOL
-from orchestrator.migrate.steps.bench import Bench, Ran, StepRun
-from orchestrator.migrate.steps.driver import Line
-from orchestrator.migrate.steps.parsing import NODE_SUFFIXES, node_check, parse_error
-from orchestrator.ports.hands import Ending
-from worktrees.filtered import write_blobs
+from orchestrator.migrate.steps.bench import StepWorkspace, StepOutput, StepRun
+from orchestrator.migrate.steps.driver import FileCommand
+from orchestrator.migrate.steps.parsing import NODE_SUFFIXES, build_node_check, find_parse_error
+from orchestrator.ports.hands import CommandEnding
+from worktrees.filtered import write_filtered_blobs
 from worktrees.git import Git
 
 _NOT_FOUND = 127
@@ -29,7 +29,7 @@ Problem = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Given:
+class StepInput:
     """A file as a step gets it: the blob it starts from, and the name of everything its result rests on."""
 
     file: FileRecord
@@ -43,55 +43,55 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Made:
+class StepResult:
     """What a step made of a file. `original` is the file at the step's start, `given` what the step was given of it."""
 
-    of: Given
+    step_input: StepInput
     original: bytes
-    given: bytes
-    ran: Ran
+    input_content: bytes
+    output: StepOutput
 
     @property
     def content(self) -> bytes:
         """The new content; what was given where none is left."""
-        return self.given if self.ran.content is None else self.ran.content
+        return self.input_content if self.output.content is None else self.output.content
 
 
 @dataclass(frozen=True)
-class Judge:
+class OutcomeBuilder:
     """Tells what becomes of each file. `git` stores contents; `bench` is where node is asked, if it is."""
 
     context: RunContext
     run: StepRun
     git: Git
-    bench: Bench | None = None
+    step_workspace: StepWorkspace | None = None
 
-    async def moved(self, made: Sequence[Made]) -> list[FileMoved]:
+    async def build_moves(self, made: Sequence[StepResult]) -> list[FileMoved]:
         """Every file's new status, in order.
 
         Raises:
             EnvironmentProblem: the step's command could not be run at all, which says nothing about the files.
         """
-        blobs = await write_blobs(self.git, {one.of.path: one.content for one in made if one.ran.content is not None})
-        problems = {one.of.path: self._failure(one.ran) or self._leak(one) for one in made}
-        sound = [one for one in made if problems[one.of.path] is None and one.ran.content is not None]
+        blobs = await write_filtered_blobs(self.git, {one.step_input.path: one.content for one in made if one.output.content is not None})
+        problems = {one.step_input.path: self._failure(one.output) or self._leak(one) for one in made}
+        sound = [one for one in made if problems[one.step_input.path] is None and one.output.content is not None]
         problems |= await self._unparsable(sound)
-        return [self._event(one, blobs.get(one.of.path), problems[one.of.path]) for one in made]
+        return [self._event(one, blobs.get(one.step_input.path), problems[one.step_input.path]) for one in made]
 
-    def _event(self, made: Made, blob: str | None, problem: Problem | None) -> FileMoved:
-        of, step = made.of, self.run.step
+    def _event(self, made: StepResult, blob: str | None, problem: Problem | None) -> FileMoved:
+        of, step = made.step_input, self.run.step
         told = FileMoved(
             path=of.path,
             status=of.file.status,
             rung=self.run.rung,
-            seconds=round(made.ran.seconds, 3),
-            cache_key="" if made.ran.was_ended else of.key,
+            seconds=round(made.output.seconds, 3),
+            cache_key="" if made.output.is_interrupted else of.key,
         )
-        if blob is None and made.ran.content is not None:
+        if blob is None and made.output.content is not None:
             reason = f"step {step.id} left what git cannot store: it is not of the encoding that .gitattributes says"
             return told.model_copy(update=_restored(reason, "not of the encoding that .gitattributes says"))
         if blob is None:
-            reason = f"step {step.id} left no readable file: {made.ran.refusal}"
+            reason = f"step {step.id} left no readable file: {made.output.refusal}"
             return told.model_copy(update=_restored(reason, "the file is gone"))
         if problem is not None:
             return told.model_copy(update=_restored(*problem) | {"tried": None if blob == of.blob else blob})
@@ -99,60 +99,60 @@ class Judge:
             return told.model_copy(update={"blob": of.file.blob})
         return told.model_copy(update={"status": FileStatus.TRANSFORMED, "blob": blob})
 
-    def _failure(self, ran: Ran) -> Problem | None:
+    def _failure(self, ran: StepOutput) -> Problem | None:
         """Why the command as a whole failed, or None."""
         step = self.run.step
-        if ran.ending == Ending.EXITED and ran.exit_code in step.ok_exit:
+        if ran.ending == CommandEnding.EXITED and ran.exit_code in step.ok_exit:
             return None
-        if ran.ending == Ending.NOT_STARTED:
+        if ran.ending == CommandEnding.NOT_STARTED:
             raise EnvironmentProblem(f"step {step.id} could not be started: {ran.detail}")
-        said = self._last_line(ran.said)
+        said = self._last_line(ran.printed)
         if ran.exit_code == _NOT_FOUND:
             raise EnvironmentProblem(f"step {step.id}: {said}. {MISSING_TOOL}")
         why = ran.detail.rstrip(".") or ran.ending
         ended = f"exited {ran.exit_code}" if ran.exit_code is not None else f"was ended: {why}"
-        return f"step {step.id} {ended}{f': {said}' if said else ''}", signature(f"{ended}: {said}")
+        return f"step {step.id} {ended}{f': {said}' if said else ''}", build_failure_signature(f"{ended}: {said}")
 
     def _last_line(self, text: str) -> str:
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        return self.context.journal.redact(lines[-1])[:300] if lines else ""
+        return self.context.journal.redact_text(lines[-1])[:300] if lines else ""
 
-    def _leak(self, made: Made) -> Problem | None:
+    def _leak(self, made: StepResult) -> Problem | None:
         redactor = self.context.journal.redactor
-        leaked = sorted({*redactor.holds(made.content)} - {*redactor.holds(made.original)})
+        leaked = sorted({*redactor.find_secrets(made.content)} - {*redactor.find_secrets(made.original)})
         if not leaked:
             return None
         return f"holds the value of {', '.join(leaked)} after step {self.run.step.id}", "holds a secret"
 
-    async def _unparsable(self, made: Sequence[Made]) -> dict[str, Problem | None]:
+    async def _unparsable(self, made: Sequence[StepResult]) -> dict[str, Problem | None]:
         """Of the files that must parse: what keeps those from it that did before."""
         changed = [one for one in made if self.run.step.must_parse and one.content != one.original]
-        asks_node = [one for one in changed if PurePosixPath(one.of.path).suffix in NODE_SUFFIXES]
-        errors = await self._node_errors(asks_node) if self.bench and asks_node else {}
+        asks_node = [one for one in changed if PurePosixPath(one.step_input.path).suffix in NODE_SUFFIXES]
+        errors = await self._node_errors(asks_node) if self.step_workspace and asks_node else {}
         for one in changed:
             if one not in asks_node:
-                errors[one.of.path] = await to_thread.run_sync(parse_error, one.of.path, one.original, one.content)
+                errors[one.step_input.path] = await to_thread.run_sync(find_parse_error, one.step_input.path, one.original, one.content)
         return {path: self._no_parse(error) for path, error in errors.items() if error}
 
     def _no_parse(self, error: str) -> Problem:
-        return f"does not parse after step {self.run.step.id}: {error}", signature(f"does not parse: {error}")
+        return f"does not parse after step {self.run.step.id}: {error}", build_failure_signature(f"does not parse: {error}")
 
-    async def _node_errors(self, made: Sequence[Made]) -> dict[str, str]:
+    async def _node_errors(self, made: Sequence[StepResult]) -> dict[str, str]:
         """What node says of new contents, unless it says no to the old ones as well."""
-        told = await self._node_says({one.of.path: one.content for one in made})
-        before = {one.of.path: one.original for one in made if one.of.path in told}
+        told = await self._node_says({one.step_input.path: one.content for one in made})
+        before = {one.step_input.path: one.original for one in made if one.step_input.path in told}
         was_broken = await self._node_says(before)
         return {path: error for path, error in told.items() if path not in was_broken}
 
     async def _node_says(self, contents: Mapping[str, bytes]) -> dict[str, str]:
-        assert self.bench
-        lines = [Line(path, node_check(shlex.quote(path)), content) for path, content in contents.items()]
-        ran = await self.bench.each(lines, _NODE_S)
+        assert self.step_workspace
+        lines = [FileCommand(path, build_node_check(shlex.quote(path)), content) for path, content in contents.items()]
+        ran = await self.step_workspace.run_each(lines, _NODE_S)
         failed = [(line.path, one) for line, one in zip(lines, ran, strict=True) if one.exit_code != 0]
-        return {path: _node_error(one.said) for path, one in failed}
+        return {path: _node_error(one.printed) for path, one in failed}
 
 
-def uses_node(step: Step, paths: Sequence[str]) -> bool:
+def needs_node(step: Step, paths: Sequence[str]) -> bool:
     """Whether node may have to be asked about any of the files."""
     return step.must_parse and any(PurePosixPath(path).suffix in NODE_SUFFIXES for path in paths)
 

@@ -14,7 +14,7 @@ _ONE_AT_A_TIME = threading.Lock()
 """CPython 3.11 counts the recursion of `ast` for all threads together (python/cpython#106905)."""
 
 
-def parse_error(path: str, before: bytes, after: bytes) -> str:
+def find_parse_error(path: str, before: bytes, after: bytes) -> str:
     """What keeps `after` from parsing where `before` did; empty if nothing does, or nobody here can tell."""
     parser = _PARSERS.get(PurePosixPath(path).suffix)
     if parser is None or _error(parser, before):
@@ -53,6 +53,6 @@ NODE_SUFFIXES = (".js", ".cjs", ".mjs")
 """Files that node can check; see `node_check`."""
 
 
-def node_check(path: str) -> str:
+def build_node_check(path: str) -> str:
     """A shell command that tells by its exit code whether node parses the file, and says nothing without node."""
     return f"! command -v node >/dev/null || node --check {path}"

@@ -8,11 +8,11 @@ from time import perf_counter
 
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.migrate.recipe import Step
-from orchestrator.migrate.scope.ast_grep import rewrite_line
-from orchestrator.migrate.scope.matching import substituted
-from orchestrator.migrate.steps.bench import Ran, command_line, no_option
-from orchestrator.migrate.steps.outcome import Given, Made
-from orchestrator.ports.hands import Ending
+from orchestrator.migrate.scope.ast_grep import build_rewrite_command
+from orchestrator.migrate.scope.matching import replace_matches
+from orchestrator.migrate.steps.bench import StepOutput, build_command_line, escape_option_path
+from orchestrator.migrate.steps.outcome import StepInput, StepResult
+from orchestrator.ports.hands import CommandEnding
 from worktrees.git import Git
 from worktrees.trees import read_blobs
 
@@ -22,18 +22,18 @@ def is_in_process(step: Step) -> bool:
     return step.kind == "rewrite" and step.engine == "regex"
 
 
-def line_of(step: Step, paths: Sequence[str]) -> str:
+def build_step_command(step: Step, paths: Sequence[str]) -> str:
     """The command line that does a step's work on these files.
 
     Raises:
         EnvironmentProblem: the step is done by ast-grep, which is not installed.
     """
     if step.kind == "command":
-        return command_line(step.run, paths)
-    return rewrite_line(step, [no_option(path) for path in paths], step.rule)
+        return build_command_line(step.run, paths)
+    return build_rewrite_command(step, [escape_option_path(path) for path in paths], step.rule)
 
 
-def start_of(step: Step, file: FileRecord) -> str:
+def choose_step_blob(step: Step, file: FileRecord) -> str:
     """The blob that a step is given of a file.
 
     Of a file that failed that is, by `start`, the content that failed or the one on the base; by default the first if
@@ -47,20 +47,20 @@ def start_of(step: Step, file: FileRecord) -> str:
     return failed if step.start == "tried" else file.base
 
 
-async def rewritten(git: Git, step: Step, files: Sequence[Given]) -> list[Made]:
+async def apply_regex_rewrite(git: Git, step: Step, files: Sequence[StepInput]) -> list[StepResult]:
     """What the step's regular expression makes of files."""
-    contents = await read_blobs(git, [oid for one in files for oid in (one.file.stands, one.blob)])
+    contents = await read_blobs(git, [oid for one in files for oid in (one.file.branch_blob, one.blob)])
     begun = perf_counter()
-    made = await substituted(step.pattern, step.rewrite or "", [contents[one.blob] for one in files], step.timeout_s)
+    made = await replace_matches(step.pattern, step.rewrite or "", [contents[one.blob] for one in files], step.timeout_s)
     seconds = (perf_counter() - begun) / max(1, len(files))
     return [
-        Made(one, contents[one.file.stands], contents[one.blob], _ran(step, content, contents[one.blob], seconds))
+        StepResult(one, contents[one.file.branch_blob], contents[one.blob], _ran(step, content, contents[one.blob], seconds))
         for one, content in zip(files, made, strict=True)
     ]
 
 
-def _ran(step: Step, content: bytes | None, given: bytes, seconds: float) -> Ran:
+def _ran(step: Step, content: bytes | None, given: bytes, seconds: float) -> StepOutput:
     if content is not None:
-        return Ran(Ending.EXITED, 0, seconds, "", content)
+        return StepOutput(CommandEnding.EXITED, 0, seconds, "", content)
     detail = f"its pattern took longer than {step.timeout_s:g} s, or made the file too large"
-    return Ran(Ending.TIMED_OUT, None, seconds, "", given, detail)
+    return StepOutput(CommandEnding.TIMED_OUT, None, seconds, "", given, detail)

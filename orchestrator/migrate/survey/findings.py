@@ -15,7 +15,7 @@ class TestCommand:
 
     run: str
     report: str
-    said: str
+    source_file: str
     all: str = ""
     notes: tuple[str, ...] = ()
 
@@ -55,7 +55,7 @@ class Findings:
             "tests": list(self.tests),
             "exclude": list(self.exclude),
             "pairs": list(self.pairs),
-            "test_command": command and {"run": command.run, "report": command.report, "said_by": command.said},
+            "test_command": command and {"run": command.run, "report": command.report, "said_by": command.source_file},
             "codeowners": self.codeowners or None,
             "environments": list(self.environments),
             "manifests": list(self.manifests),
@@ -64,14 +64,14 @@ class Findings:
             "notes": list(self.notes),
         }
 
-    def lines(self) -> list[str]:
+    def render_lines(self) -> list[str]:
         """For a person."""
         command = self.command
         told = [
             ("language", self.language),
             ("sources", ", ".join(self.sources)),
             ("tests", ", ".join(self.tests)),
-            ("test command", f"{command.run}  (from {command.said}; report: {command.report})" if command else ""),
+            ("test command", f"{command.run}  (from {command.source_file}; report: {command.report})" if command else ""),
             ("owners", self.codeowners),
             ("environment", ", ".join(self.environments)),
             ("manifests", ", ".join(self.manifests)),

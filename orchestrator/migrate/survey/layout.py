@@ -5,14 +5,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from orchestrator.migrate.survey.project import Project
+from orchestrator.migrate.survey.project import RepositoryFiles
 
 LANGUAGES: dict[str, tuple[str, ...]] = {
     "python": (".py",),
     "typescript": (".ts", ".tsx"),
     "javascript": (".js", ".jsx", ".mjs", ".cjs"),
 }
-CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
+CODEOWNERS_FILES = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS")
 _TEST_DIRECTORIES = frozenset({"test", "tests", "__tests__", "spec", "testing"})
 _TEST_FILE = re.compile(r"(?:test_[^/]*|[^/]*_test|tests)\.py|[^/]*\.(?:test|spec)\.[cm]?[jt]sx?|conftest\.py")
 _FOREIGN = re.compile(r"(?:^|/)(?:_?vendor(?:ed)?|third[_-]party|extern(?:al)?s?|node_modules|dist|\w+\.egg-info)/")
@@ -26,9 +26,9 @@ _MANIFESTS = (
 )
 
 
-def language(project: Project) -> str:
+def detect_language(project: RepositoryFiles) -> str:
     """The language that most files are written in; empty if none is known."""
-    counts = Counter({name: len(project.with_suffix(*suffixes)) for name, suffixes in LANGUAGES.items()})
+    counts = Counter({name: len(project.list_with_suffix(*suffixes)) for name, suffixes in LANGUAGES.items()})
     name, most = counts.most_common(1)[0]
     return name if most else ""
 
@@ -39,7 +39,7 @@ def is_test(path: str) -> bool:
     return bool(_TEST_FILE.fullmatch(place.name)) or not _TEST_DIRECTORIES.isdisjoint(place.parts[:-1])
 
 
-def test_globs(files: Sequence[str]) -> tuple[str, ...]:
+def build_test_globs(files: Sequence[str]) -> tuple[str, ...]:
     """Globs of the files that are tests: of the directories they share, or by their names."""
     tests = [path for path in files if is_test(path)]
     return tuple(sorted(dict.fromkeys(_test_glob(path) for path in tests)))
@@ -57,7 +57,7 @@ def _test_glob(path: str) -> str:
     return f"*{ending[0]}{place.suffix}" if ending else place.name
 
 
-def source_globs(files: Sequence[str]) -> tuple[str, ...]:
+def build_source_globs(files: Sequence[str]) -> tuple[str, ...]:
     """Globs of the files that are no tests, by their topmost directories; files at the top stand for themselves."""
     return tuple(sorted(dict.fromkeys(_source_glob(path) for path in files if _is_source(path))))
 
@@ -71,14 +71,14 @@ def _source_glob(path: str) -> str:
     return f"{parts[0]}/**/*{PurePosixPath(path).suffix}" if len(parts) > 1 else f"/{path}"
 
 
-def excluded(paths: Sequence[str]) -> tuple[str, ...]:
+def build_exclude_globs(paths: Sequence[str]) -> tuple[str, ...]:
     """Globs of what others have written or a program has: vendored code, generated files."""
     foreign = {path[: match.end()] + "**" for path in paths if (match := _FOREIGN.search(path))}
     generated = [glob for glob in _GENERATED if any(PurePosixPath(path).match(glob) for path in paths)]
     return (*sorted(foreign), *generated)
 
 
-def pairs(files: Sequence[str]) -> tuple[str, ...]:
+def build_pair_rules(files: Sequence[str]) -> tuple[str, ...]:
     """Rules for `[shard] pair` where at least two sources have a test file of their own."""
     known = set(files)
     return tuple(rule for rule in _rules(files) if _held(rule, known) >= 2)
@@ -97,17 +97,17 @@ def _held(rule: str, known: set[str]) -> int:
     return sum(match.expand(template) in known for match in matches if match)
 
 
-def codeowners(project: Project) -> str:
+def find_codeowners(project: RepositoryFiles) -> str:
     """The file that names owners, if there is one."""
-    return next((name for name in CODEOWNERS if name in project.paths), "")
+    return next((name for name in CODEOWNERS_FILES if name in project.paths), "")
 
 
-def environments(project: Project) -> tuple[str, ...]:
+def list_environments(project: RepositoryFiles) -> tuple[str, ...]:
     """Environments in the checkout that the tests could run in."""
-    found = [name for name in _ENVIRONMENTS if project.in_checkout(name, "pyvenv.cfg")]
-    return (*found, *(["node_modules"] if project.in_checkout("node_modules") else []))
+    found = [name for name in _ENVIRONMENTS if project.is_in_checkout(name, "pyvenv.cfg")]
+    return (*found, *(["node_modules"] if project.is_in_checkout("node_modules") else []))
 
 
-def manifests(project: Project) -> tuple[str, ...]:
+def list_manifests(project: RepositoryFiles) -> tuple[str, ...]:
     """Committed files that say what an environment is made of."""
     return tuple(name for name in _MANIFESTS if name in project.paths)

@@ -4,37 +4,37 @@ from dataclasses import replace
 
 from orchestrator.migrate.survey import layout
 from orchestrator.migrate.survey.findings import Findings, TestCommand
-from orchestrator.migrate.survey.node_tests import node_command
-from orchestrator.migrate.survey.project import Project
-from orchestrator.migrate.survey.python_tests import python_command
+from orchestrator.migrate.survey.node_tests import find_node_command
+from orchestrator.migrate.survey.project import RepositoryFiles
+from orchestrator.migrate.survey.python_tests import find_python_command
 
 
-def survey(project: Project, wanted: str = "") -> Findings:
+def survey_repository(project: RepositoryFiles, wanted: str = "") -> Findings:
     """What the repository tells, for a recipe in the `wanted` language, or in the one that most of it is written in."""
-    language = wanted or layout.language(project)
+    language = wanted or layout.detect_language(project)
     suffixes = layout.LANGUAGES.get(language, ())
-    foreign = layout.excluded(project.paths)
-    files = [path for path in project.with_suffix(*suffixes) if not layout.excluded([path])]
-    environments = layout.environments(project)
+    foreign = layout.build_exclude_globs(project.paths)
+    files = [path for path in project.list_with_suffix(*suffixes) if not layout.build_exclude_globs([path])]
+    environments = layout.list_environments(project)
     command = _in_environment(_command(project, language), environments)
     return Findings(
         language=language,
-        all_files=tuple(f"*{suffix}" for suffix in suffixes if project.with_suffix(suffix)) or ("*",),
-        sources=layout.source_globs(files),
-        tests=layout.test_globs(files),
+        all_files=tuple(f"*{suffix}" for suffix in suffixes if project.list_with_suffix(suffix)) or ("*",),
+        sources=layout.build_source_globs(files),
+        tests=layout.build_test_globs(files),
         exclude=foreign,
-        pairs=layout.pairs(files),
+        pairs=layout.build_pair_rules(files),
         command=command,
-        codeowners=layout.codeowners(project),
+        codeowners=layout.find_codeowners(project),
         environments=environments,
-        manifests=layout.manifests(project),
+        manifests=layout.list_manifests(project),
         branch=project.branch,
         unknown=tuple(_unknown(language, command, environments)),
     )
 
 
-def _command(project: Project, language: str) -> TestCommand | None:
-    own, other = (python_command, node_command) if language in {"python", ""} else (node_command, python_command)
+def _command(project: RepositoryFiles, language: str) -> TestCommand | None:
+    own, other = (find_python_command, find_node_command) if language in {"python", ""} else (find_node_command, find_python_command)
     return own(project) or (None if language else other(project))
 
 

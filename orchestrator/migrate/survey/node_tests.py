@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from orchestrator.migrate.survey.findings import TestCommand
-from orchestrator.migrate.survey.project import Project
+from orchestrator.migrate.survey.project import RepositoryFiles
 
 _REPORTERS: Mapping[str, tuple[str, str]] = {
     "tape": ("", "tap"),
@@ -23,9 +23,9 @@ _JEST_JUNIT = "jest-junit"
 _DEPTH = 5
 
 
-def node_command(project: Project) -> TestCommand | None:
+def find_node_command(project: RepositoryFiles) -> TestCommand | None:
     """The command of the project's own tests; None if package.json names none."""
-    package = project.json("package.json")
+    package = project.parse_json("package.json")
     scripts = package.get("scripts")
     script = scripts.get("test") if isinstance(scripts, dict) else None
     if not isinstance(scripts, dict) or not isinstance(script, str) or "no test specified" in script:

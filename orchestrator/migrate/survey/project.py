@@ -8,7 +8,7 @@ from json import JSONDecodeError, loads
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-SPEAKING = frozenset(
+CONFIG_FILES = frozenset(
     {
         *("pyproject.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg", "noxfile.py", "Makefile"),
         *("package.json", "setup.py", "manage.py", "requirements.txt"),
@@ -18,7 +18,7 @@ SPEAKING = frozenset(
 
 
 @dataclass(frozen=True)
-class Project:
+class RepositoryFiles:
     """The committed files of a repository: all paths, and the texts of those that speak. `root` is its checkout."""
 
     paths: tuple[str, ...]
@@ -26,38 +26,38 @@ class Project:
     root: Path | None = None
     branch: str = ""
 
-    def text(self, path: str) -> str:
+    def get_text(self, path: str) -> str:
         """The text of a file; empty where there is none."""
         return self.texts.get(path, "")
 
-    def toml(self, path: str) -> dict[str, Any]:
+    def parse_toml(self, path: str) -> dict[str, Any]:
         """A TOML file; empty where there is none or it cannot be read."""
         try:
-            return tomllib.loads(self.text(path))
+            return tomllib.loads(self.get_text(path))
         except tomllib.TOMLDecodeError:
             return {}
 
-    def json(self, path: str) -> dict[str, Any]:
+    def parse_json(self, path: str) -> dict[str, Any]:
         """A JSON file that holds an object; empty where there is none or it cannot be read."""
         try:
-            found = loads(self.text(path) or "{}")
+            found = loads(self.get_text(path) or "{}")
         except (JSONDecodeError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
 
-    def ini(self, path: str) -> ConfigParser:
+    def parse_ini(self, path: str) -> ConfigParser:
         """An INI file; without sections where there is none or it cannot be read."""
         parser = ConfigParser(interpolation=None, strict=False)
         try:
-            parser.read_string(self.text(path))
+            parser.read_string(self.get_text(path))
         except Error:
             return ConfigParser(interpolation=None)
         return parser
 
-    def with_suffix(self, *suffixes: str) -> list[str]:
+    def list_with_suffix(self, *suffixes: str) -> list[str]:
         """The paths that end so."""
         return [path for path in self.paths if PurePosixPath(path).suffix in suffixes]
 
-    def in_checkout(self, *names: str) -> bool:
+    def is_in_checkout(self, *names: str) -> bool:
         """Whether the checkout, committed or not, has something at this place."""
         return self.root is not None and self.root.joinpath(*names).exists()

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from orchestrator.migrate.survey.findings import TestCommand
 from orchestrator.migrate.survey.layout import is_test
-from orchestrator.migrate.survey.project import Project
+from orchestrator.migrate.survey.project import RepositoryFiles
 
 _PYTEST = re.compile(r"(?:^|[\s\"'=,(/])(?:py\.test|pytest)(?![\w-])", re.MULTILINE)
 _UNITTEST = re.compile(r"(?:-m\s+unittest|unittest[\"',\s]+discover)\b[^\n\"'#]*")
@@ -17,9 +17,9 @@ _UNWANTED = re.compile(r"--maxfail(?:=\d+)?|--exitfirst|-x|--(?:no-)?cov(?:-[\w-
 _SAYING = ("tox.ini", "noxfile.py", "Makefile", "setup.cfg", "pyproject.toml", "setup.py", "requirements.txt")
 
 
-def python_command(project: Project) -> TestCommand | None:
+def find_python_command(project: RepositoryFiles) -> TestCommand | None:
     """The command of the project's own tests; None if nothing tells."""
-    tests = [path for path in project.with_suffix(".py") if is_test(path)]
+    tests = [path for path in project.list_with_suffix(".py") if is_test(path)]
     for saying, addopts, testpaths in _pytest_settings(project):
         return _pytest(project, saying, addopts, testpaths)
     if any(PurePosixPath(path).name == "conftest.py" for path in project.paths):
@@ -30,27 +30,27 @@ def python_command(project: Project) -> TestCommand | None:
     for script in ("manage.py", "runtests.py", "run_tests.py"):
         if script in project.paths:
             return _script(script, script)
-    if any(project.in_checkout(name, "bin", "pytest") for name in (".venv", "venv", "env")):
+    if any(project.is_in_checkout(name, "bin", "pytest") for name in (".venv", "venv", "env")):
         return _pytest(project, "the environment, which has pytest", "", "")
     return _unittest("python -m unittest -v", "the names of test files") if tests else None
 
 
-def _pytest_settings(project: Project) -> Iterator[tuple[str, str, str]]:
+def _pytest_settings(project: RepositoryFiles) -> Iterator[tuple[str, str, str]]:
     """File, addopts and testpaths, in the order in which pytest looks."""
     for name, section in (("pytest.ini", "pytest"), (".pytest.ini", "pytest")):
         if name in project.paths:
             yield name, *_ini(project, name, section)
-    tool = project.toml("pyproject.toml").get("tool", {})
+    tool = project.parse_toml("pyproject.toml").get("tool", {})
     if isinstance(tool, dict) and "pytest" in tool:
         options = tool["pytest"].get("ini_options", {}) if isinstance(tool["pytest"], dict) else {}
         yield "pyproject.toml", _joined(options.get("addopts", "")), _joined(options.get("testpaths", ""))
     for name, section in (("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):
-        if project.ini(name).has_section(section):
+        if project.parse_ini(name).has_section(section):
             yield name, *_ini(project, name, section)
 
 
-def _ini(project: Project, name: str, section: str) -> tuple[str, str]:
-    parser = project.ini(name)
+def _ini(project: RepositoryFiles, name: str, section: str) -> tuple[str, str]:
+    parser = project.parse_ini(name)
     return tuple(parser.get(section, key, fallback="").replace("\n", " ") for key in ("addopts", "testpaths"))  # type: ignore[return-value]
 
 
@@ -58,9 +58,9 @@ def _joined(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _said(project: Project, name: str) -> TestCommand | None:
+def _said(project: RepositoryFiles, name: str) -> TestCommand | None:
     """What one file says, which may only mention a runner."""
-    text = project.text(name)
+    text = project.get_text(name)
     if _PYTEST.search(text):
         return _pytest(project, name, "", "")
     if (runner := _RUNNER.search(text)) and runner[1] in project.paths:
@@ -84,7 +84,7 @@ def _unittest(run: str, said: str) -> TestCommand:
     return TestCommand(run, "unittest", said)
 
 
-def _pytest(project: Project, said: str, addopts: str, testpaths: str) -> TestCommand:
+def _pytest(project: RepositoryFiles, said: str, addopts: str, testpaths: str) -> TestCommand:
     kept, notes = _without_unwanted(addopts), []
     if kept != addopts.split():
         notes.append(f"of addopts in {said}, what stops at a failure or measures coverage is left out")
@@ -92,7 +92,7 @@ def _pytest(project: Project, said: str, addopts: str, testpaths: str) -> TestCo
     return TestCommand(
         run=f"python -m pytest -q{options} --junitxml={{report}} {{tests}}",
         report="junit",
-        said=said,
+        source_file=said,
         all=_quoted(testpaths) or " ".join(map(shlex.quote, _test_places(project))),
         notes=tuple(notes),
     )
@@ -117,8 +117,8 @@ def _quoted(testpaths: str) -> str:
         return ""
 
 
-def _test_places(project: Project) -> list[str]:
+def _test_places(project: RepositoryFiles) -> list[str]:
     """The topmost directories with tests; none if some lie at the top or beside the sources."""
-    tests = [PurePosixPath(path) for path in project.with_suffix(".py") if is_test(path)]
+    tests = [PurePosixPath(path) for path in project.list_with_suffix(".py") if is_test(path)]
     tops = {path.parts[0] for path in tests if len(path.parts) > 1 and path.name.startswith("test_")}
     return sorted(tops) if tops <= {"test", "tests"} else []

@@ -13,7 +13,7 @@ _ANYWHERE = frozenset({"sed", "perl", "sh", "bash", "python", "python3", "node",
 
 
 @dataclass(frozen=True)
-class Tools:
+class RecipeTools:
     """`elsewhere` are directories outside the checkout to bind, in which `found_there` are; `missing` are nowhere.
 
     `needs` says what to install: see `Template.needs`.
@@ -24,7 +24,7 @@ class Tools:
     missing: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
 
-    def advice(self) -> Iterator[str]:
+    def render_advice(self) -> Iterator[str]:
         """How to get what is missing."""
         yield f"{', '.join(self.missing)}: not found. Where the sandbox finds it:"
         pip = [word for need in self.needs if need.startswith("pip ") for word in need.split()[1:]]
@@ -44,7 +44,7 @@ class _Found:
     missing: list[str] = field(default_factory=list)
 
 
-def find_tools(recipe: str, needs: Sequence[str], root: Path, path: str | None = None) -> Tools:
+def find_tools(recipe: str, needs: Sequence[str], root: Path, path: str | None = None) -> RecipeTools:
     """Look for the programs of a recipe's steps and sites, in the checkout and on PATH.
 
     Args:
@@ -63,7 +63,7 @@ def find_tools(recipe: str, needs: Sequence[str], root: Path, path: str | None =
         elif prefix := _prefix(Path(where)):
             found.elsewhere.setdefault(prefix, []).append(program)
     there = tuple(program for programs in found.elsewhere.values() for program in programs)
-    return Tools(tuple(found.elsewhere), there, tuple(found.missing), tuple(needs))
+    return RecipeTools(tuple(found.elsewhere), there, tuple(found.missing), tuple(needs))
 
 
 def _programs(recipe: dict[str, Any]) -> Iterator[str]:

@@ -9,22 +9,22 @@ from anyio import to_thread
 from textual.app import SuspendNotSupported
 
 from orchestrator.domain.command import Command, Pause, RollbackShards, Stop, StopCall
-from orchestrator.domain.commanded import refusal
+from orchestrator.domain.commanded import explain_refusal
 from orchestrator.domain.state import RunState
 from orchestrator.errors import OrchestrateError, UsageProblem
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.tui.acts import choices
-from orchestrator.tui.acts.checkout import checked_out
-from orchestrator.tui.acts.comments import Comment, Comments
-from orchestrator.tui.acts.deeds import DEEDS
-from orchestrator.tui.acts.in_words import in_words, is_dangerous, with_consequence
-from orchestrator.tui.acts.modals import Note, Sure
-from orchestrator.tui.acts.pending import Pending, Told
-from orchestrator.tui.acts.verbs import parse
-from orchestrator.tui.lending import lent
+from orchestrator.tui.acts.checkout import open_checkout
+from orchestrator.tui.acts.comments import LineComment, ReviewComments
+from orchestrator.tui.acts.deeds import KEY_ACTIONS
+from orchestrator.tui.acts.in_words import describe_command, is_dangerous, describe_with_consequence
+from orchestrator.tui.acts.modals import NoteDialog, ConfirmationDialog
+from orchestrator.tui.acts.pending import UndoQueue, CommandOutcome
+from orchestrator.tui.acts.verbs import parse_commands
+from orchestrator.tui.lending import suspend_dashboard
 from orchestrator.tui.moment import Connection
 from orchestrator.tui.subject import Subject
-from orchestrator.tui.widgets.line import Line
+from orchestrator.tui.widgets.line import StyledLine
 from worktrees.errors import GitError
 
 if TYPE_CHECKING:
@@ -35,28 +35,28 @@ _WAKE_S = 20.0
 """Until a command is taken, an engine is looked for so often; one needs some seconds to come up."""
 _WAKES_NOBODY = (Pause, Stop, StopCall)
 _MOST_WAKES = 3
-Opening = Literal["editor", "shell"]
-RECORDED = "this is a recording: nothing is sent"
-NOBODY = "no engine takes what was sent: it waits in the inbox; orchestrate resume RUN tells what is wrong"
-READ_ONLY = "read-only: nothing is sent; start without --read-only to act"
+CopyOpener = Literal["editor", "shell"]
+RECORDING_REFUSAL = "this is a recording: nothing is sent"
+NO_ENGINE_WARNING = "no engine takes what was sent: it waits in the inbox; orchestrate resume RUN tells what is wrong"
+READ_ONLY_REFUSAL = "read-only: nothing is sent; start without --read-only to act"
 
 
-class Acts(Line):
+class CommandBar(StyledLine):
     """The line above the keys that shows what is held or sent and not taken yet. It is not there while nothing is."""
 
-    DEFAULT_CSS = "Acts { display: none; background: $panel; } Acts.-holds { display: block; }"
+    DEFAULT_CSS = "CommandBar { display: none; background: $panel; } CommandBar.-holds { display: block; }"
 
     def __init__(self) -> None:
         super().__init__(id="acts")
         self.clock: Callable[[], float] = monotonic
-        self._pending = Pending(self._send)
-        self._comments = Comments()
+        self._pending = UndoQueue(self._send)
+        self._comments = ReviewComments()
         self._woken: float | None = None
         self._wakes = 0
         self._is_lent = False
 
     @property
-    def is_lent(self) -> bool:
+    def is_suspended(self) -> bool:
         """Whether another program has the terminal."""
         return self._is_lent
 
@@ -66,46 +66,46 @@ class Acts(Line):
 
     def on_mount(self) -> None:
         """From now on what is due is sent; what is held when the dashboard is left is sent then."""
-        self._host.before_leaving.append(self.flush)
-        self.set_interval(_TICK_S, self.tick)
+        self._host.exit_hooks.append(self.send_held_commands)
+        self.set_interval(_TICK_S, self.send_due_commands)
 
     # --- what is wanted ----------------------------------------------------------------------------------------------
 
-    def act(self, name: str) -> None:
-        """Do what a key stands for (a name in `DEEDS`) to what is chosen, or say why not."""
+    def run_key_action(self, name: str) -> None:
+        """Do what a key stands for (a name in `KEY_ACTIONS`) to what is chosen, or say why not."""
         state = self._state()
         if state is None:
             return
-        view, deed = self._host.front.view, DEEDS[name]
-        chosen = tuple(view.chosen) if view else ()
-        wish = deed.wish(state)
-        if not wish or not self._is_possible(deed.choice, chosen, state):
-            self._do(deed.choice, chosen, "")
+        view, deed = self._host.view_stack.current_view, KEY_ACTIONS[name]
+        chosen = tuple(view.selected_subjects) if view else ()
+        wish = deed.get_note_policy(state)
+        if not wish or not self._is_possible(deed.build_commands, chosen, state):
+            self._do(deed.build_commands, chosen, "")
             return
 
-        def noted(note: str | None) -> None:
+        def run_with_note(note: str | None) -> None:
             if note is not None:
-                self._do(deed.choice, chosen, note)
+                self._do(deed.build_commands, chosen, note)
 
-        self.app.push_screen(Note(deed.title, is_required=wish == "must"), noted)
+        self.app.push_screen(NoteDialog(deed.title, is_required=wish == "must"), run_with_note)
 
-    def _is_possible(self, choice: choices.Choice, chosen: Sequence[Subject], state: RunState) -> bool:
+    def _is_possible(self, choice: choices.CommandBuilder, chosen: Sequence[Subject], state: RunState) -> bool:
         """Whether there is any sense in asking for a note."""
         try:
-            return any(not refusal(state, command) for command in choice(chosen, state, "a note"))
+            return any(not explain_refusal(state, command) for command in choice(chosen, state, "a note"))
         except UsageProblem:
             return False
 
-    def _do(self, choice: choices.Choice, chosen: Sequence[Subject], note: str) -> None:
+    def _do(self, choice: choices.CommandBuilder, chosen: Sequence[Subject], note: str) -> None:
         state = self._state()
         if state is None:
             return
         try:
-            self.give(choice(chosen, state, note))
+            self.submit_commands(choice(chosen, state, note))
         except OrchestrateError as problem:
-            self._host.say(str(problem), is_problem=True)
+            self._host.show_message(str(problem), is_problem=True)
 
-    def carry_out(self, text: str) -> None:
+    def run_typed_command(self, text: str) -> None:
         """Do what a typed command says.
 
         Raises:
@@ -113,60 +113,60 @@ class Acts(Line):
         """
         state = self._state()
         if state is not None:
-            view = self._host.front.view
-            self.give(parse(text, tuple(view.chosen) if view else (), state))
+            view = self._host.view_stack.current_view
+            self.submit_commands(parse_commands(text, tuple(view.selected_subjects) if view else (), state))
 
-    def comment(self, path: str, line: int, text: str) -> None:
-        """Keep what somebody says of a line of the change in front, until `review`."""
-        view = self._host.front.view
-        if self._state() is None or view is None or not view.chosen:
+    def add_line_comment(self, path: str, line: int, text: str) -> None:
+        """Keep what somebody says of a line of the change in front, until `submit_review`."""
+        view = self._host.view_stack.current_view
+        if self._state() is None or view is None or not view.selected_subjects:
             return
-        self._comments.add(Comment(view.chosen[0], path, line, text))
+        self._comments.add_comment(LineComment(view.selected_subjects[0], path, line, text))
         count = len(self._comments)
-        self._host.say(f"{count} line{'s' * (count != 1)} commented; S sends all to the worker")
+        self._host.show_message(f"{count} line{'s' * (count != 1)} commented; S sends all to the worker")
 
-    def review(self) -> None:
+    def submit_review(self) -> None:
         """Have each task tried again whose lines were commented, with all comments as its note."""
         state = self._state()
         if state is None:
             return
         try:
-            commands = self._comments.commands(state)
-            self.give(commands)
+            commands = self._comments.build_retry_commands(state)
+            self.submit_commands(commands)
         except OrchestrateError as problem:
-            self._host.say(str(problem), is_problem=True)
+            self._host.show_message(str(problem), is_problem=True)
             return
-        self._comments.given([one for one in commands if not refusal(state, one)], state)
+        self._comments.mark_submitted([one for one in commands if not explain_refusal(state, one)], state)
 
-    def open(self, how: Opening) -> None:
+    def open_copy(self, how: CopyOpener) -> None:
         """Open a copy of what is chosen in the user's editor or a shell, which has the terminal until it ends."""
-        state, moment = self._state(), self._host.moment
+        state, moment = self._state(), self._host.view_model
         if state is None or moment is None:
             return
-        view = self._host.front.view
-        chosen = view.chosen[0] if view and view.chosen else None
+        view = self._host.view_stack.current_view
+        chosen = view.selected_subjects[0] if view and view.selected_subjects else None
         if not self._is_lent:
             self.run_worker(self._open(how, state, moment.directory, chosen), group="opening", exclusive=True)
 
-    async def _open(self, how: Opening, state: RunState, directory: RunDirectory, subject: Subject | None) -> None:
-        doors = self._host.doors
+    async def _open(self, how: CopyOpener, state: RunState, directory: RunDirectory, subject: Subject | None) -> None:
+        doors = self._host.actions
         try:
-            async with checked_out(state, directory, subject) as root:
+            async with open_checkout(state, directory, subject) as root:
                 path = root / subject.id if subject and subject.kind == "file" else root
                 place = root if how == "shell" or not path.exists() else path
-                with lent(self.app):
+                with suspend_dashboard(self.app):
                     self._is_lent = True
                     await to_thread.run_sync(doors.open_shell if how == "shell" else doors.open_editor, place)
         except SuspendNotSupported:
-            self._host.say("this terminal cannot be lent to another program", is_problem=True)
+            self._host.show_message("this terminal cannot be lent to another program", is_problem=True)
         except (OrchestrateError, GitError, OSError) as problem:
-            self._host.say(str(problem), is_problem=True)
+            self._host.show_message(str(problem), is_problem=True)
         else:
-            self._host.say("that was a copy; it is gone, with all that was changed in it")
+            self._host.show_message("that was a copy; it is gone, with all that was changed in it")
         finally:
             self._is_lent = False
 
-    def give(self, commands: Sequence[Command]) -> None:
+    def submit_commands(self, commands: Sequence[Command]) -> None:
         """Hold commands, after a confirmation where they end something.
 
         Raises:
@@ -175,72 +175,72 @@ class Acts(Line):
         state = self._state()
         if state is None:
             return
-        refused = {id(one): refusal(state, one) for one in commands}
+        refused = {id(one): explain_refusal(state, one) for one in commands}
         possible = [one for one in commands if not refused[id(one)]]
         if not possible:
             raise UsageProblem("; ".join(refused.values()))
         for why in filter(None, refused.values()):
-            self._host.say(why, is_problem=True)
+            self._host.show_message(why, is_problem=True)
         if any(map(is_dangerous, possible)):
             self.call_later(self._ask, possible)  # whatever the command was typed into is shut by then
         else:
             self._hold(possible)
 
     def _ask(self, commands: Sequence[Command]) -> None:
-        sure = Sure([with_consequence(one) for one in commands], sum(map(_count, commands)))
+        sure = ConfirmationDialog([describe_with_consequence(one) for one in commands], sum(map(_count, commands)))
         self.app.push_screen(sure, lambda is_sure: self._hold(commands) if is_sure else None)
 
     def _state(self) -> RunState | None:
         """The run, if something may be done to it."""
-        moment = self._host.moment
+        moment = self._host.view_model
         if moment is None or moment.state.started is None:
             return None
         if moment.is_read_only:
-            self._host.say(READ_ONLY, is_problem=True)
+            self._host.show_message(READ_ONLY_REFUSAL, is_problem=True)
             return None
         if moment.connection == Connection.REPLAY:
-            self._host.say(RECORDED, is_problem=True)
+            self._host.show_message(RECORDING_REFUSAL, is_problem=True)
             return None
         return moment.state
 
     # --- what is held ------------------------------------------------------------------------------------------------
 
     def _hold(self, commands: Sequence[Command]) -> None:
-        if not self._pending.hold([(one, in_words(one)) for one in commands], self.clock()):
-            self._host.say("that is on its way already")
+        if not self._pending.hold_commands([(one, describe_command(one)) for one in commands], self.clock()):
+            self._host.show_message("that is on its way already")
         self._paint()
 
-    def undo(self) -> None:
+    def undo_last_commands(self) -> None:
         """Take back what was given last."""
-        undone = self._pending.undo()
+        undone = self._pending.undo_last_batch()
         for one in undone:
-            self._comments.taken_back(one.command)
-        words = ", ".join(one.words for one in undone)
-        self._host.say(f"not sent: {words}" if undone else "there is nothing to take back")
+            self._comments.restore_comments(one.command)
+        words = ", ".join(one.description for one in undone)
+        self._host.show_message(f"not sent: {words}" if undone else "there is nothing to take back")
         self._paint()
 
-    def tick(self) -> None:
+    def send_due_commands(self) -> None:
         """Send what is due, and say what became of what was sent."""
-        self._tell(self._pending.send_due(self.clock()))
+        self._tell(self._pending.send_due_commands(self.clock()))
         self._wake()
-        if (moment := self._host.moment) is not None:
-            self._tell(self._pending.outcomes(moment.state))
+        if (moment := self._host.view_model) is not None:
+            self._tell(self._pending.collect_outcomes(moment.state))
         self._paint()
 
-    def flush(self) -> None:
+    def send_held_commands(self) -> None:
         """Send all that is held: the dashboard is being left."""
-        for told in self._pending.flush():
-            logging.getLogger(__name__).warning(told.words)
+        for told in self._pending.flush_commands():
+            logging.getLogger(__name__).warning(told.message)
         self._woken = None
         self._wake()
 
     def _send(self, command: Command) -> str:
         self._wakes = 0
-        return self._host.doors.send(command)
+        return self._host.actions.send_command(command)
 
     def _wake(self) -> None:
         """Have an engine take what was sent; again after some seconds, as one that was about to leave takes nothing."""
-        if all(isinstance(one.command, _WAKES_NOBODY) for one in self._pending.sent):
+        if all(isinstance(one.command, _WAKES_NOBODY) for one in self._pending.sent_commands):
             self._woken = None
             return
         if self._woken is not None and self.clock() - self._woken < _WAKE_S:
@@ -249,28 +249,28 @@ class Acts(Line):
         self._wakes += 1
         if self._wakes > _MOST_WAKES:
             if self._wakes == _MOST_WAKES + 1:
-                self._tell([Told(NOBODY, is_problem=True)])
+                self._tell([CommandOutcome(NO_ENGINE_WARNING, is_problem=True)])
             return
         try:
-            self._host.doors.wake()
+            self._host.actions.wake_engine()
         except OrchestrateError as problem:
-            self._tell([Told(str(problem), is_problem=True)])
+            self._tell([CommandOutcome(str(problem), is_problem=True)])
 
-    def _tell(self, told: Sequence[Told]) -> None:
+    def _tell(self, told: Sequence[CommandOutcome]) -> None:
         for one in told:
-            self._host.say(one.words, is_problem=one.is_problem)
+            self._host.show_message(one.message, is_problem=one.is_problem)
 
     def _paint(self) -> None:
-        held, sent = self._pending.held, self._pending.sent
+        held, sent = self._pending.held_commands, self._pending.sent_commands
         self.set_class(bool(held or sent), "-holds")
         if held:
-            left_s = max(held[-1].due - self.clock(), 0)
+            left_s = max(held[-1].due_at - self.clock(), 0)
             more = f" and {len(held) - 1} more" if len(held) > 1 else ""
             in_s = f"  in {left_s:.0f} s  "
-            self.put([(f" {held[-1].words}{more}", "warn"), (in_s, "dim"), ("u", "key"), (" undo", "dim")])
+            self.show_spans([(f" {held[-1].description}{more}", "warn"), (in_s, "dim"), ("u", "key"), (" undo", "dim")])
         elif sent:
             more = f" and {len(sent) - 1} more" if len(sent) > 1 else ""
-            self.put([(f" sent: {sent[-1].words}{more}", "warn"), ("  until an engine takes it", "dim")])
+            self.show_spans([(f" sent: {sent[-1].description}{more}", "warn"), ("  until an engine takes it", "dim")])
 
 
 def _count(command: Command) -> int:

@@ -13,7 +13,7 @@ _ABOVE = "A person looked at the change and says of these lines:"
 
 
 @dataclass(frozen=True)
-class Comment:
+class LineComment:
     """Something said of a line, counted from 1, of the change that a subject stands for."""
 
     subject: Subject
@@ -25,24 +25,24 @@ class Comment:
         return f"{self.path}:{self.line}: {self.text}"
 
 
-class Comments:
+class ReviewComments:
     """The comments that were not sent yet. Those of a command that is taken back are there again."""
 
     def __init__(self) -> None:
-        self._waiting: list[Comment] = []
-        self._given: list[tuple[Command, list[Comment]]] = []
+        self._waiting: list[LineComment] = []
+        self._given: list[tuple[Command, list[LineComment]]] = []
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def add(self, comment: Comment) -> None:
+    def add_comment(self, comment: LineComment) -> None:
         """Keep a comment until all are sent; another one on the same line takes the place of the first."""
         place = (comment.subject, comment.path, comment.line)
         self._waiting = [one for one in self._waiting if (one.subject, one.path, one.line) != place]
         if comment.text.strip():
             self._waiting.append(comment)
 
-    def commands(self, state: RunState) -> list[Command]:
+    def build_retry_commands(self, state: RunState) -> list[Command]:
         """One further try for each task, or for each file of a migration, with all that was said of it.
 
         Raises:
@@ -55,9 +55,9 @@ class Comments:
 
     def _about(self, subject: Subject, state: RunState) -> Sequence[Command]:
         said = [one for one in self._waiting if one.subject == subject]
-        return choices.retry([subject], state, note_of(said))
+        return choices.build_retries([subject], state, format_note(said))
 
-    def given(self, commands: Sequence[Command], state: RunState) -> None:
+    def mark_submitted(self, commands: Sequence[Command], state: RunState) -> None:
         """These commands were given: what they say is not said again."""
         for command in commands:
             mine = [one for one in self._waiting if command in self._about(one.subject, state)]
@@ -66,7 +66,7 @@ class Comments:
         gone = {id(one) for _, mine in self._given for one in mine}
         self._waiting = [one for one in self._waiting if id(one) not in gone]
 
-    def taken_back(self, command: Command) -> None:
+    def restore_comments(self, command: Command) -> None:
         """A command will not be sent after all."""
         for given, mine in self._given:
             if given == command:
@@ -74,7 +74,7 @@ class Comments:
         self._given = [(given, mine) for given, mine in self._given if given != command]
 
 
-def note_of(comments: Sequence[Comment]) -> str:
+def format_note(comments: Sequence[LineComment]) -> str:
     """All comments as one note to a worker: `path:line: text`, in the order of the files."""
     ordered = sorted(comments, key=lambda one: (one.path, one.line))
     return "\n".join([_ABOVE, *map(str, ordered)])

@@ -7,35 +7,35 @@ from typing import Literal
 from orchestrator.domain.state import RunState
 from orchestrator.tui.acts import choices
 
-Wish = Literal["", "may", "must"]
+NotePolicy = Literal["", "may", "must"]
 """Whether a note goes with an action."""
 
 
 @dataclass(frozen=True)
-class Deed:
-    """An action. `note` and `in_migrations` say whether it takes a note, in a goal and in a migration."""
+class KeyAction:
+    """An action. `note_policy` and `migration_note_policy` say whether goals and migrations take a note with it."""
 
-    choice: choices.Choice
+    build_commands: choices.CommandBuilder
     title: str
-    note: Wish = ""
-    in_migrations: Wish | None = None
+    note_policy: NotePolicy = ""
+    migration_note_policy: NotePolicy | None = None
 
-    def wish(self, state: RunState) -> Wish:
+    def get_note_policy(self, state: RunState) -> NotePolicy:
         """Whether a note goes with it in this run."""
         is_migration = state.run.mode == "migration"
-        return self.note if self.in_migrations is None or not is_migration else self.in_migrations
+        return self.note_policy if self.migration_note_policy is None or not is_migration else self.migration_note_policy
 
 
-DEEDS: Mapping[str, Deed] = {
-    "approve": Deed(choices.approve, "Approve"),
-    "deny": Deed(choices.deny, "Deny; why? It goes to whoever asked", "may"),
-    "tell": Deed(choices.deny, "Deny, and tell whoever asked", "must"),
-    "pause": Deed(choices.pause, "Pause"),
-    "retry": Deed(choices.retry, "Try again; what is to be known this time? It goes to the worker", "may"),
-    "give-up": Deed(choices.give_up, "Leave out; why? It is shown in reports and pull requests", "", "must"),
-    "stop-call": Deed(choices.stop_call, "Stop what it waits for"),
-    "hold": Deed(choices.hold, "Hold or release"),
-    "rollback": Deed(choices.rollback, "Take back; why?", "may"),
-    "publish": Deed(choices.publish, "Publish"),
+KEY_ACTIONS: Mapping[str, KeyAction] = {
+    "approve": KeyAction(choices.build_approvals, "Approve"),
+    "deny": KeyAction(choices.build_denials, "Deny; why? It goes to whoever asked", "may"),
+    "tell": KeyAction(choices.build_denials, "Deny, and tell whoever asked", "must"),
+    "pause": KeyAction(choices.build_pause_or_continue, "Pause"),
+    "retry": KeyAction(choices.build_retries, "Try again; what is to be known this time? It goes to the worker", "may"),
+    "give-up": KeyAction(choices.build_cancellations, "Leave out; why? It is shown in reports and pull requests", "", "must"),
+    "stop-call": KeyAction(choices.build_call_stops, "Stop what it waits for"),
+    "hold": KeyAction(choices.build_shard_holds, "Hold or release"),
+    "rollback": KeyAction(choices.build_rollback, "Take back; why?", "may"),
+    "publish": KeyAction(choices.build_publish, "Publish"),
 }
 """The actions by name; `keymap` has their keys."""

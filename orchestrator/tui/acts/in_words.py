@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from orchestrator.domain.command import AddCriterion, Cancel, Command, Publish, Retry, RollbackShards, Stop, StopCall
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 
-DANGEROUS = (Cancel, Stop, StopCall, RollbackShards)
+DANGEROUS_COMMANDS = (Cancel, Stop, StopCall, RollbackShards)
 """Commands that end or take back what somebody waits for."""
 _ABOUT = ("item", "task", "session", "files", "shard", "shards", "groups", "id")
 """The fields that say what a command is about; each has at most one."""
@@ -22,20 +22,20 @@ _THEN: Mapping[type[Command], str] = {
 
 def is_dangerous(command: Command) -> bool:
     """Whether a person has to confirm it."""
-    return isinstance(command, DANGEROUS)
+    return isinstance(command, DANGEROUS_COMMANDS)
 
 
-def in_words(command: Command) -> str:
+def describe_command(command: Command) -> str:
     """`retry parser (look at x)`."""
     name = command.how if isinstance(command, Stop) else _name(command.do)
-    said = one_line(getattr(command, "reason", "") or getattr(command, "note", ""), _SAID)
+    said = to_one_line(getattr(command, "reason", "") or getattr(command, "note", ""), _SAID)
     return " ".join(filter(None, (name, _about(command), f"({said})" if said else "")))
 
 
-def with_consequence(command: Command) -> str:
+def describe_with_consequence(command: Command) -> str:
     """`cancel parser: what landed stays`, for whoever has to confirm it."""
     then = _THEN.get(type(command), "")
-    return f"{in_words(command)}: {then}" if then else in_words(command)
+    return f"{describe_command(command)}: {then}" if then else describe_command(command)
 
 
 def _name(do: str) -> str:

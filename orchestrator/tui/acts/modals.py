@@ -9,7 +9,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from orchestrator.tui.widgets.line import Line, Spans
+from orchestrator.tui.widgets.line import StyledLine, Spans
 
 _CSS = """
     {name} { align: center middle; }
@@ -20,10 +20,10 @@ _SHOWN = 8
 _NOTHING = (("esc", "key"), (" does nothing", "dim"))
 
 
-class Note(ModalScreen[str | None]):
+class NoteDialog(ModalScreen[str | None]):
     """Asks for a line of words: what the worker, or whoever asked, is to know. None if nothing is to be done."""
 
-    DEFAULT_CSS = _CSS.replace("{name}", "Note")
+    DEFAULT_CSS = _CSS.replace("{name}", "NoteDialog")
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", show=False)]
 
     def __init__(self, title: str, *, is_required: bool = False) -> None:
@@ -33,18 +33,18 @@ class Note(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """The question and its answer."""
         with Vertical():
-            yield Line(id="title")
+            yield StyledLine(id="title")
             yield Input(compact=True)
-            yield Line(id="hint")
+            yield StyledLine(id="hint")
 
     def on_mount(self) -> None:
         """Ask."""
-        self.query_one("#title", Line).put([(self._title, "title")])
+        self.query_one("#title", StyledLine).show_spans([(self._title, "title")])
         self._hint([("enter", "key"), (" goes on", "dim"), (";  ", ""), *_NOTHING])
         self.query_one(Input).focus()
 
     def _hint(self, spans: Spans) -> None:
-        self.query_one("#hint", Line).put(spans)
+        self.query_one("#hint", StyledLine).show_spans(spans)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """That is the note."""
@@ -54,10 +54,10 @@ class Note(ModalScreen[str | None]):
             self.dismiss(event.value.strip())
 
 
-class Sure(ModalScreen[bool]):
+class ConfirmationDialog(ModalScreen[bool]):
     """Asks whether something is really to be done; of more than one thing, how many there are has to be typed."""
 
-    DEFAULT_CSS = _CSS.replace("{name}", "Sure")
+    DEFAULT_CSS = _CSS.replace("{name}", "ConfirmationDialog")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(False)", show=False),
         Binding("y", "yes", show=False),
@@ -76,12 +76,12 @@ class Sure(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """What is to be done, and the answer."""
         with Vertical():
-            yield Line(id="title")
+            yield StyledLine(id="title")
             for _ in self._shown:
-                yield Line(classes="deed")
+                yield StyledLine(classes="deed")
             if self._is_typed:
                 yield Input(compact=True)
-            yield Line(id="hint")
+            yield StyledLine(id="hint")
 
     @property
     def _shown(self) -> Sequence[str]:
@@ -90,9 +90,9 @@ class Sure(ModalScreen[bool]):
 
     def on_mount(self) -> None:
         """Ask."""
-        self.query_one("#title", Line).put([("Really do this?", "title")])
-        for line, words in zip(self.query(".deed").results(Line), self._shown, strict=True):
-            line.put([("  ", ""), (words, "warn")])
+        self.query_one("#title", StyledLine).show_spans([("Really do this?", "title")])
+        for line, words in zip(self.query(".deed").results(StyledLine), self._shown, strict=True):
+            line.show_spans([("  ", ""), (words, "warn")])
         self._hint()
         if self._is_typed:
             self.query_one(Input).focus()
@@ -101,7 +101,7 @@ class Sure(ModalScreen[bool]):
         typed: Spans = [("type ", "dim"), (str(self._count), "key"), (" and enter to do it to all of them", "dim")]
         plain: Spans = [("y", "key"), (" does it", "dim")]
         hint = [*(typed if self._is_typed else plain), (";  ", ""), *_NOTHING]
-        self.query_one("#hint", Line).put(hint)
+        self.query_one("#hint", StyledLine).show_spans(hint)
 
     def action_yes(self) -> None:
         """Do it, where one key is enough."""

@@ -7,49 +7,49 @@ from orchestrator.domain.command import Command
 from orchestrator.domain.state import RunState
 from orchestrator.errors import OrchestrateError
 
-HELD_S = 5.0
-Send = Callable[[Command], str]
+UNDO_WINDOW_S = 5.0
+SendCommand = Callable[[Command], str]
 
 
 @dataclass(frozen=True)
-class Held:
+class PendingCommand:
     """A command with what it does in words, when it is to be sent, and with which others it was given."""
 
     command: Command
-    words: str
-    due: float
+    description: str
+    due_at: float
     batch: int
 
 
 @dataclass(frozen=True)
-class Told:
+class CommandOutcome:
     """What became of a command; `is_problem` if it does not do what was wanted."""
 
-    words: str
+    message: str
     is_problem: bool = False
 
 
-class Pending:
+class UndoQueue:
     """Holds commands for `held_s` seconds by the caller's clock. A command that is on its way is not taken twice."""
 
-    def __init__(self, send: Send, held_s: float = HELD_S) -> None:
+    def __init__(self, send: SendCommand, held_s: float = UNDO_WINDOW_S) -> None:
         """`send` gives the key under which a command lies in the inbox; it raises OrchestrateError."""
         self._send, self._held_s = send, held_s
-        self._held: list[Held] = []
-        self._sent: dict[str, Held] = {}
+        self._held: list[PendingCommand] = []
+        self._sent: dict[str, PendingCommand] = {}
         self._batches = 0
 
     @property
-    def held(self) -> tuple[Held, ...]:
+    def held_commands(self) -> tuple[PendingCommand, ...]:
         """What can still be taken back, oldest first."""
         return tuple(self._held)
 
     @property
-    def sent(self) -> tuple[Held, ...]:
+    def sent_commands(self) -> tuple[PendingCommand, ...]:
         """What was sent and no engine has taken yet."""
         return tuple(self._sent.values())
 
-    def hold(self, commands: Sequence[tuple[Command, str]], now: float) -> int:
+    def hold_commands(self, commands: Sequence[tuple[Command, str]], now: float) -> int:
         """Take commands, with their words, that are given at once.
 
         Returns:
@@ -59,24 +59,24 @@ class Pending:
         before = len(self._held)
         for command, words in commands:
             if not any(one.command == command for one in (*self._held, *self._sent.values())):
-                self._held.append(Held(command, words, now + self._held_s, self._batches))
+                self._held.append(PendingCommand(command, words, now + self._held_s, self._batches))
         return len(self._held) - before
 
-    def undo(self) -> list[Held]:
+    def undo_last_batch(self) -> list[PendingCommand]:
         """Take back what was given last, all of it, so that it is never sent; nothing if nothing is held."""
         last = [one for one in self._held if one.batch == self._held[-1].batch]
         self._held = [one for one in self._held if one not in last]
         return last
 
-    def send_due(self, now: float) -> list[Told]:
+    def send_due_commands(self, now: float) -> list[CommandOutcome]:
         """Send what has been held for long enough."""
-        return self._send_all([one for one in self._held if one.due <= now])
+        return self._send_all([one for one in self._held if one.due_at <= now])
 
-    def flush(self) -> list[Told]:
+    def flush_commands(self) -> list[CommandOutcome]:
         """Send all that is held, at once: nobody is there any more to take it back."""
         return self._send_all(list(self._held))
 
-    def _send_all(self, due: list[Held]) -> list[Told]:
+    def _send_all(self, due: list[PendingCommand]) -> list[CommandOutcome]:
         """Forgets a command before it is sent: whatever happens then, it is not sent again."""
         told = []
         for one in due:
@@ -84,15 +84,15 @@ class Pending:
             try:
                 self._sent[self._send(one.command)] = one
             except OrchestrateError as problem:
-                told.append(Told(f"{one.words}: not sent: {problem}", is_problem=True))
+                told.append(CommandOutcome(f"{one.description}: not sent: {problem}", is_problem=True))
         return told
 
-    def outcomes(self, state: RunState) -> list[Told]:
+    def collect_outcomes(self, state: RunState) -> list[CommandOutcome]:
         """What engines have made of what was sent, each told once."""
-        taken = [(key, one) for key, one in self._sent.items() if key in state.commands]
+        taken = [(key, one) for key, one in self._sent.items() if key in state.taken_commands]
         for key, _ in taken:
             del self._sent[key]
         return [
-            Told(f"{one.words}: refused: {refused}", is_problem=True) if refused else Told(f"{one.words}: taken")
-            for refused, one in ((state.commands[key], one) for key, one in taken)
+            CommandOutcome(f"{one.description}: refused: {refused}", is_problem=True) if refused else CommandOutcome(f"{one.description}: taken")
+            for refused, one in ((state.taken_commands[key], one) for key, one in taken)
         ]

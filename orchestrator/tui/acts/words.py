@@ -8,18 +8,18 @@ from orchestrator.errors import UsageProblem
 
 
 @dataclass(frozen=True)
-class Typed:
+class CommandArguments:
     """The words of a command behind its verb, and its options by name; one that takes no value has `yes`."""
 
     words: tuple[str, ...]
     options: Mapping[str, str]
 
-    def text(self, *names: str) -> str:
+    def get_option(self, *names: str) -> str:
         """The value of the first of these options that was given; empty without."""
         return next((self.options[name] for name in names if name in self.options), "")
 
 
-def cut(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words of a line; quotes hold words together.
 
     Raises:
@@ -31,7 +31,7 @@ def cut(text: str) -> list[str]:
         raise UsageProblem(f"{error}: {text}") from error
 
 
-def typed(verb: str, given: Sequence[str], options: Collection[str], flags: Collection[str] = ()) -> Typed:
+def parse_arguments(verb: str, given: Sequence[str], options: Collection[str], flags: Collection[str] = ()) -> CommandArguments:
     """Words and options of a verb; what stands behind `--` are words.
 
     Raises:
@@ -57,4 +57,4 @@ def typed(verb: str, given: Sequence[str], options: Collection[str], flags: Coll
                 raise UsageProblem(f"option '--{name}' requires an argument")
             value = left.pop(0)
         found[name] = value or ("yes" if name in flags else "")
-    return Typed(tuple(words), found)
+    return CommandArguments(tuple(words), found)

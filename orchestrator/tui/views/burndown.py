@@ -11,20 +11,20 @@ from textual.containers import Horizontal
 
 from orchestrator.domain.migration import FileRecord
 from orchestrator.domain.state import RunState
-from orchestrator.report.burndown_chart import What, chart, series_of
-from orchestrator.report.burndown_rows import GROUP_KEYS, SIGNATURE_KEYS, group_rows, headlines, signature_rows
-from orchestrator.report.file_rows import FILE_KEYS, file_rows, files_alike, files_of_group
-from orchestrator.report.filtering import Value
-from orchestrator.tui.moment import Moment
+from orchestrator.report.burndown_chart import BurndownMeasure, render_burndown_chart, build_burndown_series
+from orchestrator.report.burndown_rows import GROUP_KEYS, SIGNATURE_KEYS, build_group_rows, render_burndown_head, build_signature_rows
+from orchestrator.report.file_rows import FILE_KEYS, build_file_rows, list_files_by_signature, list_group_files
+from orchestrator.report.filtering import FilterValue
+from orchestrator.tui.moment import ViewModel
 from orchestrator.tui.view import Subject
-from orchestrator.tui.views.burndown_cells import FILES, GROUPS, SIGNATURES, file_cells, group_cells, signature_cells
-from orchestrator.tui.views.steady import BRIEF, SteadyView
+from orchestrator.tui.views.burndown_cells import FILE_COLUMNS, GROUP_COLUMNS, SIGNATURE_COLUMNS, build_file_row, build_group_row, build_signature_row
+from orchestrator.tui.views.steady import BRIEF_LINES, ThrottledView
 from orchestrator.tui.widgets.cells import Span
 from orchestrator.tui.widgets.charts import Drawing
 from orchestrator.tui.widgets.table import Row, Table
 
-Side = Literal["failures", "owners", "directories", "files"]
-_SIDES: tuple[Side, ...] = ("failures", "owners", "directories", "files")
+BurndownTable = Literal["failures", "owners", "directories", "files"]
+_SIDES: tuple[BurndownTable, ...] = ("failures", "owners", "directories", "files")
 _ONLY_FILES = set(FILE_KEYS) - {*GROUP_KEYS, *SIGNATURE_KEYS}
 _WIDE, _MOST_ROWS = 120, 14
 
@@ -32,7 +32,7 @@ _WIDE, _MOST_ROWS = 120, 14
 class _Told(Protocol):
     """A row that can be filtered."""
 
-    def fields(self) -> Mapping[str, Value]:
+    def get_filter_values(self) -> Mapping[str, FilterValue]:
         """By what."""
         ...
 
@@ -40,7 +40,7 @@ class _Told(Protocol):
 R = TypeVar("R", bound=_Told)
 
 
-class BurndownView(SteadyView):
+class BurndownView(ThrottledView):
     """How far a migration is."""
 
     TITLE = "Burndown"
@@ -55,17 +55,17 @@ class BurndownView(SteadyView):
     BurndownView.-files > #burndown-groups { display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t", "side", "The next table", show=False, id="burndown.table"),
+        Binding("t", "next_table", "The next table", show=False, id="burndown.table"),
         Binding("c", "chart", "The other chart", show=False, id="burndown.chart"),
         Binding("escape", "out", "Back to the groups", show=False, id="burndown.out"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._side: Side = "failures"
-        self._what: What = "sites"
+        self._side: BurndownTable = "failures"
+        self._what: BurndownMeasure = "sites"
         self._within = ""
-        self._cursors: dict[Side, str] = {}
+        self._cursors: dict[BurndownTable, str] = {}
         self._total = 0
 
     def compose(self) -> ComposeResult:
@@ -75,47 +75,47 @@ class BurndownView(SteadyView):
             yield Drawing(id="chart-sites")
             yield Drawing(id="chart-files")
         yield Drawing(id="burndown-where")
-        yield Table(SIGNATURES, id="burndown-groups")
-        yield Table(FILES, id="burndown-files")
+        yield Table(SIGNATURE_COLUMNS, id="burndown-groups")
+        yield Table(FILE_COLUMNS, id="burndown-files")
 
     # --- what is seen ------------------------------------------------------------------------------------------------
 
-    def paint(self, moment: Moment) -> None:
+    def paint_view(self, moment: ViewModel) -> None:
         """All of it anew."""
-        head = list(headlines(moment.state, is_ascii=self.is_ascii))[:3]
-        self.query_one("#burndown-head", Drawing).put(
+        head = list(render_burndown_head(moment.state, is_ascii=self.is_ascii))[:3]
+        self.query_one("#burndown-head", Drawing).show_drawing(
             lambda _width, _height: [[(line, "title" if number == 0 else "")] for number, line in enumerate(head)]
         )
         self._draw_charts(moment.state)
         self.set_class(self._shows_files, "-files")
         if self._shows_files:
-            self._put(file_rows(moment.state, self._files(moment.state)), file_cells)
+            self._put(build_file_rows(moment.state, self._files(moment.state)), build_file_row)
         elif self._side == "failures":
-            self._groups.put_columns(SIGNATURES)
-            self._put(signature_rows(moment.state), signature_cells)
+            self._groups.show_columns(SIGNATURE_COLUMNS)
+            self._put(build_signature_rows(moment.state), build_signature_row)
         else:
-            self._groups.put_columns(GROUPS)
-            self._put(group_rows(moment.state, "owner" if self._side == "owners" else "dir"), group_cells)
-        self.query_one("#burndown-where", Drawing).put(lambda _width, _height: [self._where()])
+            self._groups.show_columns(GROUP_COLUMNS)
+            self._put(build_group_rows(moment.state, "owner" if self._side == "owners" else "dir"), build_group_row)
+        self.query_one("#burndown-where", Drawing).show_drawing(lambda _width, _height: [self._where()])
 
     def _put(self, rows: Sequence[R], cells: Callable[[R, bool], Row]) -> None:
-        fit = [row for row in rows if self.wanted.fits(row.fields())]
+        fit = [row for row in rows if self.active_filter.matches_row(row.get_filter_values())]
         self._total = len(rows)
-        self._table.say_if_empty("nothing fits" if self.wanted.text else _EMPTY[self._side])
-        self._table.put(cells(row, self.is_ascii) for row in fit)
+        self._table.set_empty_text("nothing fits" if self.active_filter.text else _EMPTY[self._side])
+        self._table.show_rows(cells(row, self.is_ascii) for row in fit)
 
     def _draw_charts(self, state: RunState) -> None:
         """Both charts side by side, one where there is less room, none on small screens."""
         width, height = self.size.width, self.size.height
-        is_high, is_wide = height >= BRIEF, width >= _WIDE
+        is_high, is_wide = height >= BRIEF_LINES, width >= _WIDE
         charts = self.query_one("#burndown-charts", Horizontal)
         charts.styles.height = min(height // 3, _MOST_ROWS) if is_high else 0
-        series = series_of(state)
+        series = build_burndown_series(state)
         for what in _WHATS:
             drawing = self.query_one(f"#chart-{what}", Drawing)
             drawing.styles.height = charts.styles.height
             drawing.display = is_high and (is_wide or what == self._what)
-            drawing.put(partial(chart, series, what, is_ascii=self.is_ascii))
+            drawing.show_drawing(partial(render_burndown_chart, series, what, is_ascii=self.is_ascii))
 
     def _where(self) -> list[Span]:
         """Which table it is, of which there are."""
@@ -126,7 +126,7 @@ class BurndownView(SteadyView):
     @property
     def _shows_files(self) -> bool:
         """Also when what is asked for is something that only files have."""
-        asks_for_files = any(term.key in _ONLY_FILES for term in self.wanted.terms)
+        asks_for_files = any(term.key in _ONLY_FILES for term in self.active_filter.terms)
         return bool(self._within) or self._side == "files" or asks_for_files
 
     def _files(self, state: RunState) -> Sequence[FileRecord]:
@@ -135,8 +135,8 @@ class BurndownView(SteadyView):
     def _of(self, state: RunState, name: str) -> Sequence[FileRecord]:
         """The files of a row of the present table."""
         if self._side == "failures":
-            return files_alike(state, name)
-        return files_of_group(state, "owner" if self._side == "owners" else "dir", name)
+            return list_files_by_signature(state, name)
+        return list_group_files(state, "owner" if self._side == "owners" else "dir", name)
 
     @property
     def _groups(self) -> Table:
@@ -153,7 +153,7 @@ class BurndownView(SteadyView):
         """There is only a way out of what one went into."""
         return bool(self._within) if action == "out" else True
 
-    def action_side(self) -> None:
+    def action_next_table(self) -> None:
         """The next table; each keeps its cursor."""
         self._cursors[self._side] = self._table.cursor or ""
         self._side, self._within = _SIDES[(_SIDES.index(self._side) + 1) % len(_SIDES)], ""
@@ -163,21 +163,21 @@ class BurndownView(SteadyView):
     def action_chart(self) -> None:
         """What remains, or what became of the files; both where there is room."""
         self._what = "files" if self._what == "sites" else "sites"
-        self.again()
+        self.repaint_now()
 
     def action_out(self) -> None:
         """From the files of a group back to the groups."""
         self._within = ""
         self._go()
 
-    @on(Table.Opened)
-    def open_row(self, message: Table.Opened) -> None:
+    @on(Table.RowOpened)
+    def open_row(self, message: Table.RowOpened) -> None:
         """Of a group, show the files; a file, whole."""
         message.stop()
         if message.key is None:
             return
         if self._shows_files:
-            self.post_message(self.Opened(Subject("file", message.key)))
+            self.post_message(self.OpenRequested(Subject("file", message.key)))
         else:
             self._within = message.key
             self._go()
@@ -185,28 +185,28 @@ class BurndownView(SteadyView):
     def _go(self) -> None:
         """Show another table, and let the keys go there."""
         had_focus = self._table.has_focus
-        self.again()
+        self.repaint_now()
         if had_focus:
             self._table.focus()
 
     @property
-    def chosen(self) -> Sequence[Subject]:
+    def selected_subjects(self) -> Sequence[Subject]:
         """The marked files, else the one with the cursor; of groups, all the files in them."""
         if self._shows_files:
-            return [Subject("file", key) for key in self._table.chosen]
-        if self.moment is None:
+            return [Subject("file", key) for key in self._table.selected_keys]
+        if self.view_model is None:
             return []
-        state = self.moment.state
-        return [Subject("file", file.path) for key in self._table.chosen for file in self._of(state, key)]
+        state = self.view_model.state
+        return [Subject("file", file.path) for key in self._table.selected_keys for file in self._of(state, key)]
 
     @property
-    def told(self) -> str:
+    def status_text(self) -> str:
         """How many of the table's rows fit the filter."""
-        return f"{len(self._table.rows)} of {self._total}" if self.wanted.text else ""
+        return f"{len(self._table.rows)} of {self._total}" if self.active_filter.text else ""
 
 
-_WHATS: tuple[What, ...] = ("sites", "files")
-_EMPTY: Mapping[Side, str] = {
+_WHATS: tuple[BurndownMeasure, ...] = ("sites", "files")
+_EMPTY: Mapping[BurndownTable, str] = {
     "failures": "nothing has failed",
     "owners": "no file has anything to do",
     "directories": "no file has anything to do",

@@ -2,18 +2,18 @@
 
 from orchestrator.report.burndown_rows import GroupRow, SignatureRow
 from orchestrator.report.file_rows import FileRow
-from orchestrator.report.groups import NOBODY
-from orchestrator.tui.widgets.cells import Cell, Ending, Span
+from orchestrator.report.groups import NO_GROUP
+from orchestrator.tui.widgets.cells import Cell, LeftTruncatedText, Span
 from orchestrator.tui.widgets.table import Column, Row
 
-SIGNATURES = (
+SIGNATURE_COLUMNS = (
     Column("files", "COUNT", 5, to_the_right=True),
     Column("left", "LEFT", 6, priority=1, to_the_right=True),
     Column("signature", "FAILED OF", 30, grows=True),
     Column("steps", "STEP", 12, priority=2),
     Column("examples", "FILES", 24, priority=3),
 )
-GROUPS = (
+GROUP_COLUMNS = (
     Column("name", "NAME", 18),
     Column("files", "FILES", 5, priority=3, to_the_right=True),
     Column("bar", "DONE", 14),
@@ -24,7 +24,7 @@ GROUPS = (
     Column("cost", "COST", 8, priority=4, to_the_right=True),
     Column("reason", "TOP REASON", 16, priority=7, grows=True),
 )
-FILES = (
+FILE_COLUMNS = (
     Column("state", "STATE", 7),
     Column("path", "FILE", 20),
     Column("left", "LEFT", 5, priority=1, to_the_right=True),
@@ -36,11 +36,11 @@ FILES = (
 _BAR = 6
 
 
-def signature_cells(row: SignatureRow, is_ascii: bool) -> Row:
+def build_signature_row(row: SignatureRow, is_ascii: bool) -> Row:
     """Files that failed alike."""
     cells: dict[str, Cell] = {
         "files": str(row.files),
-        "left": number(row.left),
+        "left": format_number(row.left),
         "signature": row.signature,
         "steps": (", ".join(row.steps), "dim"),
         "examples": (", ".join(row.examples), "dim"),
@@ -48,30 +48,30 @@ def signature_cells(row: SignatureRow, is_ascii: bool) -> Row:
     return Row(row.signature, cells)
 
 
-def group_cells(row: GroupRow, is_ascii: bool) -> Row:
+def build_group_row(row: GroupRow, is_ascii: bool) -> Row:
     """A group."""
     cells: dict[str, Cell] = {
         "name": row.name,
         "files": str(row.files),
         "bar": _bar(row.done, row.files, is_ascii),
-        "left": number(row.left),
+        "left": format_number(row.left),
         "failed": (str(row.failed), "state-fail") if row.failed else "",
         "prs": str(row.prs) if row.prs else "",
-        "seconds": NOBODY if row.seconds is None else f"{row.seconds:.1f}",
+        "seconds": NO_GROUP if row.seconds is None else f"{row.seconds:.1f}",
         "cost": row.price,
         "reason": (row.reason, "dim"),
     }
     return Row(row.name, cells)
 
 
-def file_cells(row: FileRow, is_ascii: bool) -> Row:
+def build_file_row(row: FileRow, is_ascii: bool) -> Row:
     """A file."""
-    status = row.status.value if row.status.value != row.doing.value else ""
+    status = row.status.value if row.status.value != row.activity.value else ""
     why = f"{status}: {row.reason}" if row.reason else status
     cells: dict[str, Cell] = {
-        "state": (row.doing.shown(is_ascii), row.doing.style),
-        "path": Ending(row.path),
-        "left": number(row.left),
+        "state": (row.activity.render_label(is_ascii), row.activity.style),
+        "path": LeftTruncatedText(row.path),
+        "left": format_number(row.left),
         "step": (row.step, "dim"),
         "tries": str(row.attempt) if row.attempt > 1 else "",
         "cost": row.price,
@@ -87,6 +87,6 @@ def _bar(done: int, total: int, is_ascii: bool) -> list[Span]:
     return [(f"{share}  ", ""), (full * cells, "state-done"), (empty * (_BAR - cells), "dim")]
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """`12`, `1.5`, `1,204`."""
     return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"

@@ -11,29 +11,29 @@ from typing import Generic, TypeVar
 
 from anyio import to_thread
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.reader import Reader
-from orchestrator.tui.moment import Moment
+from orchestrator.journal.reader import EventReader
+from orchestrator.tui.moment import ViewModel
 
 T = TypeVar("T")
-BLOCK = 5_000
+BLOCK_EVENTS = 5_000
 """So many events are read before anything is done with them."""
 
 
-class CatchUp(Generic[T]):
+class EventBackfill(Generic[T]):
     """What a function makes of every event, each once and in order.
 
     `seq` is the last event that was given out. `kinds` are those that are read from the journal, all if empty; of
     moments, others are given as well.
     """
 
-    def __init__(self, make: Callable[[Recorded], T], kinds: Sequence[str] = (), *, after: int = 0) -> None:
+    def __init__(self, make: Callable[[RecordedEvent], T], kinds: Sequence[str] = (), *, after: int = 0) -> None:
         self.seq = after
         self.problem = ""
         self._make, self._kinds = make, kinds
 
-    def newest(self, moment: Moment) -> list[T] | None:
+    def take_newest(self, moment: ViewModel) -> list[T] | None:
         """What is new; None where that has to be read from the journal, because the moment does not reach back."""
         recent = moment.recent
         if self.seq >= moment.seq:
@@ -47,7 +47,7 @@ class CatchUp(Generic[T]):
         self.seq = moment.seq
         return [self._make(recorded) for recorded in new]
 
-    async def read(self, journal: Path, until: int) -> list[T]:
+    async def read_block(self, journal: Path, until: int) -> list[T]:
         """The next block up to an event, from the journal. A journal that cannot be read any further is told of in
         `problem`, and what is missing is not asked for again.
         """
@@ -59,12 +59,12 @@ class CatchUp(Generic[T]):
     def _read(self, journal: Path, after: int, until: int) -> tuple[list[T], int, str]:
         made: list[T] = []
         try:
-            with closing(Reader.open_reader(journal)) as reader:
-                for recorded in reader.of_kinds(self._kinds, after) if self._kinds else reader.read(after):
+            with closing(EventReader.open_reader(journal)) as reader:
+                for recorded in reader.read_kinds(self._kinds, after) if self._kinds else reader.read_events(after):
                     if recorded.seq > until:
                         break
                     made.append(self._make(recorded))
-                    if len(made) >= BLOCK:
+                    if len(made) >= BLOCK_EVENTS:
                         return made, recorded.seq, ""
         except JournalProblem as problem:
             return made, until, str(problem)

@@ -8,16 +8,16 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from orchestrator.domain.event import Recorded
-from orchestrator.report.agent_row import tokens_text
-from orchestrator.report.cost import Cost, cost_of
-from orchestrator.report.plot import ASCII_BARS, BARS, sparkline
-from orchestrator.report.spend_rows import SIDES, SPEND_KEYS, By, SpendRow, brief, spend_lines, spend_rows
+from orchestrator.domain.event import RecordedEvent
+from orchestrator.report.agent_row import format_tokens
+from orchestrator.report.cost import CostBreakdown, build_cost_breakdown
+from orchestrator.report.plot import ASCII_BARS, BARS, plot_sparkline
+from orchestrator.report.spend_rows import SPEND_SIDES, SPEND_KEYS, SpendSide, SpendRow, render_top_rows, render_spend_lines, build_spend_rows
 from orchestrator.report.spending import SpendLog
-from orchestrator.tui.moment import Moment
+from orchestrator.tui.moment import ViewModel
 from orchestrator.tui.view import Subject
-from orchestrator.tui.views.catching_up import CatchUp
-from orchestrator.tui.views.steady import SteadyView
+from orchestrator.tui.views.catching_up import EventBackfill
+from orchestrator.tui.views.steady import ThrottledView
 from orchestrator.tui.widgets.cells import Span
 from orchestrator.tui.widgets.charts import Drawing
 from orchestrator.tui.widgets.table import Column, Row, Table
@@ -31,10 +31,10 @@ _COLUMNS = (
     Column("tries", "ATT", 3, priority=5, to_the_right=True),
     Column("detail", "STATUS", 10, priority=3),
 )
-_TITLES: dict[By, str] = {"task": "TASK", "role": "ROLE", "model": "MODEL", "outcome": "OUTCOME", "waste": "WASTED ON"}
+_TITLES: dict[SpendSide, str] = {"task": "TASK", "role": "ROLE", "model": "MODEL", "outcome": "OUTCOME", "waste": "WASTED ON"}
 
 
-class CostView(SteadyView):
+class CostView(ThrottledView):
     """What a run costs."""
 
     TITLE = "Cost"
@@ -47,20 +47,20 @@ class CostView(SteadyView):
     CostView.-tiny > #cost-lines { height: 2; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("t", "side", "From the next side", show=False, id="cost.side"),
-        Binding("s", "order", "Sort by cost", show=False, id="cost.sort"),
+        Binding("t", "next_breakdown", "From the next side", show=False, id="cost.side"),
+        Binding("s", "toggle_sort", "Sort by cost", show=False, id="cost.sort"),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._by: By = "task"
+        self._by: SpendSide = "task"
         self._is_by_cost = False
         self._total = 0
         self._begin()
 
     def _begin(self) -> None:
         self._spend = SpendLog()
-        self._tail: CatchUp[Recorded] = CatchUp(lambda recorded: recorded, SpendLog.KINDS)
+        self._tail: EventBackfill[RecordedEvent] = EventBackfill(lambda recorded: recorded, SpendLog.KINDS)
         self._is_reading = False
 
     def compose(self) -> ComposeResult:
@@ -69,55 +69,55 @@ class CostView(SteadyView):
         yield Drawing(id="cost-sides")
         yield Table(_COLUMNS, empty="no model was asked", id="cost-table")
 
-    def paint(self, moment: Moment) -> None:
+    def paint_view(self, moment: ViewModel) -> None:
         """All of it anew."""
         self._catch_up(moment)
-        cost = cost_of(moment.state, self._spend.refused)
-        lines = list(spend_lines(moment.state, cost))
-        self.query_one("#cost-lines", Drawing).put(lambda _width, _height: [[(line, "")] for line in lines])
-        sides: dict[By, str] = {by: brief(spend_rows(moment.state, cost, by)) for by in SIDES if by != "task"}
-        values = [cost.share(usage) for usage in self._spend.bins(moment.now)]
-        self.query_one("#cost-sides", Drawing).put(partial(self._sides, sides, values))
+        cost = build_cost_breakdown(moment.state, self._spend.refused_plans)
+        lines = list(render_spend_lines(moment.state, cost))
+        self.query_one("#cost-lines", Drawing).show_drawing(lambda _width, _height: [[(line, "")] for line in lines])
+        sides: dict[SpendSide, str] = {by: render_top_rows(build_spend_rows(moment.state, cost, by)) for by in SPEND_SIDES if by != "task"}
+        values = [cost.get_share(usage) for usage in self._spend.list_bins(moment.now)]
+        self.query_one("#cost-sides", Drawing).show_drawing(partial(self._sides, sides, values))
         self._put(moment, cost)
 
-    def _sides(self, sides: dict[By, str], values: Sequence[float], width: int, _height: int) -> list[list[Span]]:
+    def _sides(self, sides: dict[SpendSide, str], values: Sequence[float], width: int, _height: int) -> list[list[Span]]:
         rows: list[list[Span]] = [[(f"by {by}".ljust(12), "dim"), (words or "-", "")] for by, words in sides.items()]
-        curve = sparkline(values, width - 36, ASCII_BARS if self.is_ascii else BARS)
+        curve = plot_sparkline(values, width - 36, ASCII_BARS if self.is_ascii else BARS)
         when = f"  each {-(-len(values) // max(width - 36, 1)) * 10} min" if values else "-"
         return [*rows, [("over time".ljust(12), "dim"), (curve, "state-run"), (when, "dim")]]
 
-    def _put(self, moment: Moment, cost: Cost) -> None:
-        rows = spend_rows(moment.state, cost, self._by)
+    def _put(self, moment: ViewModel, cost: CostBreakdown) -> None:
+        rows = build_spend_rows(moment.state, cost, self._by)
         self._total = len(rows)
-        fit = [row for row in rows if self.wanted.fits(row.fields())]
+        fit = [row for row in rows if self.active_filter.matches_row(row.get_filter_values())]
         if self._is_by_cost:
             fit.sort(key=lambda row: -row.share)
         first, *others = _COLUMNS
-        self._table.put_columns([Column(first.key, _TITLES[self._by], first.width, grows=True), *others])
+        self._table.show_columns([Column(first.key, _TITLES[self._by], first.width, grows=True), *others])
         empty = "nothing was wasted" if self._by == "waste" else "no model was asked"
-        self._table.say_if_empty("nothing fits" if self.wanted.text else empty)
-        self._table.put(_row(row, is_flat=self._is_by_cost) for row in fit)
+        self._table.set_empty_text("nothing fits" if self.active_filter.text else empty)
+        self._table.show_rows(_row(row, is_flat=self._is_by_cost) for row in fit)
 
-    def _catch_up(self, moment: Moment) -> None:
+    def _catch_up(self, moment: ViewModel) -> None:
         """Learn from the journal when what was spent: the state has only sums."""
         if moment.seq < self._tail.seq:
             self._begin()
         if self._is_reading:
             return
-        new = self._tail.newest(moment)
+        new = self._tail.take_newest(moment)
         if new is None:
             self._is_reading = True
             self.run_worker(self._read(self._tail, moment), group="cost", exit_on_error=False)
         else:
-            self._spend.watch(new)
+            self._spend.record_events(new)
 
-    async def _read(self, tail: CatchUp[Recorded], moment: Moment) -> None:
+    async def _read(self, tail: EventBackfill[RecordedEvent], moment: ViewModel) -> None:
         try:
             while tail.seq < moment.seq:
-                self._spend.watch(await tail.read(moment.directory.journal, moment.seq))
+                self._spend.record_events(await tail.read_block(moment.directory.journal, moment.seq))
         finally:
             self._is_reading = False
-        self.again()
+        self.repaint_now()
 
     @property
     def _table(self) -> Table:
@@ -125,32 +125,32 @@ class CostView(SteadyView):
 
     # --- keys --------------------------------------------------------------------------------------------------------
 
-    def action_side(self) -> None:
+    def action_next_breakdown(self) -> None:
         """The same cost from the next side."""
-        self._by = SIDES[(SIDES.index(self._by) + 1) % len(SIDES)]
-        self.again()
+        self._by = SPEND_SIDES[(SPEND_SIDES.index(self._by) + 1) % len(SPEND_SIDES)]
+        self.repaint_now()
 
-    def action_order(self) -> None:
+    def action_toggle_sort(self) -> None:
         """Tasks in the order of the tree, or the most expensive first."""
         self._is_by_cost = not self._is_by_cost
-        self.again()
+        self.repaint_now()
 
-    @on(Table.Opened)
-    def open_task(self, message: Table.Opened) -> None:
+    @on(Table.RowOpened)
+    def open_task(self, message: Table.RowOpened) -> None:
         """Show a task whole."""
         message.stop()
         if self._by == "task" and message.key is not None:
-            self.post_message(self.Opened(Subject("task", message.key)))
+            self.post_message(self.OpenRequested(Subject("task", message.key)))
 
     @property
-    def chosen(self) -> Sequence[Subject]:
+    def selected_subjects(self) -> Sequence[Subject]:
         """The marked tasks, else the one with the cursor; nothing of the other sides."""
-        return [Subject("task", key) for key in self._table.chosen] if self._by == "task" else []
+        return [Subject("task", key) for key in self._table.selected_keys] if self._by == "task" else []
 
     @property
-    def told(self) -> str:
+    def status_text(self) -> str:
         """From which side, and how many fit the filter."""
-        return f"by {self._by}" + (f"  {len(self._table.rows)} of {self._total}" if self.wanted.text else "")
+        return f"by {self._by}" + (f"  {len(self._table.rows)} of {self._total}" if self.active_filter.text else "")
 
 
 def _row(row: SpendRow, *, is_flat: bool) -> Row:
@@ -160,7 +160,7 @@ def _row(row: SpendRow, *, is_flat: bool) -> Row:
             "name": ("" if is_flat else "  " * row.depth) + row.name,
             "cost": row.price,
             "share": f"{row.share:.1%}" if row.spent.calls else "",
-            "tokens": tokens_text(row.spent.tokens),
+            "tokens": format_tokens(row.spent.tokens),
             "calls": f"{row.spent.calls:,}",
             "tries": str(row.attempts) if row.attempts else "",
             "detail": (row.detail, "dim"),

@@ -8,18 +8,18 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from orchestrator.domain.ids import SessionId
-from orchestrator.report.agent_row import FIELDS, AgentRow, RowKind
-from orchestrator.report.filtering import Filter
-from orchestrator.report.fleet import fleet
-from orchestrator.report.fleet_order import ORDERS, Looking
-from orchestrator.report.glyphs import Doing
-from orchestrator.tui.moment import Moment
-from orchestrator.tui.view import Kind, Subject
-from orchestrator.tui.views.helps import helps
-from orchestrator.tui.views.steady import SteadyView
+from orchestrator.report.agent_row import AGENT_KEYS, AgentRow, RowKind
+from orchestrator.report.filtering import RowFilter
+from orchestrator.report.fleet import build_fleet_rows
+from orchestrator.report.fleet_order import FLEET_ORDERS, FleetViewOptions
+from orchestrator.report.glyphs import Activity
+from orchestrator.tui.moment import ViewModel
+from orchestrator.tui.view import SubjectKind, Subject
+from orchestrator.tui.views.helps import get_key_hints
+from orchestrator.tui.views.steady import ThrottledView
 from orchestrator.tui.views.worker_transcript import TranscriptPane
-from orchestrator.tui.widgets.cells import Ending
-from orchestrator.tui.widgets.line import Line
+from orchestrator.tui.widgets.cells import LeftTruncatedText
+from orchestrator.tui.widgets.line import StyledLine
 from orchestrator.tui.widgets.table import Column, Row, Table
 
 _NARROW = (
@@ -56,21 +56,21 @@ _SMALL = 80
 _PREVIEWED = 200
 """Events of the chosen conversation that are looked at for the preview."""
 _KEYS = (("space", "mark"), ("s", "sort"), ("z", "done"))
-_QUIET = {Doing.QUEUE, Doing.PAUSE, Doing.STOP, Doing.DONE}
-_SUBJECTS: dict[RowKind, Kind] = {
+_QUIET = {Activity.QUEUE, Activity.PAUSE, Activity.STOP, Activity.DONE}
+_SUBJECTS: dict[RowKind, SubjectKind] = {
     "session": "session", "task": "task", "approval": "approval", "file": "file", "shard": "shard",
 }  # fmt: skip
 
 
-class FleetView(SteadyView):
+class FleetView(ThrottledView):
     """Rows sorted by attention; `z` shows what is done, `s` sorts otherwise, `v` takes the preview away."""
 
     TITLE = "Fleet"
-    FIELDS = FIELDS
+    FIELDS = AGENT_KEYS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "sort", "Sort by another column", show=False, id="fleet.sort"),
-        Binding("S", "turn_round", "Sort the other way round", show=False, id="fleet.reverse"),
-        Binding("z", "whole", "Show what is done", show=False, id="fleet.done"),
+        Binding("S", "reverse_sort", "Sort the other way round", show=False, id="fleet.reverse"),
+        Binding("z", "toggle_done", "Show what is done", show=False, id="fleet.done"),
         Binding("v", "preview", "Show or hide the preview", show=False, id="fleet.preview"),
     ]
     DEFAULT_CSS = """
@@ -82,7 +82,7 @@ class FleetView(SteadyView):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._looking = Looking()
+        self._looking = FleetViewOptions()
         self._rows: dict[str, AgentRow] = {}
         self._made: dict[str, tuple[AgentRow, Row]] = {}
         self._total = 0
@@ -91,7 +91,7 @@ class FleetView(SteadyView):
     def compose(self) -> ComposeResult:
         """The table, and the preview below it."""
         yield Table(_COLUMNS, empty="nobody is at work yet")
-        yield Line(id="fleet-title")
+        yield StyledLine(id="fleet-title")
         yield TranscriptPane(last=_PREVIEWED, is_ascii=self.is_ascii)
 
     @property
@@ -99,25 +99,25 @@ class FleetView(SteadyView):
         """What can be done about the row with the cursor, then the keys of the table."""
         row = self._rows.get(self.table.cursor or "") if self.children else None
         preview = (("v", "preview"),) if self._may_preview(row) else ()
-        return (("enter", "open"), *helps(row.doing if row else None), *_KEYS, *preview)
+        return (("enter", "open"), *get_key_hints(row.activity if row else None), *_KEYS, *preview)
 
     @property
     def table(self) -> Table:
         """The table."""
         return self.query_one(Table)
 
-    def paint(self, moment: Moment) -> None:
+    def paint_view(self, moment: ViewModel) -> None:
         """The rows as of now; a small screen has room for less of them."""
-        self.table.put_columns(_NARROW if self.size.width < _SMALL else _COLUMNS)
-        state, is_whole = moment.state, self._looking.needs_whole
-        found = fleet(state, moment.seen, moment.now, is_at_work=moment.is_at_work, is_whole=is_whole)
-        rows = self._looking.shown(found)
+        self.table.show_columns(_NARROW if self.size.width < _SMALL else _COLUMNS)
+        state, is_whole = moment.state, self._looking.needs_every_file
+        found = build_fleet_rows(state, moment.last_session_events, moment.now, is_at_work=moment.is_at_work, is_whole=is_whole)
+        rows = self._looking.select_rows(found)
         self._total = sum(row.count for row in found)
         self._rows = {row.key: row for row in rows}
         nothing = "nothing fits the filter" if found else "nobody is at work yet"
-        self.table.say_if_empty(nothing)
+        self.table.set_empty_text(nothing)
         self._made = {row.key: self._cells(row) for row in rows}
-        self.table.put(cells for _, cells in self._made.values())
+        self.table.show_rows(cells for _, cells in self._made.values())
         self._lay_out(self.size.width)
         self._begin_at_top()
         self._show_preview()
@@ -129,14 +129,14 @@ class FleetView(SteadyView):
 
     def _lay_out(self, width: int) -> None:
         """A small screen has room for less; where nobody talks to a model there is less to be told."""
-        state = self.moment.state if self.moment is not None else None
+        state = self.view_model.state if self.view_model is not None else None
         has_agents = state is None or state.started is None or state.run.mode == "goal" or bool(state.sessions)
-        self.table.put_columns(_NARROW if width < _SMALL else _COLUMNS if has_agents else _FILES)
+        self.table.show_columns(_NARROW if width < _SMALL else _COLUMNS if has_agents else _FILES)
 
     def _begin_at_top(self) -> None:
         """What counts things, or goes its way by itself, is nothing that somebody would begin with."""
         row = self._rows.get(self.table.cursor or "")
-        if row is not None and row.kind in _NOBODY and not self.table.is_placed:
+        if row is not None and row.kind in _NOBODY and not self.table.is_cursor_placed:
             self.table.move_to(next(iter(self._rows)))
 
     def _may_preview(self, row: AgentRow | None) -> bool:
@@ -146,62 +146,62 @@ class FleetView(SteadyView):
     def _show_preview(self) -> None:
         row = self._rows.get(self.table.cursor or "")
         self.set_class(self._wants_preview and self._may_preview(row), "-previewed")
-        if self.has_class("-previewed") and row is not None and self.moment is not None:
-            self.query_one("#fleet-title", Line).put([(f" {row.name} {row.task} {row.title} ", "title")])
-            self.query_one(TranscriptPane).look(self.moment, SessionId(row.id))
+        if self.has_class("-previewed") and row is not None and self.view_model is not None:
+            self.query_one("#fleet-title", StyledLine).show_spans([(f" {row.name} {row.task} {row.title} ", "title")])
+            self.query_one(TranscriptPane).show_session(self.view_model, SessionId(row.id))
 
-    def narrow(self, wanted: Filter) -> None:
+    def apply_filter(self, wanted: RowFilter) -> None:
         """Only the rows that fit, those of what is done too."""
         self._look(replace(self._looking, wanted=wanted))
 
-    def _look(self, looking: Looking) -> None:
+    def _look(self, looking: FleetViewOptions) -> None:
         self._looking = looking
-        self.again()
+        self.repaint_now()
 
     @property
-    def chosen(self) -> Sequence[Subject]:
+    def selected_subjects(self) -> Sequence[Subject]:
         """The marked rows, else the one with the cursor, as far as they are things that can be acted on."""
-        rows = [self._rows[key] for key in self.table.chosen if key in self._rows]
+        rows = [self._rows[key] for key in self.table.selected_keys if key in self._rows]
         return [Subject(_SUBJECTS[row.kind], row.id, row.title) for row in rows if row.kind in _SUBJECTS]
 
     @property
-    def told(self) -> str:
+    def status_text(self) -> str:
         """How many of all rows are shown, and how they are sorted if not by attention."""
         shown = sum(row.count for row in self._rows.values())
         way = f" {'-' * self._looking.is_reversed}{self._looking.order}"
         order = "" if (self._looking.order, self._looking.is_reversed) == ("attention", False) else f"  sort:{way}"
         return f"{shown} of {self._total}{order}"
 
-    def on_table_highlighted(self, event: Table.Highlighted) -> None:
+    def on_table_row_highlighted(self, event: Table.RowHighlighted) -> None:
         """The preview goes along with the cursor."""
         event.stop()
         self._show_preview()
 
-    def on_table_opened(self, event: Table.Opened) -> None:
+    def on_table_row_opened(self, event: Table.RowOpened) -> None:
         """Show the row's thing whole; a row that counts is taken apart."""
         event.stop()
         row = self._rows.get(event.key or "")
         if row is not None and row.kind == "count":
-            self.action_whole()
+            self.action_toggle_done()
         elif row is not None and row.kind in _SUBJECTS:
-            self.post_message(self.Opened(Subject(_SUBJECTS[row.kind], row.id, row.title)))
+            self.post_message(self.OpenRequested(Subject(_SUBJECTS[row.kind], row.id, row.title)))
 
-    def on_table_headed(self, event: Table.Headed) -> None:
+    def on_table_header_clicked(self, event: Table.HeaderClicked) -> None:
         """A click on a title sorts by it, where that can be."""
         event.stop()
-        if event.column in ORDERS:
+        if event.column in FLEET_ORDERS:
             self._look(replace(self._looking, order=event.column))
 
     def action_sort(self) -> None:
         """Sort by the next thing there is to sort by."""
-        place = (ORDERS.index(self._looking.order) + 1) % len(ORDERS)
-        self._look(replace(self._looking, order=ORDERS[place]))
+        place = (FLEET_ORDERS.index(self._looking.order) + 1) % len(FLEET_ORDERS)
+        self._look(replace(self._looking, order=FLEET_ORDERS[place]))
 
-    def action_turn_round(self) -> None:
+    def action_reverse_sort(self) -> None:
         """Sort the other way round."""
         self._look(replace(self._looking, is_reversed=not self._looking.is_reversed))
 
-    def action_whole(self) -> None:
+    def action_toggle_done(self) -> None:
         """Show what is done row by row, or count it again."""
         self._look(replace(self._looking, is_whole=not self._looking.is_whole))
 
@@ -212,7 +212,7 @@ class FleetView(SteadyView):
 
 
 def _row(row: AgentRow, is_ascii: bool) -> Row:
-    cells = row.cells(is_ascii)
-    state = (cells["state"], row.doing.style)
-    task = Ending(cells["task"]) if row.kind == "file" else cells["task"]
-    return Row(row.key, cells | {"state": state, "task": task}, "dim" if row.doing in _QUIET else "")
+    cells = row.render_cells(is_ascii)
+    state = (cells["state"], row.activity.style)
+    task = LeftTruncatedText(cells["task"]) if row.kind == "file" else cells["task"]
+    return Row(row.key, cells | {"state": state, "task": task}, "dim" if row.activity in _QUIET else "")

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from orchestrator.report.glyphs import Doing
+from orchestrator.report.glyphs import Activity
 
-_HELPS: Mapping[Doing, Sequence[tuple[str, str]]] = {
-    Doing.ASK: (("a", "approve"), ("d", "deny")),
-    Doing.STALL: (("K", "stop the command"), ("x", "cancel")),
-    Doing.FAIL: (("r", "retry"), ("o", "editor")),
-    Doing.STOP: (("r", "retry"),),
+_HELPS: Mapping[Activity, Sequence[tuple[str, str]]] = {
+    Activity.ASK: (("a", "approve"), ("d", "deny")),
+    Activity.STALL: (("K", "stop the command"), ("x", "cancel")),
+    Activity.FAIL: (("r", "retry"), ("o", "editor")),
+    Activity.STOP: (("r", "retry"),),
 }
 
 
-def helps(doing: Doing | None) -> Sequence[tuple[str, str]]:
+def get_key_hints(doing: Activity | None) -> Sequence[tuple[str, str]]:
     """What one would do about a thing that asks, stalls or failed; nothing about what goes its way."""
     return _HELPS.get(doing, ()) if doing is not None else ()

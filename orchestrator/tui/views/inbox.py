@@ -9,19 +9,19 @@ from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from orchestrator.report.eta import duration
-from orchestrator.report.filtering import NOTHING_LEFT_OUT, Filter
-from orchestrator.report.questions import FIELDS, Question, change_of, question_lines, questions
-from orchestrator.tui.moment import Moment
-from orchestrator.tui.view import Subject, View
+from orchestrator.report.eta import format_duration
+from orchestrator.report.filtering import NO_FILTER, RowFilter
+from orchestrator.report.questions import QUESTION_KEYS, QuestionRow, find_questioned_change, render_question_lines, build_question_rows
+from orchestrator.tui.moment import ViewModel
+from orchestrator.tui.view import Subject, DashboardView
 from orchestrator.tui.widgets.cells import Cell
-from orchestrator.tui.widgets.lines import Lines, Listed
+from orchestrator.tui.widgets.lines import TextPager, LineList
 from orchestrator.tui.widgets.table import Column, Row, Table
-from worktrees.diff import diff_text
+from worktrees.diff import read_diff_text
 from worktrees.errors import GitError
-from worktrees.overlay import overlay
-from worktrees.repository import Repository
-from worktrees.trees import tree_of
+from worktrees.overlay import overlay_tree
+from worktrees.repository import GitRepository
+from worktrees.trees import read_tree_id
 
 _COLUMNS = (
     Column("number", "#", 3, to_the_right=True),
@@ -35,11 +35,11 @@ _COLUMNS = (
 _ANSWERS = {"approve": "yes", "deny": "no"}
 
 
-class InboxView(View):
+class InboxView(DashboardView):
     """Questions above, all lines of the chosen one below; enter gives it the whole room, with its diff."""
 
     TITLE = "Inbox"
-    FIELDS = FIELDS
+    FIELDS = QUESTION_KEYS
     KEYS: ClassVar[Sequence[tuple[str, str]]] = (
         ("a", "approve"), ("d", "deny"), ("enter", "diff"), ("t", "deny and tell"), ("space", "mark"),
         ("*", "mark same matter"), ("u", "undo"),
@@ -52,37 +52,37 @@ class InboxView(View):
     ]
     DEFAULT_CSS = """
     InboxView > Table { height: 1fr; }
-    InboxView > Lines { height: 40%; border-top: solid $primary 40%; }
+    InboxView > TextPager { height: 40%; border-top: solid $primary 40%; }
     InboxView.-detail > Table { display: none; }
-    InboxView.-detail > Lines { height: 1fr; }
-    .-low InboxView > Lines { display: none; }
-    .-low InboxView.-detail > Lines { display: block; }
+    InboxView.-detail > TextPager { height: 1fr; }
+    .-low InboxView > TextPager { display: none; }
+    .-low InboxView.-detail > TextPager { display: block; }
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._moment: Moment | None = None
-        self._all: Mapping[str, Question] = {}
-        self._wanted: Filter = NOTHING_LEFT_OUT
+        self._moment: ViewModel | None = None
+        self._all: Mapping[str, QuestionRow] = {}
+        self._wanted: RowFilter = NO_FILTER
         self._told: tuple[str, Sequence[str]] = ("", ())
         self._diffs: dict[str, Sequence[str]] = {}
 
     def compose(self) -> ComposeResult:
         """The questions, and what the chosen one says."""
         yield Table(_COLUMNS, empty="nothing waits for a person")
-        yield Lines(wrap=True)
+        yield TextPager(wrap=True)
 
     # --- what is shown -----------------------------------------------------------------------------------------------
 
-    def show(self, moment: Moment) -> None:
+    def show_view_model(self, moment: ViewModel) -> None:
         """Questions that came, and answers."""
         self._moment = moment
-        if not self.query(Lines):
+        if not self.query(TextPager):
             return  # it is only being made
-        found = questions(moment.state, moment.now)
+        found = build_question_rows(moment.state, moment.now)
         before = self._all.get(self._table.cursor or "")
         self._all = {one.item: one for one in found}
-        self._table.put(_row(one) for one in found if self._wanted.fits(one.fields()))
+        self._table.show_rows(_row(one) for one in found if self._wanted.matches_row(one.get_filter_values()))
         if before is not None and before.is_open and not self._all[before.item].is_open:
             self._go_on()
         self._tell()
@@ -95,27 +95,27 @@ class InboxView(View):
         if self.has_class("-detail"):
             self.action_shut()
 
-    def narrow(self, wanted: Filter) -> None:
+    def apply_filter(self, wanted: RowFilter) -> None:
         """Only what fits."""
         self._wanted = wanted
 
     @property
-    def chosen(self) -> Sequence[Subject]:
+    def selected_subjects(self) -> Sequence[Subject]:
         """What is marked, else where the cursor is."""
-        return [Subject("approval", item, self._all[item].title) for item in self._table.chosen if item in self._all]
+        return [Subject("approval", item, self._all[item].title) for item in self._table.selected_keys if item in self._all]
 
-    def point(self, subject: Subject) -> None:
+    def select_subject(self, subject: Subject) -> None:
         """Put the cursor on a question."""
         self._table.move_to(subject.id)
 
     @property
-    def told(self) -> str:
+    def status_text(self) -> str:
         """Since when the oldest waits; how many do stands beside the tab's name."""
         waiting = [one for one in self._all.values() if one.is_open]
         oldest = max((one.age_s for one in waiting if one.age_s is not None), default=None)
         if not waiting:
             return "nothing waits"
-        return f"{len(waiting)} waiting" if oldest is None else f"oldest {duration(oldest)}"
+        return f"{len(waiting)} waiting" if oldest is None else f"oldest {format_duration(oldest)}"
 
     @property
     def _table(self) -> Table:
@@ -125,26 +125,26 @@ class InboxView(View):
         """The lines of the question with the cursor; they keep their place while they stay the same."""
         item = self._table.cursor or ""
         one = self._all.get(item)
-        lines = [*question_lines(one), *self._diffs.get(item, ())] if one else []
+        lines = [*render_question_lines(one), *self._diffs.get(item, ())] if one else []
         before, shown = self._told
         if (item, lines) == (before, shown):
             return
         self._told = (item, lines)
-        text = self.query_one(Lines)
+        text = self.query_one(TextPager)
         if item == before:
             text.source.lines = _styled(lines)  # type: ignore[attr-defined]
-            text.altered(0)
+            text.invalidate_lines(0)
         else:
-            text.show(Listed(_styled(lines)), at_end=False)
+            text.show_text(LineList(_styled(lines)), at_end=False)
 
     # --- keys and mouse ----------------------------------------------------------------------------------------------
 
-    def on_table_highlighted(self, event: Table.Highlighted) -> None:
+    def on_table_row_highlighted(self, event: Table.RowHighlighted) -> None:
         """Another question is looked at."""
         event.stop()
         self._tell()
 
-    def on_table_opened(self, event: Table.Opened) -> None:
+    def on_table_row_opened(self, event: Table.RowOpened) -> None:
         """All of it, with the change it is about."""
         event.stop()
         self.action_detail()
@@ -155,7 +155,7 @@ class InboxView(View):
         if item is None:
             return
         self.set_class(True, "-detail")
-        self.query_one(Lines).focus()
+        self.query_one(TextPager).focus()
         if item not in self._diffs:
             self.run_worker(self._read_change(item), group="change")
 
@@ -171,29 +171,29 @@ class InboxView(View):
         one = self._all.get(self._table.cursor or "")
         if one is not None:
             alike = [other.item for other in self._all.values() if other.is_open and other.matter == one.matter]
-            self._table.mark(item for item in alike if item not in self._table.marked)
+            self._table.toggle_marks(item for item in alike if item not in self._table.marked_keys)
 
     async def _read_change(self, item: str) -> None:
-        if self._moment is None or (change := change_of(self._moment.state, item)) is None:
+        if self._moment is None or (change := find_questioned_change(self._moment.state, item)) is None:
             return
         try:
-            repository = await to_thread.run_sync(Repository.open, Path(self._moment.state.run.repository))
+            repository = await to_thread.run_sync(GitRepository.open, Path(self._moment.state.run.repository))
             new = change.new
             if change.files:
-                new = await overlay(repository.git, await tree_of(repository.git, new), change.files)
-            text = await diff_text(repository.git, change.old, new)
+                new = await overlay_tree(repository.git, await read_tree_id(repository.git, new), change.files)
+            text = await read_diff_text(repository.git, change.old, new)
         except GitError as error:
             text = f"the change cannot be shown: {error}"
         self._diffs[item] = ["", *text.splitlines()]
         self._tell()
 
 
-def _row(one: Question) -> Row:
+def _row(one: QuestionRow) -> Row:
     answered = f"{_ANSWERS.get(one.decision, '–')} by {one.by}" if one.by else one.decision or "moot"
-    soon = f" in {duration(max(one.left_s, 0))}" if one.left_s is not None else ""
+    soon = f" in {format_duration(max(one.left_s, 0))}" if one.left_s is not None else ""
     cells: dict[str, Cell] = {
         "number": str(one.number) if one.is_open else "",
-        "age": duration(one.age_s) if one.age_s is not None else "",
+        "age": format_duration(one.age_s) if one.age_s is not None else "",
         "who": one.who,
         "matter": (one.matter, "ask" if one.is_open else ""),
         "title": one.title,

@@ -7,21 +7,21 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from orchestrator.report.filtering import Filter
-from orchestrator.report.log_rows import LOG_KEYS, Level, LogRow, log_row
-from orchestrator.tui.moment import Moment
+from orchestrator.report.filtering import RowFilter
+from orchestrator.report.log_rows import LOG_KEYS, LogLevel, LogRow, build_log_row
+from orchestrator.tui.moment import ViewModel
 from orchestrator.tui.view import Subject
-from orchestrator.tui.views.catching_up import CatchUp
-from orchestrator.tui.views.steady import SteadyView
+from orchestrator.tui.views.catching_up import EventBackfill
+from orchestrator.tui.views.steady import ThrottledView
 from orchestrator.tui.widgets.cells import Cell
-from orchestrator.tui.widgets.lines import Lines
+from orchestrator.tui.widgets.lines import TextPager
 
-MOST = 200_000
+MAX_KEPT_EVENTS = 200_000
 """So many of the newest events are kept; `orchestrate logs` has all of them."""
 _AT_ONCE = 3_000
 _TASK = 24
 _SOON_S = 1 / 100
-_STYLES = {Level.DETAIL: "dim", Level.INFO: "", Level.WARNING: "bad"}
+_STYLES = {LogLevel.DETAIL: "dim", LogLevel.INFO: "", LogLevel.WARNING: "bad"}
 
 
 class _Shown:
@@ -33,7 +33,7 @@ class _Shown:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def line(self, index: int) -> Cell:
+    def get_line(self, index: int) -> Cell:
         """Time, who, and what happened."""
         row = self.rows[index]
         task = row.task if len(row.task) <= _TASK else f"…{row.task[1 - _TASK :]}"
@@ -41,7 +41,7 @@ class _Shown:
         return [(f"{row.at.astimezone():%H:%M:%S}  ", "dim"), (f"{who}  ", "dim"), (row.text, _STYLES[row.level])]
 
 
-class LogView(SteadyView):
+class LogView(ThrottledView):
     """All events of a run, the newest last."""
 
     TITLE = "Log"
@@ -54,9 +54,9 @@ class LogView(SteadyView):
         self._shown = _Shown()
         self._rows: list[LogRow] = []
         self._looked_at = 0
-        self._level = Level.INFO
-        self._tail: CatchUp[LogRow] | None = None
-        self._older: CatchUp[LogRow] | None = None
+        self._level = LogLevel.INFO
+        self._tail: EventBackfill[LogRow] | None = None
+        self._older: EventBackfill[LogRow] | None = None
         self._is_reading = False
         self._is_waiting = False
         self._here: int | None = None
@@ -64,51 +64,51 @@ class LogView(SteadyView):
 
     def compose(self) -> ComposeResult:
         """One long text."""
-        yield Lines(self._shown, follow=True, empty="nothing has happened yet", id="log-lines")
+        yield TextPager(self._shown, follow=True, empty="nothing has happened yet", id="log-lines")
 
     @property
-    def _lines(self) -> Lines:
-        return self.query_one("#log-lines", Lines)
+    def _lines(self) -> TextPager:
+        return self.query_one("#log-lines", TextPager)
 
     # --- rows --------------------------------------------------------------------------------------------------------
 
-    def paint(self, moment: Moment) -> None:
+    def paint_view(self, moment: ViewModel) -> None:
         """Take in what is new, and begin to read what is older."""
         if self._tail is None or moment.seq < self._tail.seq:  # another journal took its place, or it was repaired
             self._begin(moment)
         if self._tail is not None and not self._is_reading:
-            new = self._tail.newest(moment)
+            new = self._tail.take_newest(moment)
             if new is None:
                 self._is_reading = True
                 self.run_worker(self._catch_up(self._tail, moment), group="log", exit_on_error=False)
             else:
                 self._take(new)
 
-    def _begin(self, moment: Moment) -> None:
+    def _begin(self, moment: ViewModel) -> None:
         """The newest events are there at once; those before them are read while people look at these."""
         self.workers.cancel_group(self, "log-older")
         self._rows, self._older, self._problem = [], None, ""
         self._sift_anew()
-        first = moment.recent[0].seq if moment.recent else max(moment.seq - MOST, 0) + 1
-        self._tail = CatchUp(log_row, after=first - 1)
-        oldest = max(first - 1 - MOST, 0)
+        first = moment.recent[0].seq if moment.recent else max(moment.seq - MAX_KEPT_EVENTS, 0) + 1
+        self._tail = EventBackfill(build_log_row, after=first - 1)
+        oldest = max(first - 1 - MAX_KEPT_EVENTS, 0)
         if first > 1 and oldest < first - 1:
-            self._older = CatchUp(log_row, after=oldest)
+            self._older = EventBackfill(build_log_row, after=oldest)
             self.run_worker(self._read_older(self._older, moment, first - 1), group="log-older", exit_on_error=False)
 
-    async def _catch_up(self, tail: CatchUp[LogRow], moment: Moment) -> None:
+    async def _catch_up(self, tail: EventBackfill[LogRow], moment: ViewModel) -> None:
         try:
             while tail.seq < moment.seq:
-                self._take(await tail.read(moment.directory.journal, moment.seq))
+                self._take(await tail.read_block(moment.directory.journal, moment.seq))
                 self._problem = tail.problem or self._problem
         finally:
             self._is_reading = False
 
-    async def _read_older(self, tail: CatchUp[LogRow], moment: Moment, until: int) -> None:
+    async def _read_older(self, tail: EventBackfill[LogRow], moment: ViewModel, until: int) -> None:
         """They come in one piece, so that what is looked at moves but once."""
         rows: list[LogRow] = []
         while tail.seq < until:
-            rows += await tail.read(moment.directory.journal, until)
+            rows += await tail.read_block(moment.directory.journal, until)
             self._problem = tail.problem or self._problem
         self._older = None
         self._rows = rows + self._rows
@@ -116,21 +116,21 @@ class LogView(SteadyView):
 
     def _take(self, rows: Sequence[LogRow]) -> None:
         self._rows += rows
-        if len(self._rows) > MOST + MOST // 10:
-            del self._rows[: len(self._rows) - MOST]
+        if len(self._rows) > MAX_KEPT_EVENTS + MAX_KEPT_EVENTS // 10:
+            del self._rows[: len(self._rows) - MAX_KEPT_EVENTS]
             self._sift_anew()
         self._sift()
 
     # --- what of them is shown ---------------------------------------------------------------------------------------
 
-    def narrow(self, wanted: Filter) -> None:
+    def apply_filter(self, wanted: RowFilter) -> None:
         """Show only what fits a filter from now on."""
-        self.wanted = wanted
+        self.active_filter = wanted
         self._sift_anew()
 
     def action_level(self) -> None:
         """All events, only those that matter, or only what went wrong."""
-        self._level = {Level.INFO: Level.DETAIL, Level.DETAIL: Level.WARNING}.get(self._level, Level.INFO)
+        self._level = {LogLevel.INFO: LogLevel.DETAIL, LogLevel.DETAIL: LogLevel.WARNING}.get(self._level, LogLevel.INFO)
         self._sift_anew()
 
     def _sift_anew(self) -> None:
@@ -150,9 +150,9 @@ class LogView(SteadyView):
         self._looked_at += len(part)
         is_last = self._looked_at >= len(self._rows)
         if is_first:
-            self._lines.altered(0)
+            self._lines.invalidate_lines(0)
         elif is_last:
-            self._lines.grew()
+            self._lines.update_length()
         self._go_back()
         if not is_last and not self._is_waiting:
             self._is_waiting = True
@@ -170,19 +170,19 @@ class LogView(SteadyView):
         self._sift()
 
     def _fits(self, row: LogRow) -> bool:
-        return row.level >= self._level and (not self.wanted.terms or self.wanted.fits(row.fields()))
+        return row.level >= self._level and (not self.active_filter.terms or self.active_filter.matches_row(row.get_filter_values()))
 
     @property
-    def chosen(self) -> Sequence[Subject]:
+    def selected_subjects(self) -> Sequence[Subject]:
         """The event with the cursor."""
         place = self._lines.cursor
         rows = self._shown.rows
         return [Subject("event", str(rows[place].seq), rows[place].text[:80])] if place < len(rows) else []
 
     @property
-    def told(self) -> str:
+    def status_text(self) -> str:
         """Which events are shown, and how many."""
-        level = {Level.DETAIL: "all events", Level.INFO: "events", Level.WARNING: "warnings"}[self._level]
+        level = {LogLevel.DETAIL: "all events", LogLevel.INFO: "events", LogLevel.WARNING: "warnings"}[self._level]
         older = "  reading older ones" if self._older else ""
         problem = f"  {self._problem[:60]}" if self._problem else ""
         return f"{len(self._shown):,} {level}{older}{problem}"

@@ -6,14 +6,14 @@ from datetime import datetime
 from textual import on
 from textual.app import ComposeResult
 
-from orchestrator.report.eta import duration
-from orchestrator.report.queue_gates import STEPS, Mark, Passed
-from orchestrator.report.queue_view import QUEUE_KEYS, QueueRow, queue_line, queue_rows
-from orchestrator.report.shard_queue import SHARD_KEYS, ShardRow, shard_rows, shards_line
-from orchestrator.tui.moment import Moment
-from orchestrator.tui.view import Kind, Subject
-from orchestrator.tui.views.reports import Report, of_shard, of_unit
-from orchestrator.tui.views.steady import SteadyView
+from orchestrator.report.eta import format_duration
+from orchestrator.report.queue_gates import GATE_NAMES, GateMark, GateStatus
+from orchestrator.report.queue_view import QUEUE_KEYS, QueueRow, render_queue_line, build_queue_rows
+from orchestrator.report.shard_queue import SHARD_KEYS, ShardRow, build_shard_rows, render_shards_line
+from orchestrator.tui.moment import ViewModel
+from orchestrator.tui.view import SubjectKind, Subject
+from orchestrator.tui.views.reports import ReportScreen, build_shard_report, build_unit_report
+from orchestrator.tui.views.steady import ThrottledView
 from orchestrator.tui.widgets.cells import Cell, Span
 from orchestrator.tui.widgets.charts import Drawing
 from orchestrator.tui.widgets.table import Column, Row, Table
@@ -31,7 +31,7 @@ _UNITS = (
     Column("state", "STATE", 7),
     Column("task", "TASK", 14, grows=True),
     Column("try", "ATT", 3, priority=3, to_the_right=True),
-    *(Column(step, *_GATES[step], priority=2) for step in STEPS),
+    *(Column(step, *_GATES[step], priority=2) for step in GATE_NAMES),
     Column("age", "AGE", 6, priority=5, to_the_right=True),
 )
 _SHARDS = (
@@ -45,17 +45,17 @@ _SHARDS = (
     Column("age", "AGE", 6, priority=5, to_the_right=True),
 )
 _WHY = Column("why", "WHY", 12, grows=True)
-_MARKS: Mapping[Mark, tuple[str, str, str]] = {
+_MARKS: Mapping[GateMark, tuple[str, str, str]] = {
     "none": ("·", "-", "dim"),
     "now": ("⚙", "T", "state-test"),
     "ok": ("✓", "+", "state-done"),
     "bad": ("✗", "x", "state-fail"),
     "ask": ("?", "?", "state-ask"),
 }
-_WORDS: Mapping[Mark, str] = {"now": "now", "ask": "asks", "bad": "no"}
+_WORDS: Mapping[GateMark, str] = {"now": "now", "ask": "asks", "bad": "no"}
 
 
-class MergeView(SteadyView):
+class MergeView(ThrottledView):
     """What lands."""
 
     TITLE = "Merge"
@@ -75,63 +75,63 @@ class MergeView(SteadyView):
         yield Table(_UNITS, empty="nothing is at the gates", id="merge-queue")
         yield Drawing(id="merge-why")
 
-    def paint(self, moment: Moment) -> None:
+    def paint_view(self, moment: ViewModel) -> None:
         """All of it anew."""
         self._is_migration = moment.state.run.mode == "migration"
-        words = shards_line(moment.state) if self._is_migration else queue_line(moment.state)
-        self.query_one("#merge-line", Drawing).put(lambda _width, _height: [[(words, "title")]])
-        self._table.put_columns(_columns(_SHARDS if self._is_migration else _UNITS, self.size.width))
+        words = render_shards_line(moment.state) if self._is_migration else render_queue_line(moment.state)
+        self.query_one("#merge-line", Drawing).show_drawing(lambda _width, _height: [[(words, "title")]])
+        self._table.show_columns(_columns(_SHARDS if self._is_migration else _UNITS, self.size.width))
         self.query_one("#merge-why", Drawing).display = self.size.width < _WIDE
-        self._table.say_if_empty("nothing fits" if self.wanted.text else "nothing is at the gates")
-        self._table.put(self._shards(moment) if self._is_migration else self._units(moment))
-        self.tell_why()
+        self._table.set_empty_text("nothing fits" if self.active_filter.text else "nothing is at the gates")
+        self._table.show_rows(self._shards(moment) if self._is_migration else self._units(moment))
+        self.show_reason()
 
-    def _units(self, moment: Moment) -> list[Row]:
-        rows = queue_rows(moment.state, moment.recent)
+    def _units(self, moment: ViewModel) -> list[Row]:
+        rows = build_queue_rows(moment.state, moment.recent)
         self._total = len(rows)
-        fit = [row for row in rows if self.wanted.fits(row.fields())]
+        fit = [row for row in rows if self.active_filter.matches_row(row.get_filter_values())]
         self._titles = {row.unit: row.title for row in fit}
         self._notes = {row.unit: row.note for row in fit}
         return [_unit(row, moment.now, is_ascii=self.is_ascii) for row in fit]
 
-    def _shards(self, moment: Moment) -> list[Row]:
-        rows = shard_rows(moment.state, moment.recent)
+    def _shards(self, moment: ViewModel) -> list[Row]:
+        rows = build_shard_rows(moment.state, moment.recent)
         self._total = len(rows)
-        fit = [row for row in rows if self.wanted.fits(row.fields())]
+        fit = [row for row in rows if self.active_filter.matches_row(row.get_filter_values())]
         self._titles = {row.name: f"{row.files} files" for row in fit}
         self._notes = {row.name: row.note for row in fit}
         return [_shard(row, moment.now, is_ascii=self.is_ascii) for row in fit]
 
-    @on(Table.Highlighted)
-    def tell_why(self) -> None:
+    @on(Table.RowHighlighted)
+    def show_reason(self) -> None:
         """Say of the unit or shard with the cursor why it stands where it does."""
         why = self._notes.get(self._table.cursor or "", "")
-        self.query_one("#merge-why", Drawing).put(lambda _width, _height: [[(why, "")]])
+        self.query_one("#merge-why", Drawing).show_drawing(lambda _width, _height: [[(why, "")]])
 
     @property
     def _table(self) -> Table:
         return self.query_one("#merge-queue", Table)
 
-    @on(Table.Opened)
-    def report(self, message: Table.Opened) -> None:
+    @on(Table.RowOpened)
+    def open_report(self, message: Table.RowOpened) -> None:
         """Show what was found of a unit or a shard, and why it may land or not."""
         message.stop()
-        if message.key is None or self.moment is None:
+        if message.key is None or self.view_model is None:
             return
-        told = (of_shard if self._is_migration else of_unit)(self.moment, message.key)
+        told = (build_shard_report if self._is_migration else build_unit_report)(self.view_model, message.key)
         if told is not None:
-            self.app.push_screen(Report(told))
+            self.app.push_screen(ReportScreen(told))
 
     @property
-    def chosen(self) -> Sequence[Subject]:
+    def selected_subjects(self) -> Sequence[Subject]:
         """The marked ones, else the one with the cursor."""
-        kind: Kind = "shard" if self._is_migration else "unit"
-        return [Subject(kind, key, self._titles.get(key, "")) for key in self._table.chosen]
+        kind: SubjectKind = "shard" if self._is_migration else "unit"
+        return [Subject(kind, key, self._titles.get(key, "")) for key in self._table.selected_keys]
 
     @property
-    def told(self) -> str:
+    def status_text(self) -> str:
         """How many of all fit the filter."""
-        return f"{len(self._table.rows)} of {self._total}" if self.wanted.text else ""
+        return f"{len(self._table.rows)} of {self._total}" if self.active_filter.text else ""
 
 
 def _columns(columns: Sequence[Column], width: int) -> Sequence[Column]:
@@ -144,17 +144,17 @@ def _columns(columns: Sequence[Column], width: int) -> Sequence[Column]:
 def _unit(row: QueueRow, now: datetime, *, is_ascii: bool) -> Row:
     cells: dict[str, Cell] = {
         "place": str(row.place) if row.place else "",
-        "state": (row.doing.shown(is_ascii), row.doing.style),
+        "state": (row.activity.render_label(is_ascii), row.activity.style),
         "task": [(row.task, ""), (f"  {row.title}" if row.title != row.task.rpartition("/")[2] else "", "dim")],
         "try": f"a{row.attempt}" if row.attempt else "",
         "why": row.note,
-        "age": duration(max((now - row.at).total_seconds(), 0.0)) if row.at else "",
+        "age": format_duration(max((now - row.at).total_seconds(), 0.0)) if row.at else "",
     }
-    gates: dict[str, Cell] = {step: _gate(row.gates.get(step, Passed()), is_ascii) for step in STEPS}
+    gates: dict[str, Cell] = {step: _gate(row.gates.get(step, GateStatus()), is_ascii) for step in GATE_NAMES}
     return Row(row.unit, cells | gates)
 
 
-def _gate(passed: Passed, is_ascii: bool) -> list[Span]:
+def _gate(passed: GateStatus, is_ascii: bool) -> list[Span]:
     glyph, plain, style = _MARKS[passed.mark]
     words = passed.words or _WORDS.get(passed.mark, "")
     return [(f"{plain if is_ascii else glyph} {words}".rstrip(), style)]
@@ -162,7 +162,7 @@ def _gate(passed: Passed, is_ascii: bool) -> list[Span]:
 
 def _shard(row: ShardRow, now: datetime, *, is_ascii: bool) -> Row:
     cells: dict[str, Cell] = {
-        "state": (row.doing.shown(is_ascii), row.doing.style),
+        "state": (row.activity.render_label(is_ascii), row.activity.style),
         "shard": row.name,
         "files": f"{row.landed}/{row.files}",
         "failed": (str(row.failed), "state-fail") if row.failed else "",
@@ -170,6 +170,6 @@ def _shard(row: ShardRow, now: datetime, *, is_ascii: bool) -> Row:
         "owner": row.owner,
         "commit": (row.commit, "dim"),
         "why": row.note,
-        "age": duration(max((now - row.at).total_seconds(), 0.0)) if row.at else "",
+        "age": format_duration(max((now - row.at).total_seconds(), 0.0)) if row.at else "",
     }
     return Row(row.name, cells)

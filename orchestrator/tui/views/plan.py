@@ -9,12 +9,12 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.domain.state import RunState
-from orchestrator.report.plan_tree import PLAN_KEYS, PlanRow, PlanTree, plan_line
-from orchestrator.tui.moment import Moment
+from orchestrator.report.plan_tree import PLAN_KEYS, PlanRow, PlanTree, render_plan_line
+from orchestrator.tui.moment import ViewModel
 from orchestrator.tui.view import Subject
-from orchestrator.tui.views.steady import SteadyView
+from orchestrator.tui.views.steady import ThrottledView
 from orchestrator.tui.widgets.cells import Span
 from orchestrator.tui.widgets.charts import Drawing
 from orchestrator.tui.widgets.table import Column, Row, Table
@@ -43,15 +43,15 @@ _LARGE = (
 class _Tree(Table):
     """Leaves it to the plan what `space` does: a branch is folded, a leaf is marked."""
 
-    class Spaced(Message):
+    class SpacePressed(Message):
         """Somebody pressed it."""
 
     def action_mark(self) -> None:
         """Tell the plan."""
-        self.post_message(self.Spaced())
+        self.post_message(self.SpacePressed())
 
 
-class PlanView(SteadyView):
+class PlanView(ThrottledView):
     """The plan tree of a goal."""
 
     TITLE = "Plan"
@@ -84,32 +84,32 @@ class PlanView(SteadyView):
         yield _Tree(_SMALL, empty="no plan yet", id="plan-tree")
         yield Drawing(id="plan-why")
 
-    def paint(self, moment: Moment) -> None:
+    def paint_view(self, moment: ViewModel) -> None:
         """The tree anew."""
         tree = PlanTree(moment.state)
-        self._branches = tree.branches()
-        rows = tree.rows(self._folds(moment.state), self.wanted, only_blocked=self._is_only_blocked)
+        self._branches = tree.list_branches()
+        rows = tree.build_rows(self._folds(moment.state), self.active_filter, only_blocked=self._is_only_blocked)
         self._total = len(moment.state.tasks)
         table = self._table
         is_wide = self.size.width >= _WIDE
-        table.put_columns(_LARGE if is_wide else _SMALL)
+        table.show_columns(_LARGE if is_wide else _SMALL)
         self.query_one("#plan-why", Drawing).display = not is_wide
-        table.say_if_empty(
-            "nothing is blocked" if self._is_only_blocked else "nothing fits" if self.wanted.text else "no plan yet"
+        table.set_empty_text(
+            "nothing is blocked" if self._is_only_blocked else "nothing fits" if self.active_filter.text else "no plan yet"
         )
         self._made = {row.id: self._cells(row) for row in rows}
-        table.put(cells for _, cells in self._made.values())
-        self.tell_why()
-        words = plan_line(moment.state, tree.counts())
-        goal = one_line(moment.state.run.goal, 400)
-        self.query_one("#plan-line", Drawing).put(lambda _width, _height: [[(words, "title"), (f"   {goal}", "dim")]])
+        table.show_rows(cells for _, cells in self._made.values())
+        self.show_reason()
+        words = render_plan_line(moment.state, tree.count_activities())
+        goal = to_one_line(moment.state.run.goal, 400)
+        self.query_one("#plan-line", Drawing).show_drawing(lambda _width, _height: [[(words, "title"), (f"   {goal}", "dim")]])
 
-    @on(Table.Highlighted)
-    def tell_why(self) -> None:
+    @on(Table.RowHighlighted)
+    def show_reason(self) -> None:
         """Say of the task with the cursor what it waits for, or why it ended."""
         made = self._made.get(TaskId(self._table.cursor or ""))
         why = _why(made[0]) if made else []
-        self.query_one("#plan-why", Drawing).put(lambda _width, _height: [why])
+        self.query_one("#plan-why", Drawing).show_drawing(lambda _width, _height: [why])
 
     def _cells(self, row: PlanRow) -> tuple[PlanRow, Row]:
         """A row with its cells; of thousands of rows most are what they were."""
@@ -134,14 +134,14 @@ class PlanView(SteadyView):
 
     # --- keys --------------------------------------------------------------------------------------------------------
 
-    @on(_Tree.Spaced)
+    @on(_Tree.SpacePressed)
     def fold_or_mark(self) -> None:
         """Fold or unfold the branch with the cursor; mark a leaf and go on."""
         name = TaskId(self._table.cursor or "")
         if name in self._branches:
             self._set(name, name not in (self._folded or ()))
         else:
-            self._table.mark([name])
+            self._table.toggle_marks([name])
             self._table.action_move(1)
 
     def action_set_folded(self, is_folded: bool) -> None:
@@ -149,45 +149,45 @@ class PlanView(SteadyView):
         name = TaskId(self._table.cursor or "")
         if name in self._branches and (name in (self._folded or ())) != is_folded:
             self._set(name, is_folded)
-        elif is_folded and self.moment and name in self.moment.state.tasks:
-            self._table.move_to(self.moment.state.tasks[name].spec.parent or name)
+        elif is_folded and self.view_model and name in self.view_model.state.tasks:
+            self._table.move_to(self.view_model.state.tasks[name].spec.parent or name)
 
     def _set(self, name: TaskId, is_folded: bool) -> None:
         folded = self._folded or set()
         self._folded = folded | {name} if is_folded else folded - {name}
-        self.again()
+        self.repaint_now()
 
     def action_fold_all(self) -> None:
         """Fold everything below the root; unfold all, if something is folded."""
-        if self._folded or self.moment is None:
+        if self._folded or self.view_model is None:
             self._folded = set()
         else:
-            tasks = self.moment.state.tasks
+            tasks = self.view_model.state.tasks
             self._folded = {name for name in self._branches & tasks.keys() if tasks[name].spec.parent is not None}
-        self.again()
+        self.repaint_now()
 
     def action_only_blocked(self) -> None:
         """Only what cannot go on by itself, or all again."""
         self._is_only_blocked = not self._is_only_blocked
-        self.again()
+        self.repaint_now()
 
-    @on(Table.Opened)
-    def open_task(self, message: Table.Opened) -> None:
+    @on(Table.RowOpened)
+    def open_task(self, message: Table.RowOpened) -> None:
         """Show a task whole."""
         message.stop()
         if message.key is not None:
-            self.post_message(self.Opened(Subject("task", message.key, self._title(message.key))))
+            self.post_message(self.OpenRequested(Subject("task", message.key, self._title(message.key))))
 
     @property
-    def chosen(self) -> Sequence[Subject]:
+    def selected_subjects(self) -> Sequence[Subject]:
         """The marked tasks, else the one with the cursor."""
-        return [Subject("task", key, self._title(key)) for key in self._table.chosen]
+        return [Subject("task", key, self._title(key)) for key in self._table.selected_keys]
 
     @property
-    def told(self) -> str:
+    def status_text(self) -> str:
         """How many tasks of all are shown, where some are left out."""
         only = "only blocked  " if self._is_only_blocked else ""
-        return f"{only}{len(self._table.rows)} of {self._total}" if only or self.wanted.text else ""
+        return f"{only}{len(self._table.rows)} of {self._total}" if only or self.active_filter.text else ""
 
 
 def _row(row: PlanRow, *, is_ascii: bool) -> Row:
@@ -196,7 +196,7 @@ def _row(row: PlanRow, *, is_ascii: bool) -> Row:
     return Row(
         row.id,
         {
-            "state": (row.doing.shown(is_ascii), row.doing.style),
+            "state": (row.activity.render_label(is_ascii), row.activity.style),
             "task": [*task, ("" if row.title == row.key else f"  {row.title}", "dim" if row.is_branch else "")],
             "done": _bar(row, is_ascii) if row.is_branch and row.total else "",
             "tries": f"a{row.attempts}" if row.attempts else "",
@@ -208,7 +208,7 @@ def _row(row: PlanRow, *, is_ascii: bool) -> Row:
 
 def _why(row: PlanRow) -> list[Span]:
     """What it waits for, or why it ended otherwise."""
-    why: list[Span] = [(f"{row.blocked}  ", "state-queue")] if row.blocked else []
+    why: list[Span] = [(f"{row.blocked_text}  ", "state-queue")] if row.blocked_text else []
     why += [(f"{row.cause}: ", "state-fail")] if row.cause else []
     return why + ([(row.note, "")] if row.note else [])
 

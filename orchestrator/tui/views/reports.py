@@ -12,116 +12,116 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from orchestrator.domain.ids import UnitId
-from orchestrator.domain.state import unit_task
+from orchestrator.domain.state import parse_unit_task
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.blobs import Blobs
-from orchestrator.journal.reader import Reader
+from orchestrator.journal.blobs import BlobStore
+from orchestrator.journal.reader import EventReader
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.report.judge_report import judge_lines, judged_receipts
-from orchestrator.report.migration_file import shard_lines, shard_object
+from orchestrator.report.judge_report import render_judge_lines, list_judged_receipts
+from orchestrator.report.migration_file import render_shard_details, build_shard_details
 from orchestrator.report.receipt import CheckLog
-from orchestrator.tui.moment import Moment
+from orchestrator.tui.moment import ViewModel
 from orchestrator.tui.widgets.charts import Drawing
-from orchestrator.tui.widgets.lines import Lines, Listed
+from orchestrator.tui.widgets.lines import TextPager, LineList
 
 
-class Evidence:
+class ReportEvidence:
     """What of the journal and its blobs a report rests on: read in a thread before its lines are made."""
 
     def __init__(self) -> None:
-        self.log = CheckLog()
+        self.check_log = CheckLog()
         self.blobs: dict[str, bytes] = {}
 
-    def read(self, directory: RunDirectory, blobs: Sequence[str]) -> None:
+    def read_evidence(self, directory: RunDirectory, blobs: Sequence[str]) -> None:
         """Read it; what cannot be read stays away."""
-        store = Blobs(directory.blobs)
+        store = BlobStore(directory.blobs)
         for sha in blobs:
             try:
-                self.blobs[sha] = store.get(sha)
+                self.blobs[sha] = store.read_blob(sha)
             except JournalProblem:
                 continue
         try:
-            with closing(Reader.open_reader(directory.journal)) as reader:
-                self.log.watch(reader.of_kinds(CheckLog.KINDS))
+            with closing(EventReader.open_reader(directory.journal)) as reader:
+                self.check_log.record_events(reader.read_kinds(CheckLog.KINDS))
         except JournalProblem:
             return
 
-    def blob(self, sha: str) -> bytes:
+    def get_blob(self, sha: str) -> bytes:
         """One of the blobs; empty if it could not be read."""
         return self.blobs.get(sha, b"")
 
 
 @dataclass(frozen=True)
-class Told:
+class ReportContent:
     """A report: its title, the blobs that it rests on, and how its lines are made once they are there."""
 
     title: str
     directory: RunDirectory
     blobs: Sequence[str]
-    lines: Callable[[Evidence], Iterator[str]]
+    build_lines: Callable[[ReportEvidence], Iterator[str]]
 
 
-def of_unit(moment: Moment, unit: str) -> Told | None:
+def build_unit_report(moment: ViewModel, unit: str) -> ReportContent | None:
     """Why a unit of the queue may land or not; None if the run does not know it any more."""
     state = moment.state
-    task = state.tasks.get(unit_task(UnitId(unit)))
+    task = state.tasks.get(parse_unit_task(UnitId(unit)))
     if task is None:
         return None
     number = int(unit.rpartition("@")[2])
-    receipts = [*state.baseline_receipts().values(), *judged_receipts(state, task, number)]
+    receipts = [*state.get_baseline_receipts().values(), *list_judged_receipts(state, task, number)]
     blobs = [sha for one in receipts for sha in (one.tests, one.output.sha) if sha]
-    return Told(
+    return ReportContent(
         f"judge's report on {unit}",
         moment.directory,
         list(dict.fromkeys(blobs)),
-        lambda evidence: judge_lines(state, task, number, evidence.log, evidence.blob),
+        lambda evidence: render_judge_lines(state, task, number, evidence.check_log, evidence.get_blob),
     )
 
 
-def of_shard(moment: Moment, name: str) -> Told | None:
+def build_shard_report(moment: ViewModel, name: str) -> ReportContent | None:
     """What became of a shard's files; None if the run does not know it any more."""
     state = moment.state
     if name not in state.shards:
         return None
-    return Told(
+    return ReportContent(
         f"shard {name}",
         moment.directory,
         (),
-        lambda _evidence: shard_lines(shard_object(state, state.shards[name])),
+        lambda _evidence: render_shard_details(build_shard_details(state, state.shards[name])),
     )
 
 
-class Report(ModalScreen[None]):
+class ReportScreen(ModalScreen[None]):
     """One report. It is made once, from what was known when it was opened."""
 
     DEFAULT_CSS = """
-    Report { align: center middle; }
-    Report > Vertical { width: 92%; height: 90%; border: round $primary; background: $background; padding: 0 1; }
-    Report.-narrow > Vertical { width: 100%; height: 100%; border: none; padding: 0; }
+    ReportScreen { align: center middle; }
+    ReportScreen > Vertical { width: 92%; height: 90%; border: round $primary; background: $background; padding: 0 1; }
+    ReportScreen.-narrow > Vertical { width: 100%; height: 100%; border: none; padding: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss", "Back", show=False, id="report.back")]
 
-    def __init__(self, told: Told) -> None:
+    def __init__(self, told: ReportContent) -> None:
         super().__init__()
         self._told = told
-        self._evidence = Evidence()
+        self._evidence = ReportEvidence()
 
     def compose(self) -> ComposeResult:
         """A title above a long text."""
         with Vertical():
             yield Drawing(id="report-title")
-            yield Lines(wrap=True, empty="reading the evidence", id="report-lines")
+            yield TextPager(wrap=True, empty="reading the evidence", id="report-lines")
 
     def on_mount(self) -> None:
         """Read the evidence."""
         title = self._told.title
-        self.query_one("#report-title", Drawing).put(
+        self.query_one("#report-title", Drawing).show_drawing(
             lambda _width, _height: [[(title, "title"), ("   esc back  W fold  V select  y copy", "dim")]]
         )
-        self.query_one(Lines).focus()
+        self.query_one(TextPager).focus()
         self.run_worker(self._make(), exit_on_error=False)
 
     async def _make(self) -> None:
-        await to_thread.run_sync(self._evidence.read, self._told.directory, self._told.blobs, abandon_on_cancel=True)
-        lines = [part for line in self._told.lines(self._evidence) for part in line.splitlines() or [""]]
-        self.query_one(Lines).show(Listed(lines), at_end=False)
+        await to_thread.run_sync(self._evidence.read_evidence, self._told.directory, self._told.blobs, abandon_on_cancel=True)
+        lines = [part for line in self._told.build_lines(self._evidence) for part in line.splitlines() or [""]]
+        self.query_one(TextPager).show_text(LineList(lines), at_end=False)

@@ -3,9 +3,9 @@
 from datetime import datetime
 from time import monotonic, thread_time
 
-from orchestrator.report.filtering import NOTHING_LEFT_OUT, Filter
-from orchestrator.tui.moment import Moment
-from orchestrator.tui.view import View
+from orchestrator.report.filtering import NO_FILTER, RowFilter
+from orchestrator.tui.moment import ViewModel
+from orchestrator.tui.view import DashboardView
 
 _REST = 9.0
 """So many times as long as its work kept a core does a view rest."""
@@ -15,60 +15,60 @@ _CLOCK_S = 5.0
 """What tells how long ago something was is brought up to date as often as this."""
 
 
-BRIEF, TINY = 20, 12
+BRIEF_LINES, TINY_LINES = 20, 12
 """Views of fewer lines have the classes `-brief` and `-tiny`."""
 
 
-class SteadyView(View):
-    """Implements `show` by `paint`, which makes everything that is seen from a moment.
+class ThrottledView(DashboardView):
+    """Implements `show_view_model` by `paint_view`, which makes everything that is seen from a moment.
 
-    Whoever changes what is seen by a key calls `again`.
+    Whoever changes what is seen by a key calls `repaint_now`.
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self.moment: Moment | None = None
-        self.wanted: Filter = NOTHING_LEFT_OUT
+        self.view_model: ViewModel | None = None
+        self.active_filter: RowFilter = NO_FILTER
         self._painted: tuple[object, ...] = ()
         self._rests_until = 0.0
 
-    def paint(self, moment: Moment) -> None:
+    def paint_view(self, moment: ViewModel) -> None:
         """Make everything that is seen."""
         raise NotImplementedError
 
-    def show(self, moment: Moment) -> None:
+    def show_view_model(self, moment: ViewModel) -> None:
         """Paint, unless nothing has changed or it is too soon."""
-        self.moment = moment
+        self.view_model = moment
         sign = (moment.state.started is not None, moment.seq, moment.connection, self._clock(moment.now), self.size)
         if moment.state.started is None or sign == self._painted or monotonic() < self._rests_until:
             return
         if not self.children:  # it may be coming or going
             return
         begun = thread_time()
-        self.set_class(self.size.height < BRIEF, "-brief")
-        self.set_class(self.size.height < TINY, "-tiny")
-        self.paint(moment)
+        self.set_class(self.size.height < BRIEF_LINES, "-brief")
+        self.set_class(self.size.height < TINY_LINES, "-tiny")
+        self.paint_view(moment)
         self._painted, self._rests_until = sign, monotonic() + _rest(thread_time() - begun)
 
-    def again(self) -> None:
+    def repaint_now(self) -> None:
         """Paint now, whether or not anything has happened in the run."""
         self._painted, self._rests_until = (), 0.0
-        if self.moment is not None and self.is_mounted:
-            self.show(self.moment)
+        if self.view_model is not None and self.is_mounted:
+            self.show_view_model(self.view_model)
 
-    def narrow(self, wanted: Filter) -> None:
+    def apply_filter(self, wanted: RowFilter) -> None:
         """Show only what fits a filter from now on."""
-        self.wanted = wanted
-        self.again()
+        self.active_filter = wanted
+        self.repaint_now()
 
     def on_resize(self) -> None:
         """Another width has room for other things."""
-        self.again()
+        self.repaint_now()
 
     @property
     def is_ascii(self) -> bool:
         """Whether only ASCII can be shown."""
-        return bool(getattr(getattr(self.app, "look", None), "is_ascii", False))
+        return bool(getattr(getattr(self.app, "settings", None), "is_ascii", False))
 
     @staticmethod
     def _clock(now: datetime) -> int:

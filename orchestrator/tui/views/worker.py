@@ -10,20 +10,20 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
 from orchestrator.report.agent_row import AgentRow
-from orchestrator.report.filtering import Filter
-from orchestrator.report.fleet import row_of
-from orchestrator.report.whole import Whole, headline, info_lines, whole_of
-from orchestrator.tui.change import ends_of
-from orchestrator.tui.look import USUAL
-from orchestrator.tui.moment import Moment
-from orchestrator.tui.view import Subject, View
-from orchestrator.tui.views.helps import helps
+from orchestrator.report.filtering import RowFilter
+from orchestrator.report.fleet import find_fleet_row
+from orchestrator.report.whole import ResolvedSubject, render_subject_headline, render_subject_info, resolve_subject
+from orchestrator.tui.change import list_diff_endpoints
+from orchestrator.tui.look import DEFAULT_SETTINGS
+from orchestrator.tui.moment import ViewModel
+from orchestrator.tui.view import Subject, DashboardView
+from orchestrator.tui.views.helps import get_key_hints
 from orchestrator.tui.views.worker_diff import DiffPane
 from orchestrator.tui.views.worker_files import FilesPane
 from orchestrator.tui.views.worker_text import TextPane, show_checks, show_record
 from orchestrator.tui.views.worker_transcript import TranscriptPane
 from orchestrator.tui.widgets.finding import LineSource
-from orchestrator.tui.widgets.line import Line
+from orchestrator.tui.widgets.line import StyledLine
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ _NARROW = 80
 """Columns below which only the pane in front has its name."""
 
 
-class WorkerView(View):
+class WorkerView(DashboardView):
     """What is behind a row of the fleet: five panes, of which only the one in front is brought up to date."""
 
     TITLE = "Worker"
@@ -54,15 +54,15 @@ class WorkerView(View):
         super().__init__(id=id)
         self._subject = subject
         self._front = "f" if subject.kind == "file" else "t"
-        self._moment: Moment | None = None
-        self._whole = Whole()
+        self._moment: ViewModel | None = None
+        self._whole = ResolvedSubject()
         self._row: AgentRow | None = None
         self._turns = -1
 
     def compose(self) -> ComposeResult:
         """The line about it, the tabs, the panes."""
-        yield Line(id="worker-head")
-        yield Line(id="worker-tabs")
+        yield StyledLine(id="worker-head")
+        yield StyledLine(id="worker-tabs")
         with ContentSwitcher(initial=f"pane-{self._front}"):
             yield TranscriptPane(is_ascii=self._is_ascii, id="pane-t")
             yield DiffPane(id="pane-d")
@@ -74,69 +74,69 @@ class WorkerView(View):
     def KEYS(self) -> Sequence[tuple[str, str]]:  # type: ignore[override]
         """The keys of the pane in front, and those of the panes."""
         own = getattr(self.pane, "KEYS", ()) if self.is_mounted else ()
-        doing = self._row.doing if self._row is not None else None
+        doing = self._row.activity if self._row is not None else None
         taken = {tab.key for tab in _TABS}
-        acts = (one for one in helps(doing) if one[0] not in taken)
+        acts = (one for one in get_key_hints(doing) if one[0] not in taken)
         return (*acts, *own, ("t d e i f", "panes"), ("esc", "back"))
 
     @property
     def _is_ascii(self) -> bool:
-        return bool(getattr(self.app, "look", USUAL).is_ascii)
+        return bool(getattr(self.app, "settings", DEFAULT_SETTINGS).is_ascii)
 
     @property
     def pane(self) -> Widget:
         """The pane in front."""
         return self.query_one(f"#pane-{self._front}")
 
-    def show(self, moment: Moment) -> None:
+    def show_view_model(self, moment: ViewModel) -> None:
         """Bring the line about it and the pane in front up to date."""
         self._moment = moment
         if moment.state.started is None or not self.children:  # it may be coming or going
             return
         kind = cast(Literal["session", "task", "unit", "file"], self._subject.kind)
-        self._whole = whole_of(moment.state, kind, self._subject.id)
-        self._row = row_of(
+        self._whole = resolve_subject(moment.state, kind, self._subject.id)
+        self._row = find_fleet_row(
             moment.state,
-            moment.seen,
+            moment.last_session_events,
             moment.now,
             session=self._whole.session,
             task=self._whole.task,
             path=self._whole.path,
             is_at_work=moment.is_at_work,
         )
-        self.query_one("#worker-head", Line).put(list(headline(moment.state, self._whole, self._row, self._is_ascii)))
+        self.query_one("#worker-head", StyledLine).show_spans(list(render_subject_headline(moment.state, self._whole, self._row, self._is_ascii)))
         self._show_pane(moment)
         self._show_tabs()
 
-    def _show_pane(self, moment: Moment) -> None:
+    def _show_pane(self, moment: ViewModel) -> None:
         whole, state = self._whole, moment.state
         match self._front:
             case "t":
-                self.query_one("#pane-t", TranscriptPane).look(moment, whole.session)
+                self.query_one("#pane-t", TranscriptPane).show_session(moment, whole.session)
             case "d":
                 self._show_change(moment)
             case "e":
                 show_checks(self.query_one("#pane-e", TextPane), moment, whole)
             case "i":
-                self.query_one("#pane-i", TextPane).put(info_lines(state, whole))
+                self.query_one("#pane-i", TextPane).show_lines(render_subject_info(state, whole))
             case _ if whole.path is not None and whole.path in state.files:
                 show_record(self.query_one("#pane-f", TextPane), moment, whole.path)
             case _:
                 self._show_change(moment)
 
-    def _show_change(self, moment: Moment) -> None:
+    def _show_change(self, moment: ViewModel) -> None:
         """The change, and while it grows what there is of it after each turn."""
         pane = self.query_one(DiffPane)
-        ends = ends_of(moment.state, self._whole)
+        ends = list_diff_endpoints(moment.state, self._whole)
         session = moment.state.sessions.get(self._whole.session) if self._whole.session else None
         turns = session.turns if session is not None else 0
-        pane.compare(moment.directory, ends)
+        pane.show_diff(moment.directory, ends)
         if ends and not ends[0].new and ends[0].blob is None and self._turns not in {-1, turns}:
-            pane.read_again()
+            pane.reload_diff()
         self._turns = turns
 
     def _show_tabs(self) -> None:
-        changed = self._row.changed if self._row is not None else None
+        changed = self._row.changed_lines if self._row is not None else None
         titles = {"d": f"Diff +{changed[0]}/-{changed[1]}"} if changed else {}
         titles |= {"f": "Record"} if self._subject.kind == "file" else {}
         is_narrow = self.size.width < _NARROW
@@ -149,57 +149,57 @@ class WorkerView(View):
             )
             for tab in _TABS
         ]
-        told = getattr(self.pane, "told", "")
-        self.query_one("#worker-tabs", Line).put([*spans, (f"   {told}" if told else "", "accent")])
+        told = getattr(self.pane, "status_text", "")
+        self.query_one("#worker-tabs", StyledLine).show_spans([*spans, (f"   {told}" if told else "", "accent")])
 
     def action_pane(self, key: str) -> None:
         """Bring a pane to the front, and give it the keys."""
         self._front = key
         self.query_one(ContentSwitcher).current = f"pane-{key}"
         if self._moment is not None:
-            self.show(self._moment)
+            self.show_view_model(self._moment)
         inner = (one for one in self.pane.query("*") if one.focusable)
         self.screen.set_focus(next(inner, None))
 
-    def on_line_clicked(self, event: Line.Clicked) -> None:
+    def on_styled_line_span_clicked(self, event: StyledLine.SpanClicked) -> None:
         """A click on a pane's name brings it to the front."""
         event.stop()
         if event.line.id == "worker-tabs" and event.span < len(_TABS):
             self.action_pane(_TABS[event.span].key)
 
-    def on_diff_pane_read(self, event: DiffPane.Read) -> None:
+    def on_diff_pane_diff_loaded(self, event: DiffPane.DiffLoaded) -> None:
         """The files that differ are those of the change."""
         event.stop()
         if self._whole.path is None:
-            self.query_one(FilesPane).put(self.query_one(DiffPane).files)
+            self.query_one(FilesPane).show_files(self.query_one(DiffPane).files)
         self._show_tabs()
 
-    def on_transcript_pane_changed(self, event: TranscriptPane.Changed) -> None:
+    def on_transcript_pane_status_changed(self, event: TranscriptPane.StatusChanged) -> None:
         """What is told beside the tabs."""
         event.stop()
         self._show_tabs()
 
-    def on_files_pane_chosen(self, event: FilesPane.Chosen) -> None:
+    def on_files_pane_file_chosen(self, event: FilesPane.FileChosen) -> None:
         """The change of one file."""
         event.stop()
         self.action_pane("d")
-        self.query_one(DiffPane).to_file(event.path)
+        self.query_one(DiffPane).move_to_file(event.path)
 
-    def narrow(self, wanted: Filter) -> None:
+    def apply_filter(self, wanted: RowFilter) -> None:
         """Look for words in the pane in front."""
         pane = self.pane
         if isinstance(pane, TranscriptPane):
-            pane.narrow(wanted)
+            pane.apply_filter(wanted)
         elif isinstance(pane, DiffPane):
-            pane.lines.find(wanted.text)
+            pane.pager.find_text(wanted.text)
 
     @property
-    def chosen(self) -> Sequence[Subject]:
+    def selected_subjects(self) -> Sequence[Subject]:
         """The thing itself."""
         return [self._subject]
 
-    def streamed(self) -> LineSource | None:
+    def find_stream_lines(self) -> LineSource | None:
         """The whole conversation while it is in front, else the lines of the pane."""
         pane = self.pane
-        found = pane.everything() if isinstance(pane, TranscriptPane) else None
-        return found if found is not None else super().streamed()
+        found = pane.get_all_lines() if isinstance(pane, TranscriptPane) else None
+        return found if found is not None else super().find_stream_lines()

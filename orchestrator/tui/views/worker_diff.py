@@ -14,20 +14,20 @@ from textual.widgets import Input
 
 from orchestrator.errors import OrchestrateError
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.report.diff_view import DiffRows, How
-from orchestrator.tui.change import Ends
+from orchestrator.report.diff_view import DiffRows, DiffOptions
+from orchestrator.tui.change import DiffEndpoints
 from orchestrator.tui.widgets.cells import Cell
-from orchestrator.tui.widgets.lines import Lines, Listed
+from orchestrator.tui.widgets.lines import TextPager, LineList
 from worktrees.diff import Diff, FileDiff
 from worktrees.errors import GitError
 
-WIDE = 140
+SIDE_BY_SIDE_COLUMNS = 140
 """Columns from which on a change can be shown side by side."""
-LARGE = 20_000
+LARGE_DIFF_LINES = 20_000
 """Changed lines above which hunks are read file by file, when they are opened."""
 
 
-class Commented(Message):
+class CommentSubmitted(Message):
     """Somebody has something to say about a line: its number is that after the change, or before it if it is gone."""
 
     def __init__(self, path: str, line: int, text: str) -> None:
@@ -36,7 +36,7 @@ class Commented(Message):
 
 
 class DiffPane(Vertical):
-    """The change of one candidate. `compare` says of what; reading it goes on in a thread."""
+    """The change of one candidate. `show_diff` says of what; reading it goes on in a thread."""
 
     KEYS: ClassVar[Sequence[tuple[str, str]]] = (
         ("c", "comment"),
@@ -48,12 +48,12 @@ class DiffPane(Vertical):
         ("|", "side by side"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("right_square_bracket", "head('hunk', 1)", "Next hunk", show=False, id="diff.next-hunk"),
-        Binding("left_square_bracket", "head('hunk', -1)", "Hunk before", show=False, id="diff.previous-hunk"),
-        Binding("right_curly_bracket", "head('file', 1)", "Next file", show=False, id="diff.next-file"),
-        Binding("left_curly_bracket", "head('file', -1)", "File before", show=False, id="diff.previous-file"),
-        Binding("vertical_line", "beside", "Side by side", show=False, id="diff.side-by-side"),
-        Binding("w", "space", "White space", show=False, id="diff.white-space"),
+        Binding("right_square_bracket", "go_to_head('hunk', 1)", "Next hunk", show=False, id="diff.next-hunk"),
+        Binding("left_square_bracket", "go_to_head('hunk', -1)", "Hunk before", show=False, id="diff.previous-hunk"),
+        Binding("right_curly_bracket", "go_to_head('file', 1)", "Next file", show=False, id="diff.next-file"),
+        Binding("left_curly_bracket", "go_to_head('file', -1)", "File before", show=False, id="diff.previous-file"),
+        Binding("vertical_line", "side_by_side", "Side by side", show=False, id="diff.side-by-side"),
+        Binding("w", "toggle_white_space", "White space", show=False, id="diff.white-space"),
         Binding("c", "comment", "Comment", show=False, id="diff.comment"),
         Binding("B", "base", "Other base", show=False, id="diff.base"),
         Binding("escape", "no_comment", "No comment", show=False, id="diff.no-comment"),
@@ -64,29 +64,29 @@ class DiffPane(Vertical):
     DiffPane.-commenting > Input { display: block; }
     """
 
-    class Read(Message):
+    class DiffLoaded(Message):
         """The change was read, or another part of it."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._directory: RunDirectory | None = None
-        self._ends: Sequence[Ends] = ()
+        self._ends: Sequence[DiffEndpoints] = ()
         self._base = 0
         self._diff = Diff(())
         self._unloaded: set[str] = set()
-        self._how = How()
+        self._how = DiffOptions()
         self._rows = DiffRows(())
         self._about: tuple[str, int] | None = None
 
     def compose(self) -> ComposeResult:
         """The lines, and where a comment is typed."""
-        yield Lines(empty="no change yet")
+        yield TextPager(empty="no change yet")
         yield Input(compact=True, placeholder="what is to be said of this line; enter keeps it, esc drops it")
 
     @property
-    def lines(self) -> Lines:
+    def pager(self) -> TextPager:
         """The widget that shows the rows."""
-        return self.query_one(Lines)
+        return self.query_one(TextPager)
 
     @property
     def files(self) -> Sequence[FileDiff]:
@@ -94,40 +94,40 @@ class DiffPane(Vertical):
         return self._diff.files
 
     @property
-    def told(self) -> str:
+    def status_text(self) -> str:
         """What it is compared with, and how large it is."""
         if not self._ends:
             return ""
         size = f"+{self._diff.added}/-{self._diff.removed} ({len(self.files)} files)"
         how = "  white space ignored" if self._how.ignores_space else ""
-        return f"against {self._ends[self._base].word}  {size}{how}"
+        return f"against {self._ends[self._base].base_label}  {size}{how}"
 
-    def compare(self, directory: RunDirectory, ends: Sequence[Ends]) -> None:
+    def show_diff(self, directory: RunDirectory, ends: Sequence[DiffEndpoints]) -> None:
         """Show a change; nothing is read anew while it is the same. What a worker has so far is read when it came."""
         if ends == self._ends and directory == self._directory:
             return
-        if [one.word for one in ends] != [one.word for one in self._ends]:
+        if [one.base_label for one in ends] != [one.base_label for one in self._ends]:
             self._base = 0
         self._directory, self._ends = directory, ends
-        self.read_again()
+        self.reload_diff()
 
-    def read_again(self) -> None:
+    def reload_diff(self) -> None:
         """Read the change from git."""
         if self._directory is None or not self._ends:
             self._put(Diff(()), set())
             return
         if not self.files:
-            self.lines.show(Listed([("reading the change", "dim")]))
+            self.pager.show_text(LineList([("reading the change", "dim")]))
         self.run_worker(self._read(self._directory, self._ends[self._base]), group="diff", exclusive=True)
 
-    async def _read(self, directory: RunDirectory, ends: Ends) -> None:
+    async def _read(self, directory: RunDirectory, ends: DiffEndpoints) -> None:
         try:
-            found = await to_thread.run_sync(lambda: ends.read(directory, has_hunks=False))
-            is_large = found.added + found.removed > LARGE
+            found = await to_thread.run_sync(lambda: ends.read_diff(directory, has_hunks=False))
+            is_large = found.added + found.removed > LARGE_DIFF_LINES
             if not is_large:
-                found = await to_thread.run_sync(ends.read, directory)
+                found = await to_thread.run_sync(ends.read_diff, directory)
         except (GitError, OrchestrateError) as problem:
-            self.lines.show(Listed([(str(problem), "bad")]))
+            self.pager.show_text(LineList([(str(problem), "bad")]))
             return
         self._put(found, {file.path for file in found.files if file.added + file.removed} if is_large else set())
 
@@ -135,39 +135,39 @@ class DiffPane(Vertical):
         self._diff, self._unloaded = found, unloaded
         self._draw()
         if not found.files:
-            self.lines.show(Listed([("nothing differs" if self._ends else "no change yet", "dim")]))
-        self.post_message(self.Read())
+            self.pager.show_text(LineList([("nothing differs" if self._ends else "no change yet", "dim")]))
+        self.post_message(self.DiffLoaded())
 
     def _draw(self) -> None:
         """Make the rows anew; the cursor stays on the line that it was on."""
-        before = self._rows.row(self.lines.cursor) if self.lines.cursor < len(self._rows) else None
-        how = replace(self._how, is_wide=self._how.is_wide and self.size.width >= WIDE)
+        before = self._rows.get_row(self.pager.cursor) if self.pager.cursor < len(self._rows) else None
+        how = replace(self._how, is_wide=self._how.is_wide and self.size.width >= SIDE_BY_SIDE_COLUMNS)
         self._rows = DiffRows(self.files, how, frozenset(self._unloaded))
-        self.lines.show(_Shown(self._rows, self), at_end=False)
+        self.pager.show_text(_Shown(self._rows, self), at_end=False)
         if before is not None:
-            self.lines.move_to(self._rows.near(before))
+            self.pager.move_to(self._rows.find_nearest_row(before))
 
-    def to_file(self, path: str) -> None:
+    def move_to_file(self, path: str) -> None:
         """Go to where a file begins."""
-        self.lines.move_to(self._rows.file_row(path))
+        self.pager.move_to(self._rows.find_file_row(path))
 
     def on_resize(self, _event: Resize) -> None:
         """Side by side needs room."""
         if self._how.is_wide:
             self._draw()
 
-    def on_lines_opened(self, event: Lines.Opened) -> None:
+    def on_text_pager_line_opened(self, event: TextPager.LineOpened) -> None:
         """Read the hunks of a file that has none yet."""
         event.stop()
-        path = self._rows.row(event.index).path if len(self._rows) else ""
+        path = self._rows.get_row(event.index).path if len(self._rows) else ""
         file = next((file for file in self.files if file.path == path), None)
         if file is not None and path in self._unloaded and self._directory is not None:
             self.run_worker(self._read_file(self._directory, self._ends[self._base], file), group="diff-file")
 
-    async def _read_file(self, directory: RunDirectory, ends: Ends, file: FileDiff) -> None:
+    async def _read_file(self, directory: RunDirectory, ends: DiffEndpoints, file: FileDiff) -> None:
         paths = tuple(path for path in (file.path, file.old_path) if path)
         try:
-            part = await to_thread.run_sync(ends.read, directory, paths)
+            part = await to_thread.run_sync(ends.read_diff, directory, paths)
         except (GitError, OrchestrateError) as problem:
             self.notify(str(problem), severity="warning", markup=False)
             return
@@ -177,33 +177,33 @@ class DiffPane(Vertical):
 
     # --- keys --------------------------------------------------------------------------------------------------------
 
-    def action_head(self, kind: Literal["file", "hunk"], by: int) -> None:
+    def action_go_to_head(self, kind: Literal["file", "hunk"], by: int) -> None:
         """Go to the next hunk or file, or the one before."""
-        self.lines.move_to(self._rows.next_head(kind, self.lines.cursor, by))
+        self.pager.move_to(self._rows.find_next_head(kind, self.pager.cursor, by))
 
-    def action_beside(self) -> None:
+    def action_side_by_side(self) -> None:
         """Side by side, or one below the other again."""
-        if self.size.width < WIDE and not self._how.is_wide:
-            self.notify(f"side by side needs {WIDE} columns, there are {self.size.width}", markup=False)
+        if self.size.width < SIDE_BY_SIDE_COLUMNS and not self._how.is_wide:
+            self.notify(f"side by side needs {SIDE_BY_SIDE_COLUMNS} columns, there are {self.size.width}", markup=False)
             return
         self._how = replace(self._how, is_wide=not self._how.is_wide)
         self._draw()
 
-    def action_space(self) -> None:
+    def action_toggle_white_space(self) -> None:
         """Hide changes of white space, or show them again."""
         self._how = replace(self._how, ignores_space=not self._how.ignores_space)
         self._draw()
-        self.post_message(self.Read())
+        self.post_message(self.DiffLoaded())
 
     def action_base(self) -> None:
         """Compare with the next thing there is to compare with."""
         if self._ends:
             self._base = (self._base + 1) % len(self._ends)
-            self.read_again()
+            self.reload_diff()
 
     def action_comment(self) -> None:
         """Say something about the line with the cursor."""
-        row = self._rows.row(self.lines.cursor) if len(self._rows) else None
+        row = self._rows.get_row(self.pager.cursor) if len(self._rows) else None
         if row is None or row.number is None:
             self.notify("a comment is about a line of the change", markup=False)
             return
@@ -223,14 +223,14 @@ class DiffPane(Vertical):
         """A comment is done."""
         event.stop()
         if self._about is not None and event.value.strip():
-            self.post_message(Commented(*self._about, event.value.strip()))
+            self.post_message(CommentSubmitted(*self._about, event.value.strip()))
         self._end_comment()
 
     def _end_comment(self) -> None:
         self._about = None
         self.query_one(Input).value = ""
         self.remove_class("-commenting")
-        self.lines.focus()
+        self.pager.focus()
 
 
 class _Shown:
@@ -242,6 +242,6 @@ class _Shown:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def line(self, index: int) -> Cell:
+    def get_line(self, index: int) -> Cell:
         """One row."""
-        return self._rows.spans(index, self._pane.size.width)
+        return self._rows.render_row(index, self._pane.size.width)

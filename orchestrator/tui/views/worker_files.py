@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
 
-from orchestrator.domain.plain import one_line
+from orchestrator.domain.plain import to_one_line
 from orchestrator.tui.widgets.table import Column, Row, Table
 from worktrees.diff import FileDiff
 
@@ -23,7 +23,7 @@ class FilesPane(Vertical):
 
     DEFAULT_CSS = "FilesPane { height: 1fr; }"
 
-    class Chosen(Message):
+    class FileChosen(Message):
         """Somebody wants to see the change of this file."""
 
         def __init__(self, path: str) -> None:
@@ -34,23 +34,23 @@ class FilesPane(Vertical):
         """The table."""
         yield Table(_COLUMNS, empty="no file is changed yet")
 
-    def put(self, files: Sequence[FileDiff]) -> None:
+    def show_files(self, files: Sequence[FileDiff]) -> None:
         """Show these files from now on."""
-        self.query_one(Table).put(
+        self.query_one(Table).show_rows(
             Row(
                 file.path,
                 {
                     "status": "binary" if file.is_binary else file.status,
                     "added": (f"+{file.added}", "added"),
                     "removed": (f"-{file.removed}", "removed"),
-                    "path": one_line(f"{file.old_path} -> {file.path}" if file.old_path else file.path),
+                    "path": to_one_line(f"{file.old_path} -> {file.path}" if file.old_path else file.path),
                 },
             )
             for file in files
         )
 
-    def on_table_opened(self, event: Table.Opened) -> None:
+    def on_table_row_opened(self, event: Table.RowOpened) -> None:
         """Tell which file."""
         event.stop()
         if event.key is not None:
-            self.post_message(self.Chosen(event.key))
+            self.post_message(self.FileChosen(event.key))

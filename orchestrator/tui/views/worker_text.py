@@ -11,16 +11,16 @@ from textual.containers import Vertical
 from orchestrator.domain.check import Receipt
 from orchestrator.domain.state import RunState
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.reader import Reader
+from orchestrator.journal.reader import EventReader
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.report.checks_view import check_lines, checks_of
-from orchestrator.report.migration_file import MoveLog, place_object, site_lines, where_lines, why_lines
+from orchestrator.report.checks_view import render_check_lines, copy_state_for_receipts
+from orchestrator.report.migration_file import FileMoveLog, build_file_details, render_site_lines, render_file_location, render_file_history
 from orchestrator.report.receipt import CheckLog
-from orchestrator.report.task import evidence_lines, file_receipts, find_file, task_receipts
-from orchestrator.report.whole import Whole
-from orchestrator.tui.conversation import tolerant
-from orchestrator.tui.moment import Moment
-from orchestrator.tui.widgets.lines import Lines, Listed
+from orchestrator.report.task import render_ejection_evidence, list_file_receipts, get_file_record, list_task_receipts
+from orchestrator.report.whole import ResolvedSubject
+from orchestrator.tui.conversation import build_blob_reader
+from orchestrator.tui.moment import ViewModel
+from orchestrator.tui.widgets.lines import TextPager, LineList
 
 Styled = tuple[str, str]
 
@@ -32,22 +32,22 @@ class TextPane(Vertical):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._listed = Listed()
+        self._listed = LineList()
         self._known: object = None
         self._is_reading = False
 
     def compose(self) -> ComposeResult:
         """The lines."""
-        yield Lines(self._listed, wrap=True)
+        yield TextPager(self._listed, wrap=True)
 
-    def put(self, lines: Iterable[Styled]) -> None:
+    def show_lines(self, lines: Iterable[Styled]) -> None:
         """Show these lines from now on."""
         new = [(part, style) for line, style in lines for part in line.split("\n")]
         if new != self._listed.lines:
             self._listed.lines = new
-            self.query_one(Lines).altered(0)
+            self.query_one(TextPager).invalidate_lines(0)
 
-    def made_of(self, known: object, read: Callable[[], Sequence[Styled]]) -> None:
+    def reload_if_changed(self, known: object, read: Callable[[], Sequence[Styled]]) -> None:
         """Show what a thread reads, if what it rests on is another thing than before."""
         if known != self._known and not self._is_reading:
             self._known, self._is_reading = known, True
@@ -55,57 +55,57 @@ class TextPane(Vertical):
 
     async def _read(self, read: Callable[[], Sequence[Styled]]) -> None:
         try:
-            self.put(await to_thread.run_sync(read))
+            self.show_lines(await to_thread.run_sync(read))
         except JournalProblem as problem:
-            self.put([(str(problem), "bad")])
+            self.show_lines([(str(problem), "bad")])
         finally:
             self._is_reading = False
 
 
-def show_checks(pane: TextPane, moment: Moment, whole: Whole) -> None:
+def show_checks(pane: TextPane, moment: ViewModel, whole: ResolvedSubject) -> None:
     """The checks of a task or a file, before and after its change."""
     receipts = tuple(_receipts(moment.state, whole))
     if not receipts:
-        pane.put([("no check ran for it yet", "dim")])
+        pane.show_lines([("no check ran for it yet", "dim")])
         return
-    part, directory = checks_of(moment.state, receipts), moment.directory
+    part, directory = copy_state_for_receipts(moment.state, receipts), moment.directory
 
-    def read() -> list[Styled]:
+    def read_checks() -> list[Styled]:
         log = CheckLog()
         _watch(directory, log)
-        return list(check_lines(part, receipts, log, tolerant(directory)))
+        return list(render_check_lines(part, receipts, log, build_blob_reader(directory)))
 
-    pane.made_of(tuple(receipt.key for receipt in receipts), read)
+    pane.reload_if_changed(tuple(receipt.key for receipt in receipts), read_checks)
 
 
-def _receipts(state: RunState, whole: Whole) -> Sequence[Receipt]:
+def _receipts(state: RunState, whole: ResolvedSubject) -> Sequence[Receipt]:
     if whole.path is not None and whole.path in state.files:
-        return file_receipts(state, state.files[whole.path])
+        return list_file_receipts(state, state.files[whole.path])
     task = state.tasks.get(whole.task) if whole.task else None
-    return task_receipts(state, task) if task is not None else ()
+    return list_task_receipts(state, task) if task is not None else ()
 
 
-def show_record(pane: TextPane, moment: Moment, path: str) -> None:
+def show_record(pane: TextPane, moment: ViewModel, path: str) -> None:
     """The record of a migration's file: the rungs it climbed, what failed and why, with what its sites are below."""
     state, directory = moment.state, moment.directory
-    file = find_file(state, path)
-    part = record_of(state, path)
+    file = get_file_record(state, path)
+    part = copy_file_state(state, path)
 
-    def read() -> list[Styled]:
-        moves, log = MoveLog(path), CheckLog()
+    def read_record() -> list[Styled]:
+        moves, log = FileMoveLog(path), CheckLog()
         _watch(directory, moves)
         _watch(directory, log)
-        place = place_object(part, file, moves)
-        evidence = evidence_lines(part, file, tolerant(directory), log)
-        lines = (*where_lines(place), *why_lines(place), *evidence, "", *site_lines(place))
+        place = build_file_details(part, file, moves)
+        evidence = render_ejection_evidence(part, file, build_blob_reader(directory), log)
+        lines = (*render_file_location(place), *render_file_history(place), *evidence, "", *render_site_lines(place))
         return [(line, _style(line)) for line in lines]
 
-    pane.made_of(file, read)
+    pane.reload_if_changed(file, read_record)
 
 
-def record_of(state: RunState, path: str) -> RunState:
+def copy_file_state(state: RunState, path: str) -> RunState:
     """As much of a migration as one file's record needs: a copy that a thread may read."""
-    file, shard = state.files[path], state.shard_of(path)
+    file, shard = state.files[path], state.find_shard_of_file(path)
     ejections = [one for one in state.ejections if one.unit == path]
     return RunState(
         started=state.started,
@@ -119,8 +119,8 @@ def record_of(state: RunState, path: str) -> RunState:
 
 
 def _watch(directory: RunDirectory, log: Any) -> None:  # noqa: ANN401
-    with closing(Reader.open_reader(directory.journal)) as reader:
-        log.watch(reader.of_kinds(log.KINDS))
+    with closing(EventReader.open_reader(directory.journal)) as reader:
+        log.record_events(reader.read_kinds(log.KINDS))
 
 
 def _style(line: str) -> str:

@@ -31,14 +31,14 @@ _SIZES = frozenset(map(str, range(6, 61)))
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def cookie_of(token: str) -> str:
+def build_cookie_name(token: str) -> str:
     """The name of the cookie that holds a token: browsers give a machine's cookies to all of its ports, so that
     several dashboards need one each.
     """
     return f"orchestrate-{hashlib.sha256(token.encode()).hexdigest()[:8]}"
 
 
-def free_socket(port: int) -> socket.socket:
+def open_loopback_socket(port: int) -> socket.socket:
     """A socket that listens on loopback; at any free port if `port` is 0.
 
     Raises:
@@ -47,7 +47,7 @@ def free_socket(port: int) -> socket.socket:
     return socket.create_server((LOOPBACK, port))
 
 
-class Dashboards(Server):
+class DashboardServer(Server):
     """Serves a command that is a dashboard.
 
     Args:
@@ -80,9 +80,9 @@ class Dashboards(Server):
         if given is not None and self._is_right(given):
             seeing = web.HTTPSeeOther(request.path, headers=_POLICY)
             is_secure = _scheme(request) == "https"
-            seeing.set_cookie(cookie_of(self.token), self.token, httponly=True, samesite="Strict", secure=is_secure)
+            seeing.set_cookie(build_cookie_name(self.token), self.token, httponly=True, samesite="Strict", secure=is_secure)
             raise seeing
-        if not self._is_right(request.cookies.get(cookie_of(self.token), "")) or not _is_same_site(request):
+        if not self._is_right(request.cookies.get(build_cookie_name(self.token), "")) or not _is_same_site(request):
             text = "Open the address that `orchestrate watch --web` printed, with its token.\n"
             return web.Response(status=401, text=text, headers=_POLICY)
         response = await handler(request)

@@ -20,10 +20,10 @@ Span: TypeAlias = tuple[str, str]
 """Words and the name of their style; an empty name is the style of what is around."""
 Cell: TypeAlias = str | Span | list[Span]
 """What a cell of a table or a line of a text holds."""
-StyleOf: TypeAlias = Callable[[str], Style]
+StyleLookup: TypeAlias = Callable[[str], Style]
 
 
-class Ending(str):
+class LeftTruncatedText(str):
     """Words of which the end matters most, such as a path: what does not fit is left out in front."""
 
     __slots__ = ()
@@ -38,14 +38,14 @@ _TAB = 8
 class HasStyles(Protocol):
     """An app that knows the styles of its theme by name."""
 
-    def style_of(self, name: str) -> Style:
+    def get_style(self, name: str) -> Style:
         """The style of this name; without effect if there is none."""
         ...
 
 
-def styles_of(app: object) -> StyleOf:
+def get_style_lookup(app: object) -> StyleLookup:
     """The styles that an app knows; of an app that knows none, names are read as `bold red`."""
-    return app.style_of if isinstance(app, HasStyles) else _plain_style
+    return app.get_style if isinstance(app, HasStyles) else _plain_style
 
 
 def _plain_style(name: str) -> Style:
@@ -55,7 +55,7 @@ def _plain_style(name: str) -> Style:
         return Style.null()
 
 
-def clean(text: str) -> str:
+def clean_line(text: str) -> str:
     """One line without anything that a terminal would act on; tabs become spaces."""
     if text.isprintable() and text.isascii():
         return text
@@ -64,11 +64,11 @@ def clean(text: str) -> str:
     return _SELECTORS.sub("", strip_controls(text.replace("\n", " ").expandtabs(_TAB)))
 
 
-def spans_of(cell: Cell, limit: int | None = None) -> list[Span]:
+def build_spans(cell: Cell, limit: int | None = None) -> list[Span]:
     """The clean words of a cell with their styles, of at most `limit` cells; what is left out is counted at the end."""
     spans = [(cell, "")] if isinstance(cell, str) else [cell] if isinstance(cell, tuple) else cell
     if limit is None:
-        return [(clean(text), style) for text, style in spans]
+        return [(clean_line(text), style) for text, style in spans]
     return _limited(spans, limit)
 
 
@@ -77,7 +77,7 @@ def _limited(spans: Sequence[Span], limit: int) -> list[Span]:
     found: list[Span] = []
     left = limit
     for number, (text, style) in enumerate(spans):
-        shown = clean(text[: 4 * limit])
+        shown = clean_line(text[: 4 * limit])
         width = cell_len(shown)
         if width > left or len(text) > 4 * limit:
             shown = set_cell_size(shown, min(left, width))
@@ -88,17 +88,17 @@ def _limited(spans: Sequence[Span], limit: int) -> list[Span]:
     return found
 
 
-def text_of(cell: Cell) -> str:
+def get_clean_text(cell: Cell) -> str:
     """The clean words of a cell, all of them."""
-    return clean(raw_text(cell))
+    return clean_line(get_raw_text(cell))
 
 
-def raw_text(cell: Cell) -> str:
+def get_raw_text(cell: Cell) -> str:
     """The words as they came, for searching; they may hold control characters."""
     return cell if isinstance(cell, str) else cell[0] if isinstance(cell, tuple) else "".join(one for one, _ in cell)
 
 
-def pieces(spans: Iterable[Span], places: Sequence[int]) -> list[list[Span]]:
+def split_spans(spans: Iterable[Span], places: Sequence[int]) -> list[list[Span]]:
     """Spans cut at some characters (ascending, counted from the first span's start) into one piece more than places."""
     found: list[list[Span]] = [[]]
     cuts = list(places)
@@ -115,16 +115,16 @@ def pieces(spans: Iterable[Span], places: Sequence[int]) -> list[list[Span]]:
     return found + [[] for _ in cuts]
 
 
-def strip_of(spans: Iterable[Span], style_of: StyleOf) -> Strip:
+def build_strip(spans: Iterable[Span], style_of: StyleLookup) -> Strip:
     """Clean spans as what textual draws."""
     return Strip(_segments(spans, style_of))
 
 
-def fitted(cell: Cell, width: int, style_of: StyleOf, *, to_the_right: bool = False) -> list[Segment]:
+def fit_cell(cell: Cell, width: int, style_of: StyleLookup, *, to_the_right: bool = False) -> list[Segment]:
     """A cell of a table in exactly `width` cells, at least one; what does not fit ends in `…`, or begins with it."""
-    if isinstance(cell, Ending):
+    if isinstance(cell, LeftTruncatedText):
         cell = _end_of(cell, width)
-    strip = strip_of(spans_of(cell, width * 2), style_of)
+    strip = build_strip(build_spans(cell, width * 2), style_of)
     spare = width - strip.cell_length
     if spare < 0:
         shown = list(strip.crop(0, width - 1))
@@ -134,7 +134,7 @@ def fitted(cell: Cell, width: int, style_of: StyleOf, *, to_the_right: bool = Fa
 
 
 def _end_of(text: str, width: int) -> str:
-    shown = clean(text[-4 * width :])
+    shown = clean_line(text[-4 * width :])
     if cell_len(shown) <= width and len(text) <= 4 * width:
         return shown
     while cell_len(shown) >= width:
@@ -142,5 +142,5 @@ def _end_of(text: str, width: int) -> str:
     return f"…{shown}"
 
 
-def _segments(spans: Iterable[Span], style_of: StyleOf) -> list[Segment]:
+def _segments(spans: Iterable[Span], style_of: StyleLookup) -> list[Segment]:
     return [Segment(text, style_of(style) if style else None) for text, style in spans if text]

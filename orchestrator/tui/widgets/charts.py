@@ -9,10 +9,10 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from orchestrator.tui.widgets.cells import Span, spans_of, strip_of, styles_of
+from orchestrator.tui.widgets.cells import Span, build_spans, build_strip, get_style_lookup
 
 Spans: TypeAlias = Sequence[Span]
-Draw: TypeAlias = Callable[[int, int], Sequence[Spans]]
+DrawRows: TypeAlias = Callable[[int, int], Sequence[Spans]]
 """Makes the rows for a width and a height in cells; what is too long or too much is cut."""
 
 
@@ -24,10 +24,10 @@ class Drawing(Widget):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id, classes=classes)
-        self._draw: Draw = lambda _width, _height: ()
+        self._draw: DrawRows = lambda _width, _height: ()
         self._rows: list[list[Span]] = []
 
-    def put(self, draw: Draw) -> None:
+    def show_drawing(self, draw: DrawRows) -> None:
         """Show what this makes from now on."""
         self._draw = draw
         self._make()
@@ -51,14 +51,14 @@ class Drawing(Widget):
         if not width or not height:
             return
         before = self._rows
-        self._rows = [spans_of(list(row)) for row in self._draw(width, height)[:height]]
+        self._rows = [build_spans(list(row)) for row in self._draw(width, height)[:height]]
         regions = [Region(0, y, width, 1) for y in range(height) if _row(before, y) != _row(self._rows, y)]
         if regions:
             self.refresh(*regions)
 
     def render_line(self, y: int) -> Strip:
         """One row, exactly as wide as there is room."""
-        strip = strip_of(_row(self._rows, y), styles_of(self.app)) if y < len(self._rows) else Strip([Segment("")])
+        strip = build_strip(_row(self._rows, y), get_style_lookup(self.app)) if y < len(self._rows) else Strip([Segment("")])
         drawn = strip.adjust_cell_length(self.size.width, self.rich_style)
         return drawn.apply_style(self.rich_style)  # what has no style cannot be made grey for NO_COLOR
 

@@ -13,7 +13,7 @@ _MOST = 100_000
 """Bytes: terminals drop longer texts without a word."""
 
 
-def copy(app: App[object], text: str) -> str:
+def copy_text(app: App[object], text: str) -> str:
     """Copy a text without anything that whatever it is pasted into would act on.
 
     Returns:

@@ -5,45 +5,45 @@ from rich.style import Style
 from textual.cache import LRUCache
 from textual.strip import Strip
 
-from orchestrator.tui.widgets.cells import Span, StyleOf, pieces, spans_of, strip_of
-from orchestrator.tui.widgets.finding import LineSource, Search
+from orchestrator.tui.widgets.cells import Span, StyleLookup, split_spans, build_spans, build_strip
+from orchestrator.tui.widgets.finding import LineSource, TextSearch
 
-MOST_CELLS = 2_000
+MAX_LINE_CELLS = 2_000
 """What is drawn of one line; the rest is only counted."""
 _KEPT = 1_000
 
 
-class Drawn:
+class StripCache:
     """A text as strips. With `width` None a line is one strip of its own width; else it is folded to that width."""
 
-    def __init__(self, source: LineSource, style_of: StyleOf, width: int | None = None) -> None:
+    def __init__(self, source: LineSource, style_of: StyleLookup, width: int | None = None) -> None:
         self.source = source
         self._style_of = style_of
         self._width = width
-        self._search: Search | None = None
+        self._search: TextSearch | None = None
         self._match = Style.null()
         self._kept: LRUCache[int, list[Strip]] = LRUCache(_KEPT)
         self._screens: LRUCache[tuple[int, int, int], list[tuple[int, int]]] = LRUCache(2)
 
-    def highlight(self, search: Search | None, style: Style) -> None:
+    def highlight_search(self, search: TextSearch | None, style: Style) -> None:
         """Show where the words of a search stand, in this style."""
         self._search, self._match = search, style
-        self.forget(0)
+        self.invalidate_from(0)
 
-    def forget(self, first: int) -> None:
+    def invalidate_from(self, first: int) -> None:
         """Lines from `first` on are not what they were."""
         for index in [index for index in self._kept.keys() if index >= first]:  # noqa: SIM118
             self._kept.discard(index)
         self._screens.clear()
 
-    def strips(self, index: int) -> list[Strip]:
+    def get_strips(self, index: int) -> list[Strip]:
         """One line; at least one strip."""
         found = self._kept.get(index)
         if found is None:
             found = self._kept[index] = self._made(index)
         return found
 
-    def screen(self, top: int, height: int) -> list[tuple[int, int]]:
+    def lay_out_screen(self, top: int, height: int) -> list[tuple[int, int]]:
         """What stands on each line of a screen that begins with the line `top`: a line, and which strip of it."""
         key = (top, height, len(self.source))
         found = self._screens.get(key)
@@ -54,25 +54,25 @@ class Drawn:
     def _on_screen(self, top: int, height: int) -> list[tuple[int, int]]:
         found: list[tuple[int, int]] = []
         for index in range(top, len(self.source)):
-            found += [(index, part) for part in range(len(self.strips(index)))]
+            found += [(index, part) for part in range(len(self.get_strips(index)))]
             if len(found) >= height:
                 break
         return found[:height]
 
-    def top_for(self, index: int, height: int) -> int:
+    def find_top_line(self, index: int, height: int) -> int:
         """The first line from which on a screen holds all of the line `index`; that line itself if it is too long."""
-        left = height - len(self.strips(index))
-        while index > 0 and (left := left - len(self.strips(index - 1))) >= 0:
+        left = height - len(self.get_strips(index))
+        while index > 0 and (left := left - len(self.get_strips(index - 1))) >= 0:
             index -= 1
         return index
 
     def _made(self, index: int) -> list[Strip]:
-        spans = spans_of(self.source.line(index), MOST_CELLS)
+        spans = build_spans(self.source.get_line(index), MAX_LINE_CELLS)
         rows = self._folded(spans)
         if self._search is None:
-            return [strip_of(row, self._style_of) for row in rows]
-        marks = self._search.places("".join(text for text, _ in spans))
-        return self._marked(rows, marks) if marks else [strip_of(row, self._style_of) for row in rows]
+            return [build_strip(row, self._style_of) for row in rows]
+        marks = self._search.find_matches("".join(text for text, _ in spans))
+        return self._marked(rows, marks) if marks else [build_strip(row, self._style_of) for row in rows]
 
     def _folded(self, spans: list[Span]) -> list[list[Span]]:
         if self._width is None:
@@ -82,15 +82,15 @@ class Drawn:
         for row in rows[:-1]:
             position += len(row)
             cuts.append(position)
-        return pieces(spans, cuts)
+        return split_spans(spans, cuts)
 
     def _marked(self, rows: list[list[Span]], marks: list[tuple[int, int]]) -> list[Strip]:
         found, start = [], 0
         for row in rows:
             length = sum(len(text) for text, _ in row)
             here = [(max(a - start, 0), min(b - start, length)) for a, b in marks if a < start + length and b > start]
-            parts = pieces(row, [place for mark in here for place in mark])
-            strips = [strip_of(part, self._style_of) for part in parts]
+            parts = split_spans(row, [place for mark in here for place in mark])
+            strips = [build_strip(part, self._style_of) for part in parts]
             found.append(Strip.join(one.apply_style(self._match) if n % 2 else one for n, one in enumerate(strips)))
             start += length
         return found

@@ -8,28 +8,28 @@ from textual.events import Click
 from textual.message import Message
 from textual.widget import Widget
 
-from orchestrator.tui.theme import style
-from orchestrator.tui.widgets.cells import clean
+from orchestrator.tui.theme import get_theme_style
+from orchestrator.tui.widgets.cells import clean_line
 
 Spans = Sequence[tuple[str, str]]
 """Texts with the names of their styles."""
 
 
-class Line(Widget):
+class StyledLine(Widget):
     """A line at most as wide as its widget; what is beyond is cut off. Its texts are never taken for markup."""
 
-    DEFAULT_CSS = "Line { height: 1; width: 1fr; }"
+    DEFAULT_CSS = "StyledLine { height: 1; width: 1fr; }"
 
-    class Clicked(Message):
+    class SpanClicked(Message):
         """Somebody clicked on the span with this number."""
 
-        def __init__(self, line: "Line", span: int) -> None:
+        def __init__(self, line: "StyledLine", span: int) -> None:
             super().__init__()
             self.line = line
             self.span = span
 
         @property
-        def control(self) -> "Line":
+        def control(self) -> "StyledLine":
             """The line that was clicked."""
             return self.line
 
@@ -53,9 +53,9 @@ class Line(Widget):
         """What it shows, without styles."""
         return "".join(text for text, _ in self._spans)
 
-    def put(self, spans: Spans) -> None:
+    def show_spans(self, spans: Spans) -> None:
         """Show these spans from now on; whatever their texts hold, they are one line that only lies there."""
-        if (new := tuple((clean(text), style) for text, style in spans)) != self._spans:
+        if (new := tuple((clean_line(text), style) for text, style in spans)) != self._spans:
             self._spans = new
             self.refresh()
 
@@ -63,7 +63,7 @@ class Line(Widget):
         """The line for Textual."""
         line = Text(no_wrap=True, overflow="crop", end="")
         for text, name in self._spans:
-            line.append(text, style(name, self.app.theme))
+            line.append(text, get_theme_style(name, self.app.theme))
         return line
 
     def on_click(self, event: Click) -> None:
@@ -72,5 +72,5 @@ class Line(Widget):
         for at, (text, _) in enumerate(self._spans):
             end += cell_len(text)
             if event.x < end:
-                self.post_message(self.Clicked(self, at))
+                self.post_message(self.SpanClicked(self, at))
                 return

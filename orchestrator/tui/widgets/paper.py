@@ -5,23 +5,23 @@ from textual.geometry import Offset, Size
 from textual.scroll_view import ScrollView
 
 
-class Paper(ScrollView, inherit_bindings=False):  # those of a ScrollView would be told by `?`, and do nothing here
+class ScrollArea(ScrollView, inherit_bindings=False):  # those of a ScrollView would be told by `?`, and do nothing here
     """Something to scroll over with a bar of one cell at its right, for which there is always room."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
-    Paper {
+    ScrollArea {
         height: 1fr; scrollbar-gutter: stable; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0;
     }
     """
 
     @property
-    def page(self) -> Size:
+    def page_size(self) -> Size:
         """What is in sight at one time, in cells."""
         width, height = self.container_size
         return Size(max(width - self.scrollbar_size_vertical, 0), max(height - self.scrollbar_size_horizontal, 0))
 
-    def place(self, event: MouseEvent) -> Offset:
+    def get_page_offset(self, event: MouseEvent) -> Offset:
         """Where on the page the mouse is."""
         return Offset(event.x - self.styles.gutter.left, event.y - self.styles.gutter.top)
 

@@ -27,7 +27,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A row: what `key` names is the same from one `put` to the next. `style` is that of all its cells."""
+    """A row: what `key` names is the same from one `show_rows` to the next. `style` is that of all its cells."""
 
     key: str
     cells: Mapping[str, Cell] = field(default_factory=lambda: MappingProxyType({}))
@@ -35,7 +35,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Place:
+class ColumnExtent:
     """Where a column stands: its first cell and how many it has."""
 
     column: Column
@@ -43,7 +43,7 @@ class Place:
     width: int
 
 
-def places(columns: Sequence[Column], width: int, margin: int = 0) -> list[Place]:
+def lay_out_columns(columns: Sequence[Column], width: int, margin: int = 0) -> list[ColumnExtent]:
     """The columns that fit into a width, from left to right, after `margin` cells."""
     shown = list(columns)
     while _needed(shown) + margin > width and (last := _least_important(shown)) is not None:
@@ -56,7 +56,7 @@ def places(columns: Sequence[Column], width: int, margin: int = 0) -> list[Place
         wide = min(column.width + share, width - x)
         if wide <= 0:
             break
-        found.append(Place(column, x, wide))
+        found.append(ColumnExtent(column, x, wide))
         x += wide + _GAP
         spare -= share
         growing -= column.grows
@@ -72,7 +72,7 @@ def _least_important(columns: Sequence[Column]) -> Column | None:
     return last if last is not None and last.priority else None
 
 
-class Rows:
+class TableRows:
     """The rows of a table, with a cursor and marks that stay with their keys while rows come, go and change places."""
 
     def __init__(self) -> None:
@@ -87,33 +87,33 @@ class Rows:
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows)
 
-    def row(self, index: int) -> Row | None:
+    def get_row(self, index: int) -> Row | None:
         """The row at a place, if there is one."""
         return self._rows[index] if 0 <= index < len(self._rows) else None
 
     @property
-    def current(self) -> Row | None:
+    def current_row(self) -> Row | None:
         """The row with the cursor; None only while there are no rows."""
-        return self.row(self.cursor)
+        return self.get_row(self.cursor)
 
     @property
-    def marked(self) -> list[str]:
+    def marked_keys(self) -> list[str]:
         """The keys of the marked rows, in their order."""
         return sorted(self._marks, key=self._at.__getitem__)
 
-    def replace(self, rows: Iterable[Row]) -> None:
+    def replace_rows(self, rows: Iterable[Row]) -> None:
         """These rows from now on. A row that is gone takes its mark along; the cursor then stays at its place."""
-        key = self.current.key if self.current else ""
+        key = self.current_row.key if self.current_row else ""
         self._rows = tuple(rows)
         self._at = {row.key: index for index, row in enumerate(self._rows)}
         self._marks &= self._at.keys()
-        self.move(self._at.get(key, self.cursor))
+        self.move_cursor(self._at.get(key, self.cursor))
 
-    def move(self, index: int) -> None:
+    def move_cursor(self, index: int) -> None:
         """Put the cursor at a place, or as near as there is a row."""
         self.cursor = max(0, min(index, len(self._rows) - 1))
 
-    def place_of(self, key: str) -> int | None:
+    def find_row_index(self, key: str) -> int | None:
         """Where a row is."""
         return self._at.get(key)
 
@@ -121,10 +121,10 @@ class Rows:
         """Whether a row is marked."""
         return row.key in self._marks
 
-    def mark(self, keys: Iterable[str]) -> None:
+    def toggle_marks(self, keys: Iterable[str]) -> None:
         """Mark those of the rows that are not marked, unmark those that are."""
         self._marks ^= set(keys) & self._at.keys()
 
-    def unmark(self) -> None:
+    def clear_marks(self) -> None:
         """Forget all marks."""
         self._marks.clear()

@@ -10,9 +10,9 @@ from textual.geometry import Region, Size
 from textual.message import Message
 from textual.strip import Strip
 
-from orchestrator.tui.widgets.cells import Cell, clean, fitted, styles_of
-from orchestrator.tui.widgets.paper import Paper
-from orchestrator.tui.widgets.rows import Column, Place, Row, Rows, places
+from orchestrator.tui.widgets.cells import Cell, clean_line, fit_cell, get_style_lookup
+from orchestrator.tui.widgets.paper import ScrollArea
+from orchestrator.tui.widgets.rows import Column, ColumnExtent, Row, TableRows, lay_out_columns
 
 __all__ = ["Column", "Row", "Table"]
 
@@ -21,11 +21,11 @@ _MARGIN = 2
 _Look = tuple[Row | None, bool, bool]
 
 
-class Table(Paper):
+class Table(ScrollArea):
     """Rows with a cursor and marks; both stay with their row's key when rows are sorted anew, come or go.
 
-    `put` is cheap however many rows there are: only what is in sight is compared, only cells that differ are drawn.
-    Styles are names, see `cells.HasStyles`.
+    `show_rows` is cheap for any number of rows: only what is in sight is compared, only cells that differ are drawn.
+    Styles are names, see `styled_text.HasStyles`.
     """
 
     DEFAULT_CSS = """
@@ -47,7 +47,7 @@ class Table(Paper):
         Binding("enter", "open", "Open", show=False, id="table.open"),
     ]
 
-    class Highlighted(Message):
+    class RowHighlighted(Message):
         """The cursor is on another row now, or on none."""
 
         def __init__(self, table: "Table", key: str | None) -> None:
@@ -56,13 +56,13 @@ class Table(Paper):
 
         @property
         def control(self) -> "Table":
-            """The table, for `@on(Table.Highlighted, "#id")`."""
+            """The table, for `@on(Table.RowHighlighted, "#id")`."""
             return self.table
 
-    class Opened(Highlighted):
+    class RowOpened(RowHighlighted):
         """Somebody wants to see a row whole: return, or a double click."""
 
-    class Headed(Message):
+    class HeaderClicked(Message):
         """Somebody clicked on a column's title."""
 
         def __init__(self, table: "Table", column: str) -> None:
@@ -80,32 +80,32 @@ class Table(Paper):
         """`empty` is what is said while there are no rows."""
         super().__init__(id=id, classes=classes)
         self._columns = tuple(columns)
-        self._places: list[Place] = []
-        self._rows = Rows()
+        self._places: list[ColumnExtent] = []
+        self._rows = TableRows()
         self._told: str | None = None
         self._empty = empty
         self._height_before = 0
-        self.is_placed = False
+        self.is_cursor_placed = False
         """Whether somebody has put the cursor where it is."""
 
     # --- what is shown -----------------------------------------------------------------------------------------------
 
-    def put(self, rows: Iterable[Row]) -> None:
+    def show_rows(self, rows: Iterable[Row]) -> None:
         """Show these rows from now on."""
         before, was_in_sight = self._looks(), self._is_in_sight
-        self._rows.replace(rows)
+        self._rows.replace_rows(rows)
         self._resize()
         if was_in_sight:
             self._scroll_to_cursor()
         self._draw(before)
 
-    def put_columns(self, columns: Sequence[Column]) -> None:
+    def show_columns(self, columns: Sequence[Column]) -> None:
         """Show these columns from now on."""
         if tuple(columns) != self._columns:
             self._columns = tuple(columns)
             self._lay_out()
 
-    def say_if_empty(self, words: str) -> None:
+    def set_empty_text(self, words: str) -> None:
         """What is said while there are no rows, from now on."""
         if words != self._empty:
             self._empty = words
@@ -124,80 +124,80 @@ class Table(Paper):
     @property
     def cursor(self) -> str | None:
         """The key of the row with the cursor; None while there are no rows."""
-        return self._rows.current.key if self._rows.current else None
+        return self._rows.current_row.key if self._rows.current_row else None
 
     @property
-    def marked(self) -> Sequence[str]:
+    def marked_keys(self) -> Sequence[str]:
         """The keys of the marked rows, in their order."""
-        return self._rows.marked
+        return self._rows.marked_keys
 
     @property
-    def chosen(self) -> Sequence[str]:
+    def selected_keys(self) -> Sequence[str]:
         """What an action is about: the marked rows, else the one with the cursor."""
-        return self.marked or ([self.cursor] if self.cursor is not None else [])
+        return self.marked_keys or ([self.cursor] if self.cursor is not None else [])
 
     def move_to(self, key: str) -> bool:
         """Put the cursor on a row; false if there is none of this key."""
-        index = self._rows.place_of(key)
+        index = self._rows.find_row_index(key)
         if index is not None:
             self._move(index)
         return index is not None
 
-    def mark(self, keys: Iterable[str]) -> None:
+    def toggle_marks(self, keys: Iterable[str]) -> None:
         """Mark rows, or take away the marks of those that have them."""
         before = self._looks()
-        self._rows.mark(keys)
+        self._rows.toggle_marks(keys)
         self._draw(before)
 
-    def unmark(self) -> None:
+    def clear_marks(self) -> None:
         """Take all marks away."""
         before = self._looks()
-        self._rows.unmark()
+        self._rows.clear_marks()
         self._draw(before)
 
     # --- keys and mouse ----------------------------------------------------------------------------------------------
 
     def action_move(self, by: int) -> None:
         """Go some rows down; up if negative."""
-        self.is_placed = True
+        self.is_cursor_placed = True
         self._move(self._rows.cursor + by)
 
     def action_page(self, by: int) -> None:
         """Go some screens down; up if negative."""
-        self.is_placed = True
-        self._move(self._rows.cursor + by * max(self.page.height - 2, 1))
+        self.is_cursor_placed = True
+        self._move(self._rows.cursor + by * max(self.page_size.height - 2, 1))
 
     def action_edge(self, is_last: bool) -> None:
         """Go to the last row or the first one."""
-        self.is_placed = True
+        self.is_cursor_placed = True
         self._move(len(self._rows) if is_last else 0)
 
     def action_mark(self) -> None:
         """Mark the row with the cursor, or take its mark away, and go to the next one."""
         if self.cursor is not None:
-            self.mark([self.cursor])
+            self.toggle_marks([self.cursor])
             self.action_move(1)
 
     def action_open(self) -> None:
         """Ask for the row with the cursor to be shown whole."""
         if self.cursor is not None:
-            self.post_message(self.Opened(self, self.cursor))
+            self.post_message(self.RowOpened(self, self.cursor))
 
     def on_click(self, event: Click) -> None:
         """Choose a row; a second click opens it, and one with ctrl marks it."""
-        x, y = self.place(event)
+        x, y = self.get_page_offset(event)
         if y == 0:
             over = next((place for place in self._places if place.x <= x < place.x + place.width), None)
             if over is not None:
-                self.post_message(self.Headed(self, over.column.key))
+                self.post_message(self.HeaderClicked(self, over.column.key))
             return
-        row = self._rows.row(self._index(y)) if y > 0 else None
+        row = self._rows.get_row(self._index(y)) if y > 0 else None
         if row is None:
             return
-        self.is_placed = True
+        self.is_cursor_placed = True
         self.move_to(row.key)
         if event.ctrl:
-            self.mark([row.key])
+            self.toggle_marks([row.key])
         elif event.chain == 2:
             self.action_open()
 
@@ -210,7 +210,7 @@ class Table(Paper):
     def on_resize(self, event: Resize) -> None:
         """Lay the columns out anew; the cursor stays in sight."""
         was_in_sight = 0 <= self._rows.cursor - self.scroll_offset.y < max(self._height_before, 1)
-        self._height_before = self.page.height
+        self._height_before = self.page_size.height
         self._lay_out()
         if was_in_sight:
             self._scroll_to_cursor()
@@ -225,12 +225,12 @@ class Table(Paper):
         return self._drawn_line(y).apply_style(self.rich_style)  # what has no style cannot be made grey for NO_COLOR
 
     def _drawn_line(self, y: int) -> Strip:
-        width = self.page.width
+        width = self.page_size.width
         if y == 0:
             return self._header().adjust_cell_length(width)
         row, has_cursor, is_marked = self._look(self._index(y))
         if row is None:
-            words = clean(self._empty) if y == 1 and not self._rows else ""
+            words = clean_line(self._empty) if y == 1 and not self._rows else ""
             return Strip([Segment(f"  {words}")]).adjust_cell_length(width)
         strip = self._strip(row, has_cursor, is_marked).adjust_cell_length(width)
         for name in ("table--mark",) * is_marked + ("table--cursor",) * has_cursor:
@@ -245,32 +245,32 @@ class Table(Paper):
     def _strip(self, row: Row, has_cursor: bool, is_marked: bool) -> Strip:
         gutter = (">" if has_cursor else " ") + ("*" if is_marked else " ")
         strip = self._filled([(place, row.cells.get(place.column.key, "")) for place in self._places], gutter)
-        return strip.apply_style(styles_of(self.app)(row.style)) if row.style else strip
+        return strip.apply_style(get_style_lookup(self.app)(row.style)) if row.style else strip
 
-    def _filled(self, cells: Iterable[tuple[Place, Cell]], gutter: str) -> Strip:
-        style_of = styles_of(self.app)
+    def _filled(self, cells: Iterable[tuple[ColumnExtent, Cell]], gutter: str) -> Strip:
+        style_of = get_style_lookup(self.app)
         segments = [Segment(gutter)]
         x = len(gutter)
         for place, cell in cells:
             segments += [Segment(" " * (place.x - x))] if place.x > x else []
-            segments += fitted(cell, place.width, style_of, to_the_right=place.column.to_the_right)
+            segments += fit_cell(cell, place.width, style_of, to_the_right=place.column.to_the_right)
             x = place.x + place.width
         return Strip(segments)
 
     def _lay_out(self) -> None:
-        self._places = places(self._columns, self.page.width, _MARGIN)
+        self._places = lay_out_columns(self._columns, self.page_size.width, _MARGIN)
         self._resize()
         self.refresh()
 
     def _resize(self) -> None:
-        size = Size(max(self.page.width, 1), len(self._rows) + 1)
+        size = Size(max(self.page_size.width, 1), len(self._rows) + 1)
         if size != self.virtual_size:
             self.virtual_size = size
             self.scroll_at_once(y=min(self.scroll_offset.y, self.max_scroll_y))
 
     def _move(self, index: int) -> None:
         before = self._looks()
-        self._rows.move(index)
+        self._rows.move_cursor(index)
         self._scroll_to_cursor()
         self._draw(before)
 
@@ -278,18 +278,18 @@ class Table(Paper):
         return self.scroll_offset.y + y - 1
 
     def _look(self, index: int) -> _Look:
-        row = self._rows.row(index)
+        row = self._rows.get_row(index)
         return row, row is not None and index == self._rows.cursor, row is not None and self._rows.is_marked(row)
 
     def _looks(self) -> tuple[int, list[_Look]]:
         """What stands on each line of the screen, and from which place on."""
-        return self.scroll_offset.y, [self._look(self._index(y)) for y in range(1, self.page.height)]
+        return self.scroll_offset.y, [self._look(self._index(y)) for y in range(1, self.page_size.height)]
 
     def _draw(self, before: tuple[int, list[_Look]]) -> None:
         """Draw what differs from how things looked; scrolling draws all by itself."""
         if self.cursor != self._told:
             self._told = self.cursor
-            self.post_message(self.Highlighted(self, self.cursor))
+            self.post_message(self.RowHighlighted(self, self.cursor))
         top, looks = self._looks()
         if top == before[0]:
             regions = [
@@ -304,7 +304,7 @@ class Table(Paper):
         if old == new:
             return []
         if old[0] is None or new[0] is None or old[1:] != new[1:] or old[0].style != new[0].style:
-            return [Region(0, y, self.page.width, 1)]
+            return [Region(0, y, self.page_size.width, 1)]
         was, now = old[0].cells, new[0].cells
         return [
             Region(place.x, y, place.width, 1)
@@ -314,10 +314,10 @@ class Table(Paper):
 
     @property
     def _is_in_sight(self) -> bool:
-        return 0 <= self._rows.cursor - self.scroll_offset.y < max(self.page.height - 1, 1)
+        return 0 <= self._rows.cursor - self.scroll_offset.y < max(self.page_size.height - 1, 1)
 
     def _scroll_to_cursor(self) -> None:
-        height = max(self.page.height - 1, 1)
+        height = max(self.page_size.height - 1, 1)
         top = min(max(self.scroll_offset.y, self._rows.cursor - height + 1), self._rows.cursor)
         if top != self.scroll_offset.y:
             self.scroll_at_once(y=top)

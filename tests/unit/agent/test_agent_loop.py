@@ -9,13 +9,13 @@ from pathlib import Path
 import anyio
 import pytest
 
-from orchestrator.agent.ask import Asker
+from orchestrator.agent.ask import ModelCaller
 from orchestrator.agent.loop import run_session
-from orchestrator.agent.memory import recall
-from orchestrator.agent.spec import SessionSpec, tool_box
-from orchestrator.agent.tools.files import edit_tool, list_tool, read_tool, search_tool, write_tool
-from orchestrator.agent.tools.submit import submit_tool
-from orchestrator.config.layers import load
+from orchestrator.agent.memory import restore_session
+from orchestrator.agent.spec import SessionSpec, index_tools
+from orchestrator.agent.tools.files import build_edit_tool, build_list_tool, build_read_tool, build_search_tool, build_write_tool
+from orchestrator.agent.tools.submit import build_submit_tool
+from orchestrator.config.layers import load_config
 from orchestrator.config.model import BudgetSettings
 from orchestrator.domain.attempt import Exit
 from orchestrator.domain.budget import Limit
@@ -26,12 +26,12 @@ from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.task import Task
 from orchestrator.errors import LimitReached, ProviderDown
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.llm.budget import Budget
+from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.errors import ScriptExhausted
 from orchestrator.llm.retry import RetryPolicy
 from orchestrator.llm.script import ScriptedReply
 from orchestrator.llm.scripted import ScriptedModel
-from orchestrator.ports.roles import SessionResult
+from orchestrator.ports.roles import SessionFailure
 from tests.doubles.workspace import InMemoryWorkspace
 from tests.loopback.builders import call, reply
 
@@ -54,17 +54,17 @@ class Setting:
             id=SessionId("work:api@1"),
             role="worker",
             task=API,
-            settings=load(None, environ={}).config.roles.worker.model_copy(update={"model": "scripted:x"}),
+            settings=load_config(None, environ={}).config.roles.worker.model_copy(update={"model": "scripted:x"}),
             prompt="p",
             system="You work.",
             brief="Task: api",
-            tools=tool_box(
-                list_tool(workspace),
-                search_tool(workspace),
-                read_tool(workspace),
-                edit_tool(workspace),
-                write_tool(workspace),
-                submit_tool("finish", "End.", Handoff),
+            tools=index_tools(
+                build_list_tool(workspace),
+                build_search_tool(workspace),
+                build_read_tool(workspace),
+                build_edit_tool(workspace),
+                build_write_tool(workspace),
+                build_submit_tool("finish", "End.", Handoff),
             ),
             workspace=workspace,
             anchor="refs/orchestrate/x",
@@ -73,11 +73,11 @@ class Setting:
 
     async def run(self, *items: ScriptedReply, budget: BudgetSettings | None = None, **changes: object) -> object:
         self.model = ScriptedModel(items)
-        limits = Budget(budget or BudgetSettings())
-        return await run_session(self.spec(**changes), Asker(self.model, self.journal, NO_WAIT, limits), self.journal)
+        limits = RunBudget(budget or BudgetSettings())
+        return await run_session(self.spec(**changes), ModelCaller(self.model, self.journal, NO_WAIT, limits), self.journal)
 
     async def events(self, kind: type) -> list[object]:
-        recorded = await self.journal.session(SessionId("work:api@1"))
+        recorded = await self.journal.list_session_events(SessionId("work:api@1"))
         return [one.event for one in recorded if isinstance(one.event, kind)]
 
     def reopened(self) -> "Setting":
@@ -99,7 +99,7 @@ async def test_a_final_tool_ends_the_session_with_its_value(setting: Setting) ->
     edit = reply(call=[call("edit", path="a.py", old="x = 1", new="x = 2")])
     assert await setting.run(edit, DONE) == Handoff(summary="all done")
     assert setting.workspace.files == {"a.py": b"x = 2\n"}
-    assert setting.model.remaining() == {}
+    assert setting.model.count_remaining() == {}
     assert setting.journal.state.sessions[SessionId("work:api@1")].ended == Exit.FINISHED
 
 
@@ -110,10 +110,10 @@ async def test_a_value_that_is_not_accepted_any_more_when_the_session_is_looked_
     async def stricter(_: Handoff) -> tuple[str, ...]:
         return ("say more",)
 
-    tools = tool_box(submit_tool("finish", "End.", Handoff, stricter))
-    asker = Asker(ScriptedModel(()), again.journal, NO_WAIT, Budget(BudgetSettings()))
+    tools = index_tools(build_submit_tool("finish", "End.", Handoff, stricter))
+    asker = ModelCaller(ScriptedModel(()), again.journal, NO_WAIT, RunBudget(BudgetSettings()))
     result = await run_session(again.spec(tools=tools), asker, again.journal)
-    assert result == SessionResult(exit=Exit.MALFORMED, detail="what it ended with is not accepted any more")
+    assert result == SessionFailure(exit=Exit.MALFORMED, detail="what it ended with is not accepted any more")
     again.journal.close()
 
 
@@ -140,7 +140,7 @@ async def test_an_unknown_tool_is_named_with_those_that_exist(setting: Setting) 
 
 async def test_words_without_a_tool_are_answered_and_end_the_session_when_they_go_on(setting: Setting) -> None:
     result = await setting.run(reply("Let me think."), reply("Still thinking."), reply("Hm."))
-    assert isinstance(result, SessionResult)
+    assert isinstance(result, SessionFailure)
     assert (result.exit, result.detail) == (Exit.STUCK, "3 replies in a row used no tool; can this model call tools?")
     assert "Use a tool; `finish` ends the session" in setting.model.requests[1].messages[-1].text
 
@@ -148,7 +148,7 @@ async def test_words_without_a_tool_are_answered_and_end_the_session_when_they_g
 async def test_going_round_in_circles_is_told_once_and_then_ends_the_session(setting: Setting) -> None:
     again = reply(call=[call("read", path="a.py")])
     result = await setting.run(again, again, again, again)
-    assert isinstance(result, SessionResult)
+    assert isinstance(result, SessionFailure)
     assert result.exit == Exit.STUCK
     assert "Doing it again will change nothing" in setting.model.requests[3].messages[-1].text
 
@@ -157,14 +157,14 @@ async def test_turns_are_limited(setting: Setting) -> None:
     settings = setting.spec().settings.model_copy(update={"max_turns": 2})
     items = [reply(call=[call("search", pattern=pattern)]) for pattern in "ab"]
     result = await setting.run(*items, settings=settings)
-    assert result == SessionResult(exit=Exit.OUT_OF_TURNS, detail="no result after 2 turns")
+    assert result == SessionFailure(exit=Exit.OUT_OF_TURNS, detail="no result after 2 turns")
 
 
 async def test_a_conversation_that_fills_the_context_ends_before_the_provider_refuses(setting: Setting) -> None:
     settings = setting.spec().settings.model_copy(update={"context_tokens": 4_000})
     setting.workspace.files = {"long.txt": (b"x" * 1_900 + b"\n") * 7}
     result = await setting.run(reply(call=[call("read", path="long.txt")]), settings=settings)
-    assert isinstance(result, SessionResult)
+    assert isinstance(result, SessionFailure)
     assert result.exit == Exit.OUT_OF_CONTEXT
 
 
@@ -187,7 +187,7 @@ async def test_a_provider_that_stays_away_stops_the_run_and_not_the_session(sett
 
 async def test_a_refused_request_ends_the_session_with_its_own_name(setting: Setting) -> None:
     result = await setting.run(reply(error="request-refused"))
-    assert isinstance(result, SessionResult)
+    assert isinstance(result, SessionFailure)
     assert result.exit == Exit.REFUSED
 
 
@@ -209,7 +209,7 @@ async def test_a_spent_task_budget_ends_the_session_with_its_own_name(setting: S
     result = await setting.run(
         reply(call=[call("read", path="a.py")]), DONE, budget=BudgetSettings(leaf=Limit(calls=1))
     )
-    assert isinstance(result, SessionResult)
+    assert isinstance(result, SessionFailure)
     assert (result.exit, result.detail) == (Exit.OUT_OF_BUDGET, "the call budget of 1 for task api is spent (1)")
 
 
@@ -252,25 +252,25 @@ async def test_a_session_that_was_cut_off_anywhere_goes_on_and_ends_the_same(set
     again = setting.reopened()
     if not again.workspace.trees:
         again.workspace.files = {"a.py": b"x = 1\n"}  # the engine leases a fresh workspace before the first turn
-    used = sum(isinstance(event.event, ModelCalled) for event in await again.journal.session(SessionId("work:api@1")))
+    used = sum(isinstance(event.event, ModelCalled) for event in await again.journal.list_session_events(SessionId("work:api@1")))
     replied = again.journal.state.sessions.get(SessionId("work:api@1"))
     for intent in list(again.journal.state.open_intents.values()):
         await again.journal.append(EffectAbandoned(key=intent.key, reason="test"))
     again.model = ScriptedModel(steps(), consumed={("worker", API): replied.replies if replied else 0})
-    asker = Asker(again.model, again.journal, NO_WAIT, Budget(BudgetSettings(usd=0, tokens=0, calls=0)))
+    asker = ModelCaller(again.model, again.journal, NO_WAIT, RunBudget(BudgetSettings(usd=0, tokens=0, calls=0)))
     assert await run_session(again.spec(settings=settings), asker, again.journal) == Handoff(summary="all done")
     assert again.workspace.files == {"a.py": b"x = 2\n", "b.py": b"two\n"}
-    assert again.model.remaining() == {}
+    assert again.model.count_remaining() == {}
     assert used <= 3
     again.journal.close()
 
 
 async def test_what_was_said_is_recalled_as_it_was_sent(setting: Setting) -> None:
     await setting.run(reply(call=[call("read", path="a.py")]), reply("hm"), DONE)
-    remembered = await recall(setting.journal, SessionId("work:api@1"))
+    remembered = await restore_session(setting.journal, SessionId("work:api@1"))
     assert remembered is not None
     sent = setting.model.requests[-1].messages
-    assert remembered.conversation.messages(100_000)[: len(sent)] == sent
+    assert remembered.conversation.build_messages(100_000)[: len(sent)] == sent
 
 
 async def test_a_session_that_continues_another_begins_with_all_that_was_said(setting: Setting) -> None:
@@ -304,13 +304,13 @@ async def test_a_call_that_is_cancelled_is_booked_as_possibly_billed_and_brings_
         )
         tasks.start_soon(setting.run, reply("late", delay_s=60))
     state = setting.journal.state
-    assert (list(state.open_intents), state.spent.calls, state.possibly_billed) == ([], 0, 1)
+    assert (list(state.open_intents), state.spent.calls, state.possibly_billed_calls) == ([], 0, 1)
 
 
 async def test_calls_that_cannot_be_read_end_the_session_with_their_own_name(setting: Setting) -> None:
     items = [reply(call=[call("write", raw=f'{{"path": "b.py", "text": "{n}')]) for n in range(5)]
     result = await setting.run(*items)
-    assert isinstance(result, SessionResult)
+    assert isinstance(result, SessionFailure)
     assert result.exit == Exit.MALFORMED
     assert result.detail.startswith("5 replies in a row held no call that can be read; not valid JSON at line 1")
 
@@ -323,7 +323,7 @@ async def test_one_call_that_can_be_read_begins_the_count_anew(setting: Setting)
 
 async def test_a_reply_that_the_content_filter_withheld_ends_the_session_as_refused(setting: Setting) -> None:
     result = await setting.run(reply(" ", finish_reason="content_filter"))
-    assert result == SessionResult(exit=Exit.REFUSED, detail="the provider's content filter withheld the reply")
+    assert result == SessionFailure(exit=Exit.REFUSED, detail="the provider's content filter withheld the reply")
 
 
 async def test_a_reply_that_was_cut_off_is_told_to_be_shorter(setting: Setting) -> None:
@@ -334,7 +334,7 @@ async def test_a_reply_that_was_cut_off_is_told_to_be_shorter(setting: Setting) 
 
 async def test_a_cut_off_reply_is_recalled_as_one(setting: Setting) -> None:
     await setting.run(reply(call=[call("read", path="a.py")], finish_reason="length"), DONE)
-    remembered = await recall(setting.journal, SessionId("work:api@1"))
+    remembered = await restore_session(setting.journal, SessionId("work:api@1"))
     assert remembered is not None
     assert [turn.finish_reason for turn in remembered.conversation.turns] == ["length", "tool_calls"]
 
@@ -350,7 +350,7 @@ async def test_the_last_turns_are_announced(setting: Setting) -> None:
 
 async def test_a_window_that_the_provider_finds_too_small_is_told_with_what_to_set(setting: Setting) -> None:
     result = await setting.run(reply(error="context-overflow"))
-    assert isinstance(result, SessionResult)
+    assert isinstance(result, SessionFailure)
     assert result.exit == Exit.OUT_OF_CONTEXT
     assert "if the model's window is smaller than 128000 tokens, set `context_tokens`" in result.detail
 
@@ -363,7 +363,7 @@ async def test_a_final_tool_ends_the_reply_too(setting: Setting) -> None:
 
 async def test_a_change_counts_even_if_a_later_call_of_the_reply_only_reads(setting: Setting) -> None:
     await setting.run(reply(call=[call("write", path="b.py", text="one\n"), call("read", path="b.py")]), DONE)
-    recalled = await recall(setting.journal, SessionId("work:api@1"))
+    recalled = await restore_session(setting.journal, SessionId("work:api@1"))
     assert recalled is not None
     assert recalled.tree is not None
     assert setting.workspace.trees[recalled.tree]["b.py"] == b"one\n"
@@ -372,10 +372,10 @@ async def test_a_change_counts_even_if_a_later_call_of_the_reply_only_reads(sett
 async def test_calls_that_were_not_executed_are_recalled_as_such(setting: Setting) -> None:
     calls = [call("read", path="ghost"), call("read", path="a.py")]
     await setting.run(reply(call=calls), DONE)
-    remembered = await recall(setting.journal, SessionId("work:api@1"))
+    remembered = await restore_session(setting.journal, SessionId("work:api@1"))
     assert remembered is not None
     sent = setting.model.requests[-1].messages
-    assert remembered.conversation.messages(100_000)[: len(sent)] == sent
+    assert remembered.conversation.build_messages(100_000)[: len(sent)] == sent
 
 
 @pytest.mark.parametrize("tool", ["write", "finish"])

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from orchestrator.agent.edit_refusals import LIMIT_CHARS, Reason
-from orchestrator.agent.edits import Edited, Refusal, Rung, Span, apply_edit
+from orchestrator.agent.edit_refusals import LIMIT_CHARS, EditRefusalReason
+from orchestrator.agent.edits import EditResult, EditRefusal, MatchLevel, EditedSpan, apply_edit
 
 SCENARIOS = sorted(path for path in (Path(__file__).parents[2] / "scenarios" / "edits").iterdir() if path.is_dir())
 
@@ -17,17 +17,17 @@ def test_scenario(folder: Path) -> None:
     before = (folder / "before").read_bytes()
     result = apply_edit(before, asked["old"], asked["new"], asked.get("replace_all", False))
     if "rung" in asked:
-        spans = tuple(Span(*span) for span in asked["lines"])
-        assert result == Edited(content=(folder / "after").read_bytes(), rung=Rung(asked["rung"]), spans=spans)
+        spans = tuple(EditedSpan(*span) for span in asked["lines"])
+        assert result == EditResult(content=(folder / "after").read_bytes(), rung=MatchLevel(asked["rung"]), spans=spans)
     else:
         text = (folder / "refusal.txt").read_bytes().decode().removesuffix("\n")
-        assert result == Refusal(reason=Reason(asked["reason"]), text=text)
+        assert result == EditRefusal(reason=EditRefusalReason(asked["reason"]), text=text)
 
 
 def test_there_are_scenarios_for_every_rung_and_reason() -> None:
     asked = [tomllib.loads((folder / "edit.toml").read_bytes().decode()) for folder in SCENARIOS]
-    assert {each.get("rung") for each in asked} - {None} == set(Rung)
-    assert {each.get("reason") for each in asked} - {None} == set(Reason)
+    assert {each.get("rung") for each in asked} - {None} == set(MatchLevel)
+    assert {each.get("reason") for each in asked} - {None} == set(EditRefusalReason)
     assert len(asked) >= 40
 
 
@@ -35,69 +35,69 @@ def test_there_are_scenarios_for_every_rung_and_reason() -> None:
 # of a rung, or lets an ambiguous rung fall through to the next, turns the row red. The third place of each file is
 # what a looser rung would find alone.
 TWO_CANDIDATES = {
-    Rung.EXACT: ("go(1)\nx\ngo(1)\n", "go(1)\n"),
-    Rung.TRAILING: ("go(1)\nx\ngo(1)  \n", "go(1) \n"),
-    Rung.TYPOGRAPHY: ("go('a')\nx\ngo(’a’)\n", "go(‘a’)\n"),
-    Rung.INDENT: ("  if a:\n    go()\nx\n    if a:\n      go()\n", "if a:\n  go()\n"),
-    Rung.NUMBERS: ("  go(1)\nx\n  go(1)\n", "3\t  go(1)\n"),
+    MatchLevel.EXACT: ("go(1)\nx\ngo(1)\n", "go(1)\n"),
+    MatchLevel.TRAILING: ("go(1)\nx\ngo(1)  \n", "go(1) \n"),
+    MatchLevel.TYPOGRAPHY: ("go('a')\nx\ngo(’a’)\n", "go(‘a’)\n"),
+    MatchLevel.INDENT: ("  if a:\n    go()\nx\n    if a:\n      go()\n", "if a:\n  go()\n"),
+    MatchLevel.NUMBERS: ("  go(1)\nx\n  go(1)\n", "3\t  go(1)\n"),
 }
 
 
-@pytest.mark.parametrize("rung", Rung)
-def test_two_candidates_at_a_rung_are_refused_naming_their_lines(rung: Rung) -> None:
+@pytest.mark.parametrize("rung", MatchLevel)
+def test_two_candidates_at_a_rung_are_refused_naming_their_lines(rung: MatchLevel) -> None:
     before, old = TWO_CANDIDATES[rung]
     result = apply_edit(before.encode(), old, "went()\n")
-    assert isinstance(result, Refusal)
+    assert isinstance(result, EditRefusal)
     second = before.count("\n", 0, before.index("x\n")) + 2
-    assert (result.reason, f"2 places, at lines 1, {second}." in result.text) == (Reason.AMBIGUOUS, True)
+    assert (result.reason, f"2 places, at lines 1, {second}." in result.text) == (EditRefusalReason.AMBIGUOUS, True)
 
 
-@pytest.mark.parametrize("rung", Rung)
-def test_one_candidate_at_a_rung_is_edited_there(rung: Rung) -> None:
+@pytest.mark.parametrize("rung", MatchLevel)
+def test_one_candidate_at_a_rung_is_edited_there(rung: MatchLevel) -> None:
     before, old = TWO_CANDIDATES[rung]
     alone = before[before.index("x\n") :]
     result = apply_edit(alone.encode(), old.replace("3\t", "2\t"), "went()\n")
-    assert isinstance(result, Edited)
-    assert (result.rung, result.content) == (rung, f"x\n{'    ' * (rung == Rung.INDENT)}went()\n".encode())
+    assert isinstance(result, EditResult)
+    assert (result.rung, result.content) == (rung, f"x\n{'    ' * (rung == MatchLevel.INDENT)}went()\n".encode())
 
 
-@pytest.mark.parametrize("rung", [Rung.TRAILING, Rung.TYPOGRAPHY, Rung.INDENT])
-def test_an_ambiguous_rung_does_not_fall_through_to_a_looser_one(rung: Rung) -> None:
+@pytest.mark.parametrize("rung", [MatchLevel.TRAILING, MatchLevel.TYPOGRAPHY, MatchLevel.INDENT])
+def test_an_ambiguous_rung_does_not_fall_through_to_a_looser_one(rung: MatchLevel) -> None:
     """At the looser rungs there are more matches still, so a fall would be refused too, but by another name."""
     before, old = TWO_CANDIDATES[rung]
     result = apply_edit((before + "        " + before.splitlines()[0].strip() + "  \n").encode(), old, "went()\n")
-    assert isinstance(result, Refusal)
-    assert result.reason == Reason.AMBIGUOUS
+    assert isinstance(result, EditRefusal)
+    assert result.reason == EditRefusalReason.AMBIGUOUS
     assert "2 places" in result.text
 
 
 def test_replace_all_loosens_no_rung() -> None:
-    before, old = TWO_CANDIDATES[Rung.TRAILING]
-    assert isinstance(apply_edit(before.encode(), old, "went()\n", replace_all=True), Refusal)
+    before, old = TWO_CANDIDATES[MatchLevel.TRAILING]
+    assert isinstance(apply_edit(before.encode(), old, "went()\n", replace_all=True), EditRefusal)
 
 
 def test_half_a_surrogate_pair_is_refused() -> None:
     result = apply_edit(b"a\n", "a", "b\ud83d")
-    assert isinstance(result, Refusal)
-    assert result.reason == Reason.ENCODING
+    assert isinstance(result, EditRefusal)
+    assert result.reason == EditRefusalReason.ENCODING
 
 
 def test_a_refusal_is_bounded_however_long_the_quote() -> None:
     before = "".join(f"value_{n} = compute({n}, {'x' * 500})\n" for n in range(2_000))
     result = apply_edit(before.encode(), before.replace("compute", "count"), "new\n" * 5_000)
-    assert isinstance(result, Refusal)
+    assert isinstance(result, EditRefusal)
     assert len(result.text) <= LIMIT_CHARS
 
 
 def test_summary_names_the_lines_and_a_loose_rung() -> None:
     result = apply_edit(b"a\nb\nc\n", "b \n", "x\ny\n")
-    assert isinstance(result, Edited)
+    assert isinstance(result, EditResult)
     assert result.summary == "Edited lines 2-3. `old` was not exact; matched by trailing-space."
 
 
 def test_summary_of_a_deletion_says_where_the_lines_were() -> None:
     result = apply_edit(b"a\nb\nc\n", "b\n", "")
-    assert isinstance(result, Edited)
+    assert isinstance(result, EditResult)
     assert result.summary == "Edited line 2 (lines before it are gone)."
 
 
@@ -114,8 +114,8 @@ def test_an_exact_unique_edit_equals_str_replace(text: str, new: str, data: st.D
     old = text[start : data.draw(st.integers(start + 1, len(text)))]
     assume(old != new and sum(text.startswith(old, at) for at in range(len(text))) == 1)
     result = apply_edit(text.encode(), old, new)
-    assert isinstance(result, Edited)
-    assert (result.rung, result.content.decode()) == (Rung.EXACT, text.replace(old, new))
+    assert isinstance(result, EditResult)
+    assert (result.rung, result.content.decode()) == (MatchLevel.EXACT, text.replace(old, new))
 
 
 @settings(deadline=None)
@@ -124,7 +124,7 @@ def test_a_crlf_file_is_edited_as_its_lf_twin(text: str, new: str, data: st.Data
     old = data.draw(st.sampled_from([text[:7], text[3:9], text[5:30], f"{text[2:12]} ", new]))
     lf = apply_edit(("x\n" + text).encode(), old, new)
     crlf = apply_edit(("x\n" + text).replace("\n", "\r\n").encode(), old, new)
-    if isinstance(lf, Edited):
+    if isinstance(lf, EditResult):
         assert crlf == lf.model_copy(update={"content": lf.content.replace(b"\n", b"\r\n")})
     else:
         assert crlf == lf
@@ -138,7 +138,7 @@ def test_replace_all_equals_str_replace(lines: list[str], data: st.DataObject) -
     new = data.draw(st.sampled_from(["f(b)\n", "", "[", "x\n\ny"]))
     assume(old in text)
     result = apply_edit(text.encode(), old, new, replace_all=True)
-    assert isinstance(result, Edited)
+    assert isinstance(result, EditResult)
     assert result.content.decode() == text.replace(old, new)
 
 
@@ -182,14 +182,14 @@ def test_a_corrupted_quote_never_edits_anything_but_lines_like_it(
     assume(any(block))
     old = CORRUPTIONS[kind](block, start)
     result = apply_edit("".join(f"{line}\n" for line in lines).encode(), "\n".join(old) + "\n", "MARK\n")
-    if isinstance(result, Refusal):
+    if isinstance(result, EditRefusal):
         return
     text = result.content.decode()
     assert text.count("MARK") == 1
     size = len(lines) - (text.count("\n") - 1)
     at = text.count("\n", 0, text.index("MARK"))
     assert text.splitlines()[:at] + lines[at : at + size] + text.splitlines()[at + 1 :] == lines
-    if result.rung not in {Rung.EXACT, Rung.NUMBERS}:
+    if result.rung not in {MatchLevel.EXACT, MatchLevel.NUMBERS}:
         assert _likened(lines[at : at + size]) == _likened(old)
         same = [n for n in range(len(lines) - size + 1) if lines[n : n + size] == lines[at : at + size]]
         assert same == [at]
@@ -209,10 +209,10 @@ def test_a_corrupted_quote_of_unlike_lines_is_edited_rightly_or_refused(
     old, new = (CORRUPTIONS[kind](part, start) for part in (block, wanted))
     before = "".join(f"{line}\n" for line in lines)
     result = apply_edit(before.encode(), "\n".join(old) + "\n", "\n".join(new) + "\n")
-    if isinstance(result, Edited):
+    if isinstance(result, EditResult):
         right = "".join(f"{line}\n" for line in [*lines[:start], *wanted, *lines[start + len(block) :]])
         assert "\n".join(map(str.rstrip, result.content.decode().split("\n"))) == right
-        assert result.spans == (Span(start + changed + 1, start + changed + 1),)
+        assert result.spans == (EditedSpan(start + changed + 1, start + changed + 1),)
     else:
         assert kind not in {"none", "trailing space", "trailing tab on one line", "curly quotes", "numbered with tabs"}
 
@@ -230,5 +230,5 @@ def test_bytes_outside_the_edited_lines_are_untouched(
     before = b"\xef\xbb\xbf" * is_marked + after + b"\r\n"
     assume(b"def " not in after and not before.startswith(WIDE_MARKS))
     result = apply_edit(before + b"def a():\n  pass\r\n" + after, "  def a(): \n    pass\n", "  def b():\n    pass\n")
-    assert isinstance(result, Edited)
+    assert isinstance(result, EditResult)
     assert result.content == before + b"def b():\n  pass\r\n" + after

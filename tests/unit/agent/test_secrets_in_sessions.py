@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.agent.ask import Asker
+from orchestrator.agent.ask import ModelCaller
 from orchestrator.agent.loop import run_session
-from orchestrator.agent.memory import recall
+from orchestrator.agent.memory import restore_session
 from orchestrator.config.model import BudgetSettings
 from orchestrator.domain.event.work import ModelFailed, TaskCreated
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.task import Task
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.llm.budget import Budget
+from orchestrator.llm.budget import RunBudget
 from orchestrator.llm.errors import ModelError
 from orchestrator.llm.script import ScriptedReply
 from orchestrator.llm.scripted import ScriptedModel
@@ -54,10 +54,10 @@ async def test_what_tools_return_is_redacted_in_the_next_request_as_in_the_journ
 async def test_a_session_is_recalled_word_for_word_as_it_was_held(setting: Setting) -> None:
     says = reply(f"I saw {SECRET} and {TOKEN}", call=[call("read", path="a.py")])
     await setting.run(says, DONE, brief=f"Task: use {SECRET}", system=f"You know {TOKEN}")
-    remembered = await recall(setting.journal, SessionId("work:api@1"))
+    remembered = await restore_session(setting.journal, SessionId("work:api@1"))
     assert remembered is not None
     sent = setting.model.requests[-1].messages
-    assert remembered.conversation.messages(100_000)[: len(sent)] == sent
+    assert remembered.conversation.build_messages(100_000)[: len(sent)] == sent
     assert SECRET not in str(sent) and MARK in str(sent)
     assert f"I saw {MARK} and {TOKEN}" in [message.text for message in sent]
 
@@ -81,7 +81,7 @@ async def test_what_stands_for_a_secret_may_be_spoken_of(setting: Setting) -> No
 
 async def test_a_providers_error_that_quotes_the_key_is_recorded_without_a_part_of_it(setting: Setting) -> None:
     model = ScriptedModel([reply(error="credentials-missing")], name=f"{'x' * 1_994}{SECRET} is no valid key")
-    asker = Asker(model, setting.journal, NO_WAIT, Budget(BudgetSettings()))
+    asker = ModelCaller(model, setting.journal, NO_WAIT, RunBudget(BudgetSettings()))
     with pytest.raises(ModelError):
         await run_session(setting.spec(), asker, setting.journal)
     (failed,) = await setting.events(ModelFailed)

@@ -6,36 +6,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.agent.history import Turn
-from orchestrator.agent.stuck import WINDOW, Pattern, PatternName, Seen, StuckWatch, find_pattern, seen
+from orchestrator.agent.stuck import WINDOW_TURNS, StuckPattern, StuckPatternName, TurnFingerprint, StuckDetector, find_stuck_pattern, fingerprint_turn
 from orchestrator.domain.chat import ToolCall
 
-A = Seen(actions=("shell a",), observation="1")
-B = Seen(actions=("shell b",), observation="2")
-FAILS = Seen(actions=("shell a",), observation="1", is_error=True)
-FAILS_OTHERWISE = Seen(actions=("shell a",), observation="2", is_error=True)
-TALK = Seen(actions=())
+A = TurnFingerprint(actions=("shell a",), observation="1")
+B = TurnFingerprint(actions=("shell b",), observation="2")
+FAILS = TurnFingerprint(actions=("shell a",), observation="1", is_error=True)
+FAILS_OTHERWISE = TurnFingerprint(actions=("shell a",), observation="2", is_error=True)
+TALK = TurnFingerprint(actions=())
 
 
-def other(n: int) -> Seen:
-    return Seen(actions=(f"read {n}",), observation="same")
+def other(n: int) -> TurnFingerprint:
+    return TurnFingerprint(actions=(f"read {n}",), observation="same")
 
 
 @pytest.mark.parametrize(
     ("turns", "name", "length"),
     [
-        ([A] * 4, PatternName.REPETITION, 4),
-        ([FAILS, FAILS_OTHERWISE, FAILS], PatternName.ERROR, 3),
-        ([TALK] * 3, PatternName.MONOLOGUE, 3),
-        ([A, B] * 3, PatternName.ALTERNATION, 6),
+        ([A] * 4, StuckPatternName.REPETITION, 4),
+        ([FAILS, FAILS_OTHERWISE, FAILS], StuckPatternName.ERROR, 3),
+        ([TALK] * 3, StuckPatternName.MONOLOGUE, 3),
+        ([A, B] * 3, StuckPatternName.ALTERNATION, 6),
     ],
-    ids=lambda value: str(value) if isinstance(value, PatternName) else "",
+    ids=lambda value: str(value) if isinstance(value, StuckPatternName) else "",
 )
 def test_stuck_at_the_limit_and_on_and_nudged_once_one_turn_before(
-    turns: list[Seen], name: PatternName, length: int
+    turns: list[TurnFingerprint], name: StuckPatternName, length: int
 ) -> None:
     before = [other(1), other(2)]
     more = list(islice(cycle(turns), len(turns) + 6))
-    found = [find_pattern([*before, *more[:size]]) for size in range(1, len(more) + 1)]
+    found = [find_stuck_pattern([*before, *more[:size]]) for size in range(1, len(more) + 1)]
     assert found[: length - 2] == [None] * (length - 2)
     nudge = found[length - 2]
     assert nudge is not None
@@ -45,13 +45,13 @@ def test_stuck_at_the_limit_and_on_and_nudged_once_one_turn_before(
 
 
 def test_pattern_in_words() -> None:
-    assert find_pattern([A] * 4) == Pattern(
-        name=PatternName.REPETITION,
+    assert find_stuck_pattern([A] * 4) == StuckPattern(
+        name=StuckPatternName.REPETITION,
         length=4,
         is_stuck=True,
         sentence="the same action had the same result 4 times in a row",
     )
-    nudge = find_pattern([A] * 3)
+    nudge = find_stuck_pattern([A] * 3)
     assert nudge is not None
     assert nudge.nudge.startswith("The same action had the same result 3 times in a row. Doing it again will change")
 
@@ -64,23 +64,23 @@ def test_pattern_in_words() -> None:
         [FAILS, FAILS_OTHERWISE.model_copy(update={"is_error": False}), FAILS],
         [TALK, A, TALK, A, TALK],
         [A, B, A, B, B, A, B, A],
-        [Seen(actions=("shell poll",), observation=str(n)) for n in range(12)],
-        [step for n in range(8) for step in (Seen(actions=(f"edit {n}",)), Seen(actions=("shell test",)))],
+        [TurnFingerprint(actions=("shell poll",), observation=str(n)) for n in range(12)],
+        [step for n in range(8) for step in (TurnFingerprint(actions=(f"edit {n}",)), TurnFingerprint(actions=("shell test",)))],
     ],
     ids=["nothing", "pairs", "one success", "talk between", "broken circle", "polling", "edit and test"],
 )
-def test_not_stuck(turns: list[Seen]) -> None:
-    assert find_pattern(turns) is None
+def test_not_stuck(turns: list[TurnFingerprint]) -> None:
+    assert find_stuck_pattern(turns) is None
 
 
 def test_equal_results_of_unequal_actions_are_no_repetition() -> None:
-    assert find_pattern([other(n) for n in range(WINDOW)]) is None
+    assert find_stuck_pattern([other(n) for n in range(WINDOW_TURNS)]) is None
 
 
 def test_only_the_window_counts() -> None:
-    pattern = find_pattern([A] * 200)
+    pattern = find_stuck_pattern([A] * 200)
     assert pattern is not None
-    assert pattern.length == WINDOW
+    assert pattern.length == WINDOW_TURNS
 
 
 def turn(arguments: str, observation: str, call_id: str = "call_1") -> Turn:
@@ -101,57 +101,57 @@ def turn(arguments: str, observation: str, call_id: str = "call_1") -> Turn:
     ],
 )
 def test_ids_times_and_durations_make_no_difference(left: str, right: str) -> None:
-    assert seen(turn('{"command": "x"}', left, "a1")) == seen(turn('{"command": "x"}', right, "b2"))
+    assert fingerprint_turn(turn('{"command": "x"}', left, "a1")) == fingerprint_turn(turn('{"command": "x"}', right, "b2"))
 
 
 @pytest.mark.parametrize(
     ("left", "right"), [("3 failed", "2 failed"), ("a.py:12: error", "a.py:14: error"), ("x", "y")]
 )
 def test_other_results_make_a_difference(left: str, right: str) -> None:
-    assert seen(turn("{}", left)) != seen(turn("{}", right))
+    assert fingerprint_turn(turn("{}", left)) != fingerprint_turn(turn("{}", right))
 
 
 def test_arguments_are_compared_by_meaning() -> None:
-    assert seen(turn('{"a": 1, "b": [2]}', "")) == seen(turn('{ "b":[2],"a":1 }', ""))
-    assert seen(turn('{"a": 1}', "")) != seen(turn('{"a": 2}', ""))
-    assert seen(turn("not  json", "")) == seen(turn("not json", ""))
+    assert fingerprint_turn(turn('{"a": 1, "b": [2]}', "")) == fingerprint_turn(turn('{ "b":[2],"a":1 }', ""))
+    assert fingerprint_turn(turn('{"a": 1}', "")) != fingerprint_turn(turn('{"a": 2}', ""))
+    assert fingerprint_turn(turn("not  json", "")) == fingerprint_turn(turn("not json", ""))
 
 
 def test_watch_nudges_once_and_then_says_how_the_session_is_stuck() -> None:
     before = [turn('{"command": "ls"}', "a\nb")]
-    watch = StuckWatch(before)
-    said = [(bool(watch.saw(turn('{"command": "ls"}', "a\nb", f"call_{n}"))), watch.pattern) for n in range(3)]
+    watch = StuckDetector(before)
+    said = [(bool(watch.record_turn(turn('{"command": "ls"}', "a\nb", f"call_{n}"))), watch.pattern) for n in range(3)]
     assert said == [(False, ""), (True, ""), (False, "the same action had the same result 4 times in a row")]
 
 
 def test_watch_takes_the_harness_word_for_a_failure() -> None:
-    watch = StuckWatch()
+    watch = StuckDetector()
     refused = [replace(turn("{}", f"refused {n}"), failed=True) for n in "abc"]
-    nudges = [bool(watch.saw(one)) for one in refused]
+    nudges = [bool(watch.record_turn(one)) for one in refused]
     assert (nudges, watch.pattern) == ([False, True, False], "the same action failed 3 times in a row")
 
 
 def test_watch_of_a_resumed_session_goes_on_where_it_was() -> None:
     turns = [Turn("thinking", ()) for _ in range(3)]
-    assert StuckWatch(turns).pattern == "3 replies in a row used no tool; can this model call tools?"
+    assert StuckDetector(turns).pattern == "3 replies in a row used no tool; can this model call tools?"
 
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(), st.sampled_from("ab"), st.booleans()), unique_by=lambda step: step[0]))
 def test_distinct_actions_are_never_a_pattern(steps: list[tuple[int, str, bool]]) -> None:
-    turns = [Seen(actions=(f"do {n}",), observation=result, is_error=failed) for n, result, failed in steps]
-    assert find_pattern(turns) is None
+    turns = [TurnFingerprint(actions=(f"do {n}",), observation=result, is_error=failed) for n, result, failed in steps]
+    assert find_stuck_pattern(turns) is None
 
 
 @settings(deadline=None)
 @given(st.lists(st.sampled_from([A, B, FAILS, FAILS_OTHERWISE, TALK, other(1)]), max_size=30))
-def test_a_nudge_comes_before_every_stop(turns: list[Seen]) -> None:
+def test_a_nudge_comes_before_every_stop(turns: list[TurnFingerprint]) -> None:
     """Turn by turn, no session is stopped for a pattern that it was not warned of in the turn before."""
-    found = [find_pattern(turns[: size + 1]) for size in range(len(turns))]
+    found = [find_stuck_pattern(turns[: size + 1]) for size in range(len(turns))]
     for before, now in zip([None, *found], found, strict=False):
         if now and now.is_stuck:
             assert before is not None
 
 
 def test_arguments_nested_too_deep_to_be_read_are_compared_as_they_were_written() -> None:
-    assert seen(turn("[" * 100_000, "")) == seen(turn(f" {'[' * 100_000}", ""))
+    assert fingerprint_turn(turn("[" * 100_000, "")) == fingerprint_turn(turn(f" {'[' * 100_000}", ""))

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.app.doctor import Finding
-from orchestrator.app.doctor_ci import examine_ci
-from orchestrator.app.options import Options, look_around
+from orchestrator.app.doctor import DoctorFinding
+from orchestrator.app.doctor_ci import check_ci_job
+from orchestrator.app.options import Options, load_project_context
 from tests.running.projects import calculator, git
 
 GITHUB = {"GITHUB_ACTIONS": "true", "CI": "true", "GITHUB_WORKFLOW": "Orchestrate", "GITHUB_EVENT_NAME": "issues"}
@@ -22,10 +22,10 @@ def repo(tmp_path: Path) -> Path:
     return calculator(tmp_path / "repo")
 
 
-def found(repo: Path, environ: Mapping[str, str], system: Path = Path("/nowhere"), **flags: Any) -> dict[str, Finding]:
+def found(repo: Path, environ: Mapping[str, str], system: Path = Path("/nowhere"), **flags: Any) -> dict[str, DoctorFinding]:
     state = {"dir": str(repo.parent / "state")}
-    around = look_around(Options(repo, {"state": state} | flags))
-    return {finding.name: finding for finding in examine_ci(around, environ, system)}
+    around = load_project_context(Options(repo, {"state": state} | flags))
+    return {finding.name: finding for finding in check_ci_job(around, environ, system)}
 
 
 def test_a_sound_job_has_nothing_to_mend(repo: Path) -> None:

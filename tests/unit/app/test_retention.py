@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.app.retention import past_retention
+from orchestrator.app.retention import select_expired_runs
 from orchestrator.config.model import GcSettings
 from orchestrator.domain.ids import RunId
 
@@ -19,24 +19,24 @@ limits = st.integers(0, 90)
 
 @given(runs)
 def test_without_limits_everything_is_kept(ends: Ends) -> None:
-    assert past_retention(ends, NOW, GcSettings(keep_days=0, keep_runs=0)) == set()
+    assert select_expired_runs(ends, NOW, GcSettings(keep_days=0, keep_runs=0)) == set()
 
 
 @given(runs, limits)
 def test_by_age_a_run_goes_exactly_when_it_is_known_to_be_older(ends: Ends, days: int) -> None:
-    gone = past_retention(ends, NOW, GcSettings(keep_days=days + 1, keep_runs=0))
+    gone = select_expired_runs(ends, NOW, GcSettings(keep_days=days + 1, keep_runs=0))
     assert gone == {run for run, at in ends if at is not None and NOW - at > timedelta(days=days + 1)}
 
 
 @given(runs, st.integers(1, 15))
 def test_by_number_all_but_the_newest_go(ends: Ends, count: int) -> None:
-    gone = past_retention(ends, NOW, GcSettings(keep_days=0, keep_runs=count))
+    gone = select_expired_runs(ends, NOW, GcSettings(keep_days=0, keep_runs=count))
     assert gone == {run for run, _ in ends} - {run for run, _ in ends[-count:]}
 
 
 @given(runs, limits, limits)
 def test_either_limit_is_enough(ends: Ends, days: int, count: int) -> None:
     def gone(**limits: int) -> set[RunId]:
-        return past_retention(ends, NOW, GcSettings(**{"keep_days": 0, "keep_runs": 0, **limits}))
+        return select_expired_runs(ends, NOW, GcSettings(**{"keep_days": 0, "keep_runs": 0, **limits}))
 
     assert gone(keep_days=days, keep_runs=count) == gone(keep_days=days) | gone(keep_runs=count)

@@ -6,27 +6,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.ci.event import Order, Usual, order_of
-from orchestrator.ci.ticket import require_key
+from orchestrator.ci.event import JobOrder, JobDefaults, parse_event
+from orchestrator.ci.ticket import check_key
 from orchestrator.errors import UsageProblem
 
-USUAL = Usual(time_limit_s=19_800, budget_usd="10", scheduled="tidy up")
+USUAL = JobDefaults(time_limit_s=19_800, budget_usd="10", scheduled_goal="tidy up")
 ISSUE = {"number": 12, "title": "Add CSV export", "body": "With a header line.\r\nAnd quotes."}
 
 
-def commented(text: str, **issue: Any) -> Order:
-    return order_of("issue_comment", {"issue": ISSUE | issue, "comment": {"body": text}}, "77", USUAL)
+def commented(text: str, **issue: Any) -> JobOrder:
+    return parse_event("issue_comment", {"issue": ISSUE | issue, "comment": {"body": text}}, "77", USUAL)
 
 
-def dispatched(**inputs: Any) -> Order:
-    return order_of("workflow_dispatch", {"inputs": inputs}, "77", USUAL)
+def dispatched(**inputs: Any) -> JobOrder:
+    return parse_event("workflow_dispatch", {"inputs": inputs}, "77", USUAL)
 
 
 def test_a_label_asks_for_the_whole_issue() -> None:
-    order = order_of("issues", {"issue": ISSUE, "label": {"name": "orchestrate"}}, "77", USUAL)
+    order = parse_event("issues", {"issue": ISSUE, "label": {"name": "orchestrate"}}, "77", USUAL)
     assert order.goal == "Add CSV export\n\nWith a header line.\nAnd quotes."
     assert (order.key, order.issue, order.time_limit_s, order.budget_usd) == ("issue-12", "12", 19_800, "10")
-    assert order.outputs()["restart"] == "false"
+    assert order.build_outputs()["restart"] == "false"
 
 
 def test_a_comment_asks_for_its_own_goal_or_for_the_issues() -> None:
@@ -36,7 +36,7 @@ def test_a_comment_asks_for_its_own_goal_or_for_the_issues() -> None:
 
 def test_who_writes_run_wants_a_new_one_and_who_does_a_job_again_does_not() -> None:
     order = commented("/orchestrate run")
-    assert (order.outputs()["restart"], order.outputs(is_again=True)["restart"]) == ("true", "false")
+    assert (order.build_outputs()["restart"], order.build_outputs(is_again=True)["restart"]) == ("true", "false")
 
 
 def test_resume_goes_on_with_the_issues_run_or_with_one_that_is_named() -> None:
@@ -83,7 +83,7 @@ def test_a_pull_request_is_no_goal() -> None:
 @pytest.mark.parametrize("kind", ["pull_request", "pull_request_target", "workflow_run", "push", ""])
 def test_other_events_start_nothing(kind: str) -> None:
     with pytest.raises(UsageProblem, match="no run is started"):
-        order_of(kind, {"inputs": {"goal": "x"}}, "77", USUAL)
+        parse_event(kind, {"inputs": {"goal": "x"}}, "77", USUAL)
 
 
 def test_what_people_do_not_see_is_no_part_of_a_goal() -> None:
@@ -102,7 +102,7 @@ def test_a_long_goal_is_cut_with_a_word() -> None:
 def test_a_dispatch_says_what_when_and_for_how_much() -> None:
     order = dispatched(goal="do it", issue="3", time_limit="1h30m", budget_usd="2.50", dry_run="true")
     assert (order.key, order.goal, order.time_limit_s, order.budget_usd) == ("issue-3", "do it", 5_400, "2.5")
-    assert order.outputs()["dry_run"] == "true"
+    assert order.build_outputs()["dry_run"] == "true"
     assert dispatched(goal="do it").key == "run-77"
 
 
@@ -113,10 +113,10 @@ def test_a_job_that_dispatches_the_next_one_names_run_and_issue() -> None:
 
 
 def test_another_system_asks_by_a_repository_dispatch_and_a_schedule_by_a_variable() -> None:
-    assert order_of("repository_dispatch", {"client_payload": {"goal": "x"}}, "77", USUAL).goal == "x"
-    assert order_of("schedule", {}, "77", USUAL).goal == "tidy up"
+    assert parse_event("repository_dispatch", {"client_payload": {"goal": "x"}}, "77", USUAL).goal == "x"
+    assert parse_event("schedule", {}, "77", USUAL).goal == "tidy up"
     with pytest.raises(UsageProblem, match="ORCHESTRATE_GOAL"):
-        order_of("schedule", {}, "77", Usual(60))
+        parse_event("schedule", {}, "77", JobDefaults(60))
 
 
 @pytest.mark.parametrize(
@@ -146,12 +146,12 @@ def test_whatever_is_written_the_outputs_are_single_words_that_no_option_hides_i
         order = commented(f"/orchestrate {text}", title=title, body=body)
     except UsageProblem:
         return
-    outputs = order.outputs()
+    outputs = order.build_outputs()
     assert not any("\n" in value or value.startswith("-") for value in outputs.values())
     assert len(order.answer.split()) <= 2
     assert len(order.run.split()) <= 1
     if order.key:
-        require_key(order.key)
+        check_key(order.key)
 
 
 def test_a_run_that_goes_on_keeps_its_budget_unless_a_new_one_is_said() -> None:
@@ -166,4 +166,4 @@ def test_a_run_that_goes_on_keeps_its_budget_unless_a_new_one_is_said() -> None:
 @pytest.mark.parametrize("kind", ["issues", "issue_comment"])
 def test_an_event_that_is_none_is_told_so(kind: str, payload: dict[str, Any]) -> None:
     with pytest.raises(UsageProblem, match="the event names no issue"):
-        order_of(kind, payload, "77", USUAL)
+        parse_event(kind, payload, "77", USUAL)

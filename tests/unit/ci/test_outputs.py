@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.ci.outputs import JobEnd, has_result, job_end, write_outputs, write_summary
-from orchestrator.ci.ticket import Ticket
+from orchestrator.ci.outputs import JobResult, has_result, build_job_result, write_outputs, write_summary
+from orchestrator.ci.ticket import LeaseRecord
 from orchestrator.domain.contract import Contract, Criterion, CriterionFinding, IterationVerdict
 from orchestrator.domain.event.run import RunPaused
 from orchestrator.domain.ids import RunId
@@ -14,7 +14,7 @@ from orchestrator.domain.state import RunState
 from orchestrator.errors import EnvironmentProblem
 from tests.running.kept_runs import kept_run
 
-TICKET = Ticket(key="issue-12", run=RunId("20261120-101705-7f3a"), hop=2, max_hops=20)
+TICKET = LeaseRecord(key="issue-12", run=RunId("20261120-101705-7f3a"), hop=2, max_hops=20)
 
 
 @pytest.fixture
@@ -34,20 +34,20 @@ def stopped(done: RunState) -> RunState:
     return done
 
 
-def end(state: RunState, until_s: float | None = None, ticket: Ticket = TICKET) -> JobEnd:
-    return job_end(state, Path("journal.db"), ticket, until_s)
+def end(state: RunState, until_s: float | None = None, ticket: LeaseRecord = TICKET) -> JobResult:
+    return build_job_result(state, Path("journal.db"), ticket, until_s)
 
 
 def test_a_run_that_ended_well_with_a_pull_request_is_green(done: RunState) -> None:
     told = end(done)
     assert (told.exit, told.status, told.is_resumable) == (0, "done", False)
-    assert told.prs and told.outputs()["prs"] == json.dumps(told.prs)
+    assert told.prs and told.build_outputs()["prs"] == json.dumps(told.prs)
 
 
 def test_without_a_pull_request_a_run_that_ended_well_is_red(done: RunState) -> None:
     done.pr, done.prs = None, {}
     told = end(done)
-    assert (told.exit, told.outputs()["exit"]) == (4, "4")
+    assert (told.exit, told.build_outputs()["exit"]) == (4, "4")
     assert told.reason.startswith("there is no pull request, nor evidence that nothing had to change")
 
 
@@ -98,17 +98,17 @@ def test_the_last_job_that_may_work_on_a_run_is_not_gone_on_with(stopped: RunSta
 def test_outputs_are_one_line_each_whatever_they_hold(tmp_path: Path) -> None:
     file = tmp_path / "output"
     file.write_text("earlier=1\n")
-    hostile = JobEnd("paused", 5, key="k\nexit=0\r\nstatus=done", is_resumable=True)
-    write_outputs({"GITHUB_OUTPUT": str(file)}, hostile.outputs())
+    hostile = JobResult("paused", 5, key="k\nexit=0\r\nstatus=done", is_resumable=True)
+    write_outputs({"GITHUB_OUTPUT": str(file)}, hostile.build_outputs())
     lines = file.read_text().splitlines()
-    assert [line.partition("=")[0] for line in lines] == ["earlier", *hostile.outputs()]
+    assert [line.partition("=")[0] for line in lines] == ["earlier", *hostile.build_outputs()]
     assert "exit=5" in lines and "resumable=true" in lines
 
 
 def test_all_of_many_pull_requests_are_told_as_json(tmp_path: Path) -> None:
     prs = [{"url": f"https://forge.test/o/r/pull/{number}", "ref": str(number)} for number in range(300)]
-    told = JobEnd("partial", 3, result={"run": "r", "prs": prs, "pr": None, "spent": {"usd_known": 1.25}})
-    write_outputs({"GITHUB_OUTPUT": str(tmp_path / "output")}, told.outputs())
+    told = JobResult("partial", 3, result={"run": "r", "prs": prs, "pr": None, "spent": {"usd_known": 1.25}})
+    write_outputs({"GITHUB_OUTPUT": str(tmp_path / "output")}, told.build_outputs())
     outputs = dict(line.split("=", 1) for line in (tmp_path / "output").read_text().splitlines())
     assert json.loads(outputs["prs"]) == [pr["url"] for pr in prs]
     assert outputs["cost_usd"] == "1.2500"
@@ -116,7 +116,7 @@ def test_all_of_many_pull_requests_are_told_as_json(tmp_path: Path) -> None:
 
 def test_a_ci_system_that_takes_no_outputs_is_told_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    write_outputs({}, JobEnd("done", 0).outputs())
+    write_outputs({}, JobResult("done", 0).build_outputs())
     write_summary({}, "text")
     assert list(tmp_path.iterdir()) == []
 

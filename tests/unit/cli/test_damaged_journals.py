@@ -12,11 +12,11 @@ from typing import NamedTuple
 import pytest
 
 from orchestrator.cli.main import main
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.ids import RunId
 from orchestrator.journal.runs import RunDirectory, StateDirectory
-from orchestrator.journal.store import Store, read_all
+from orchestrator.journal.store import EventStore, read_all_events
 from tests.golden import DATA
 from tests.unit.journal.test_golden_journals import restore
 
@@ -43,7 +43,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def directory(tmp_path: Path, repository: Path) -> RunDirectory:
     """A finished run of a repository."""
-    found = StateDirectory.locate(repository, str(tmp_path / "state")).run(RUN)
+    found = StateDirectory.locate_for(repository, str(tmp_path / "state")).get_run(RUN)
     found.path.mkdir(parents=True)
     restore(DATA / "journals" / "goal.v2.jsonl", found.journal)
     return found
@@ -102,11 +102,11 @@ def test_a_file_of_which_nothing_can_be_read_is_told_without_a_traceback(
 
 
 def test_events_that_vanished_with_the_wal_are_missed(ask: Verb, directory: RunDirectory) -> None:
-    store = Store.open_writer(directory.journal)
-    store.claim()
-    last = store.last_seq()
-    more = [Recorded(last + n, datetime.now(UTC), Noticed(level="info", text="more")) for n in (1, 2, 3)]
-    store.insert(more)
+    store = EventStore.open_writer(directory.journal)
+    store.claim_writer()
+    last = store.read_last_seq()
+    more = [RecordedEvent(last + n, datetime.now(UTC), Noticed(level="info", text="more")) for n in (1, 2, 3)]
+    store.insert_events(more)
     lost = directory.path.parent / "copy"
     shutil.copytree(directory.path, lost)
     store.close()
@@ -120,7 +120,7 @@ def test_events_that_vanished_with_the_wal_are_missed(ask: Verb, directory: RunD
 
 def test_repair_tells_what_it_kept_and_the_verbs_work_again(ask: Verb, directory: RunDirectory) -> None:
     give_up_blobs(ask)
-    before = list(read_all(directory.journal))
+    before = list(read_all_events(directory.journal))
     damaged = directory.journal
     change(directory, 30)
     content = damaged.read_bytes()
@@ -134,7 +134,7 @@ def test_repair_tells_what_it_kept_and_the_verbs_work_again(ask: Verb, directory
     lines = [json.loads(line) for line in (aside / "set-aside.jsonl").read_text().splitlines()]
     assert [(line["seq"], line["sound"]) for line in lines][:2] == [(31, False), (32, True)]
     assert len(lines) == len(before) - 30
-    assert list(read_all(directory.journal))[:29] == before[:29]
+    assert list(read_all_events(directory.journal))[:29] == before[:29]
     assert ask("logs").code == 0
     assert ask("status").code == 0
     assert ask("repair").out == f"the journal of run {RUN} is sound: nothing was changed\n"
@@ -156,7 +156,7 @@ def test_repair_of_a_file_of_which_nothing_is_left_says_so(ask: Verb, directory:
 
 def test_repair_waits_for_nobody_who_works_on_the_run(ask: Verb, directory: RunDirectory) -> None:
     change(directory, 30)
-    with directory.lock():
+    with directory.hold_lock():
         assert ask("repair").code == 8
     assert not (directory.path / "damaged-1").exists()
 
@@ -169,7 +169,7 @@ def test_a_repair_that_was_killed_is_done_again_from_the_file_kept_aside(ask: Ve
     directory.journal.write_bytes(whole[:9_000])
     said = ask("repair", "--json")
     assert json.loads(said.out)["kept"] == 29
-    assert len(list(read_all(directory.journal))) == 30
+    assert len(list(read_all_events(directory.journal))) == 30
 
 
 def test_logs_finds_words_and_prints_them_with_their_place(ask: Verb) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.app.options import Options, look_around
-from orchestrator.cli.finding import state_directory, top_of
+from orchestrator.app.options import Options, load_project_context
+from orchestrator.cli.finding import find_state_directory, find_checkout_root
 from orchestrator.errors import UsageProblem
 from tests.running.projects import calculator, git
 
@@ -29,25 +29,25 @@ def test_runs_are_looked_for_where_the_configuration_puts_them(
     if where == "environment":
         monkeypatch.setenv("ORCHESTRATE__STATE__DIR", f"{home}/other")
     place = {"usual": home / ".local" / "state" / "orchestrate", "user": home / "mine", "environment": home / "other"}
-    found = state_directory(repo, "")
+    found = find_state_directory(repo, "")
     assert found.path.parent == place[where]
-    assert found == look_around(Options(repo)).state
+    assert found == load_project_context(Options(repo)).state
 
 
 def test_a_linked_worktree_and_a_subdirectory_have_a_top(repo: Path) -> None:
     git(repo, "worktree", "add", "-q", "../linked")
     (repo / "sub").mkdir()
-    assert (top_of(repo / "sub"), top_of(repo.parent / "linked")) == (repo, repo.parent / "linked")
+    assert (find_checkout_root(repo / "sub"), find_checkout_root(repo.parent / "linked")) == (repo, repo.parent / "linked")
 
 
 def test_a_bare_repository_is_called_what_it_is(repo: Path) -> None:
     git(repo, "clone", "-q", "--bare", ".", "../bare.git")
     with pytest.raises(UsageProblem, match="is a bare repository, which has no files"):
-        top_of(repo.parent / "bare.git")
+        find_checkout_root(repo.parent / "bare.git")
 
 
 @pytest.mark.parametrize("place", [".", ".git/state", "deep/in"])
 def test_a_state_directory_inside_the_checkout_is_refused_before_anything_is_made(repo: Path, place: str) -> None:
     with pytest.raises(UsageProblem, match="would lie inside the checkout"):
-        look_around(Options(repo, {"state": {"dir": str(repo / place)}}))
+        load_project_context(Options(repo, {"state": {"dir": str(repo / place)}}))
     assert git(repo, "status", "--porcelain", "--ignored") == ""

@@ -8,7 +8,7 @@ import click
 import pytest
 
 from orchestrator.cli.main import cli
-from orchestrator.cli.run_moving import export, import_
+from orchestrator.cli.run_moving import export_command, import_command
 
 ROOT = Path(__file__).parents[3]
 GUIDES = sorted(
@@ -27,7 +27,7 @@ def verbs(command: click.Command, path: str = "") -> Iterator[tuple[str, click.C
         yield from verbs(below, f"{path} {name}".strip())
 
 
-VERBS = {**dict(verbs(cli)), "run export": export, "run import": import_}
+VERBS = {**dict(verbs(cli)), "run export": export_command, "run import": import_command}
 
 
 def wrong(called: str) -> Iterator[str]:

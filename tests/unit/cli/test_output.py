@@ -6,7 +6,7 @@ import json
 import pytest
 
 from orchestrator.cli import output
-from orchestrator.cli.output import as_text, print_lines, say, say_crash, told
+from orchestrator.cli.output import format_json, print_lines, print_message, print_crash, convert_to_user_error
 from orchestrator.errors import EnvironmentProblem, UsageProblem
 from worktrees.errors import GitError
 
@@ -14,7 +14,7 @@ ODD = "a\x7f\x1b[31m\x9b1m\u202eb\x07\udcff\U000e0041"
 
 
 def test_json_is_the_same_object_with_what_cannot_be_seen_escaped() -> None:
-    text = as_text({"name": f"\u00fc\u4e2d{ODD}\n"}, indent=1)
+    text = format_json({"name": f"\u00fc\u4e2d{ODD}\n"}, indent=1)
     assert json.loads(text) == {"name": f"\u00fc\u4e2d{ODD}\n"}
     assert "\u00fc\u4e2d" in text
     assert text.replace("\n", "").isprintable()
@@ -22,18 +22,18 @@ def test_json_is_the_same_object_with_what_cannot_be_seen_escaped() -> None:
 
 def test_lines_lose_their_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
     print_lines([ODD, "two\tcolumns"])
-    say(ODD)
+    print_message(ODD)
     assert capsys.readouterr() == ("a[31m1mb\ntwo\tcolumns\n", "a[31m1mb\n")
 
 
 def test_errors_that_a_user_can_mend_are_told_and_others_are_not() -> None:
     usage = UsageProblem("x")
-    assert told(usage) is usage
-    git = told(GitError("git broke"))
+    assert convert_to_user_error(usage) is usage
+    git = convert_to_user_error(GitError("git broke"))
     assert isinstance(git, EnvironmentProblem)
-    denied = told(PermissionError(errno.EACCES, "Permission denied", "/state/runs"))
+    denied = convert_to_user_error(PermissionError(errno.EACCES, "Permission denied", "/state/runs"))
     assert (str(denied), denied and denied.exit_code) == ("/state/runs: Permission denied", 7)
-    assert told(ValueError("a mistake of ours")) is None
+    assert convert_to_user_error(ValueError("a mistake of ours")) is None
 
 
 def test_an_error_that_quotes_a_secret_is_said_without_it(
@@ -42,8 +42,8 @@ def test_an_error_that_quotes_a_secret_is_said_without_it(
     monkeypatch.setenv("SOME_API_KEY", "k7x-Vb7xWp-Tq93")
     output._redactor.cache_clear()
     try:
-        say("error: invalid key k7x-Vb7xWp-Tq93")
-        say_crash(ValueError, ValueError("no: k7x-Vb7xWp-Tq93"), None)
+        print_message("error: invalid key k7x-Vb7xWp-Tq93")
+        print_crash(ValueError, ValueError("no: k7x-Vb7xWp-Tq93"), None)
     finally:
         output._redactor.cache_clear()
     said = capsys.readouterr().err

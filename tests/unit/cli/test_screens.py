@@ -5,16 +5,16 @@ import sys
 
 import pytest
 
-from orchestrator.cli.screen import has_screen
+from orchestrator.cli.screen import can_show_dashboard
 from tests.running.kept_place import Place, kept_runs
 
 _LOADED = """
 import sys
 import orchestrator.cli.doors, orchestrator.cli.screen, orchestrator.cli.watch
-import orchestrator.tui.app, orchestrator.tui.feed, orchestrator.tui.plain
-from orchestrator.tui.tabs import BURNDOWN, TABS, WHOLE, view_class
-for path in {*(tab.path for tab in (*TABS, BURNDOWN)), *WHOLE.values()}:
-    view_class(path)
+import orchestrator.tui.app, orchestrator.tui.plain_follower, orchestrator.tui.run_feed.feed
+from orchestrator.tui.tabs import BURNDOWN_TAB, DETAIL_VIEWS, TABS, load_view_class
+for path in {*(tab.path for tab in (*TABS, BURNDOWN_TAB)), *DETAIL_VIEWS.values()}:
+    load_view_class(path)
 print(" ".join(sys.modules))
 """
 _WORKERS = ("litellm", "openai", "orchestrator.app.wiring", "orchestrator.app.verbs", "orchestrator.engine.run")
@@ -65,7 +65,7 @@ def test_there_is_no_screen_in_ci_on_dumb_terminals_and_where_nobody_wants_one(
 ) -> None:
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    assert not has_screen(environ)
+    assert not can_show_dashboard(environ)
 
 
 def test_a_log_that_cannot_be_written_is_missed_and_ends_nothing() -> None:

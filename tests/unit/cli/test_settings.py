@@ -5,7 +5,7 @@ from typing import Any
 import click
 import pytest
 
-from orchestrator.cli.options import models_of, settings_of
+from orchestrator.cli.options import add_models, parse_settings
 
 
 @pytest.mark.parametrize(
@@ -18,12 +18,12 @@ from orchestrator.cli.options import models_of, settings_of
     ],
 )
 def test_a_key_leads_to_its_place_and_quotes_keep_dots_together(pair: str, values: dict[str, Any]) -> None:
-    assert settings_of((pair,)) == values
+    assert parse_settings((pair,)) == values
 
 
 def test_a_model_is_named_for_a_role_a_variant_of_the_worker_or_a_lens_of_the_judge() -> None:
     values: dict[str, Any] = {}
-    models_of(("judge=a", "judge.code=b", "worker.strong=c"), values)
+    add_models(("judge=a", "judge.code=b", "worker.strong=c"), values)
     assert values == {
         "roles": {
             "judge": {"model": "a", "lenses": {"code": {"model": "b"}}},
@@ -35,4 +35,4 @@ def test_a_model_is_named_for_a_role_a_variant_of_the_worker_or_a_lens_of_the_ju
 @pytest.mark.parametrize("pair", ["planner.code=x", "reviewer=x", "judge"])
 def test_a_model_for_nobody_is_refused(pair: str) -> None:
     with pytest.raises(click.BadParameter, match=r"judge\.LENS=MODEL"):
-        models_of((pair,), {})
+        add_models((pair,), {})

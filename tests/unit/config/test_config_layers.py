@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.config.layers import defaults_path, leaves, load, merged, user_path
+from orchestrator.config.layers import get_defaults_path, iterate_leaf_values, load_config, merge_settings, get_user_config_path
 from orchestrator.config.model import Config
 from orchestrator.config.roles import JudgeSettings
-from orchestrator.config.toml import dotted, read_toml
+from orchestrator.config.toml import format_dotted_key, read_toml
 from orchestrator.errors import UsageProblem
 
 
@@ -22,15 +22,15 @@ def environ(tmp_path: Path, **more: str) -> dict[str, str]:
 
 
 def user_file(tmp_path: Path, text: str) -> None:
-    path = user_path(environ(tmp_path))
+    path = get_user_config_path(environ(tmp_path))
     path.parent.mkdir(parents=True)
     path.write_text(text)
 
 
 def test_the_shipped_file_has_every_key_of_the_model() -> None:
-    shipped = Config.model_validate(read_toml(defaults_path())).model_dump(mode="json", by_alias=True)
-    written = {dotted(key) for key, _ in leaves(read_toml(defaults_path()))}
-    unwritten = {dotted(key) for key, _ in leaves(shipped)} - written
+    shipped = Config.model_validate(read_toml(get_defaults_path())).model_dump(mode="json", by_alias=True)
+    written = {format_dotted_key(key) for key, _ in iterate_leaf_values(read_toml(get_defaults_path()))}
+    unwritten = {format_dotted_key(key) for key, _ in iterate_leaf_values(shipped)} - written
     assert unwritten == {f"roles.{role}.description" for role in ("planner", "worker", "judge")}
 
 
@@ -38,7 +38,7 @@ def test_later_layers_win(tmp_path: Path, repository: Path) -> None:
     user_file(tmp_path, "[run]\nmax_workers = 2\nmax_attempts = 2\nmax_iterations = 2\n[plan]\nmax_depth = 2\n")
     (repository / "orchestrate.toml").write_text("[run]\nmax_workers = 3\nmax_attempts = 3\nmax_iterations = 3\n")
     variables = environ(tmp_path, ORCHESTRATE__RUN__MAX_WORKERS="4", ORCHESTRATE__RUN__MAX_ATTEMPTS="4")
-    loaded = load(repository, {"run": {"max_workers": 5}}, environ=variables)
+    loaded = load_config(repository, {"run": {"max_workers": 5}}, environ=variables)
     run = loaded.config.run
     assert (run.max_workers, run.max_attempts, run.max_iterations, loaded.config.plan.max_depth) == (5, 4, 3, 2)
     origins = [loaded.origins[f"run.{key}"] for key in ("max_workers", "max_attempts", "max_iterations")]
@@ -48,9 +48,9 @@ def test_later_layers_win(tmp_path: Path, repository: Path) -> None:
 
 def test_a_variant_of_the_worker_inherits_what_it_leaves_out(tmp_path: Path) -> None:
     user_file(tmp_path, "[roles.worker]\nmodel = 'a'\nmax_turns = 9\n[roles.worker.variants.strong]\nmodel = 'b'\n")
-    worker = load(None, environ=environ(tmp_path)).config.roles.worker
-    assert (worker.variant("strong").model, worker.variant("strong").max_turns) == ("b", 9)
-    assert worker.variant(None).model == "a"
+    worker = load_config(None, environ=environ(tmp_path)).config.roles.worker
+    assert (worker.get_variant("strong").model, worker.get_variant("strong").max_turns) == ("b", 9)
+    assert worker.get_variant(None).model == "a"
 
 
 def test_a_lens_inherits_what_it_leaves_out_even_if_that_is_set_later_and_is_written_down_without_it(
@@ -58,13 +58,13 @@ def test_a_lens_inherits_what_it_leaves_out_even_if_that_is_set_later_and_is_wri
 ) -> None:
     own = "[roles.judge.lenses.strict]\nview = 'codebase'\nmodel = 'b'\nmax_turns = 3\n"
     user_file(tmp_path, f"[roles.judge]\nmodel = 'a'\napi_base = 'http://a'\n{own}")
-    judge = load(None, {"roles": {"judge": {"api_base": "http://c"}}}, environ=environ(tmp_path)).config.roles.judge
-    assert [(name, lens.view, lens.when) for name, lens in judge.reviewers.items()] == [
+    judge = load_config(None, {"roles": {"judge": {"api_base": "http://c"}}}, environ=environ(tmp_path)).config.roles.judge
+    assert [(name, lens.view, lens.when) for name, lens in judge.active_lenses.items()] == [
         ("diff", "diff", "always"),
         ("code", "code", "flagged"),
         ("strict", "codebase", "always"),
     ]
-    settings = [judge.lens(name) for name in ("diff", "strict")]
+    settings = [judge.get_lens_settings(name) for name in ("diff", "strict")]
     assert [(one.model, one.api_base, one.max_turns) for one in settings] == [
         ("a", "http://c", 8),
         ("b", "http://c", 3),
@@ -78,8 +78,8 @@ def test_a_lens_inherits_what_it_leaves_out_even_if_that_is_set_later_and_is_wri
 
 
 def test_a_run_that_began_before_there_were_lenses_has_the_one_on_the_diff(tmp_path: Path) -> None:
-    judge = load(None, environ=environ(tmp_path)).config.roles.judge.model_dump() | {"lenses": {}}
-    assert list(JudgeSettings.model_validate(judge).reviewers) == ["diff"]
+    judge = load_config(None, environ=environ(tmp_path)).config.roles.judge.model_dump() | {"lenses": {}}
+    assert list(JudgeSettings.model_validate(judge).active_lenses) == ["diff"]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_run_that_began_before_there_were_lenses_has_the_one_on_the_diff(tmp_p
 def test_a_lens_that_cannot_be_asked_is_refused(tmp_path: Path, lenses: str, said: str) -> None:
     user_file(tmp_path, f"[roles.judge.lenses]\n{lenses}\n")
     with pytest.raises(UsageProblem, match=said):
-        load(None, environ=environ(tmp_path))
+        load_config(None, environ=environ(tmp_path))
 
 
 def test_fallbacks_are_names_or_tables_and_take_the_rest_from_the_model_they_stand_in_for(
@@ -102,7 +102,7 @@ def test_fallbacks_are_names_or_tables_and_take_the_rest_from_the_model_they_sta
 ) -> None:
     tables = "['b', {model = 'c', api_base = 'http://localhost:1/v1', api_key_env = 'K'}]"
     user_file(tmp_path, f"[roles.judge]\nmodel = 'a'\napi_base = 'http://a'\nmax_turns = 3\nfallbacks = {tables}\n")
-    chain = load(None, environ=environ(tmp_path)).config.roles.judge.chain()
+    chain = load_config(None, environ=environ(tmp_path)).config.roles.judge.list_fallback_chain()
     assert [(model.model, model.api_base, model.api_key_env) for model in chain] == [
         ("a", "http://a", ""),
         ("b", "", ""),
@@ -113,7 +113,7 @@ def test_fallbacks_are_names_or_tables_and_take_the_rest_from_the_model_they_sta
 
 def test_a_provider_is_configured_by_its_key_whatever_stands_in_it(tmp_path: Path) -> None:
     user_file(tmp_path, '[providers."openai at http://localhost:8000/v1"]\nrpm = 5\npool = "team"\n')
-    found = load(None, environ=environ(tmp_path)).config.providers
+    found = load_config(None, environ=environ(tmp_path)).config.providers
     settings = found["openai at http://localhost:8000/v1"]
     assert (settings.rpm, settings.pool, settings.concurrency) == (5, "team", 0)
 
@@ -133,7 +133,7 @@ def test_a_wrong_key_or_value_is_told_with_file_and_line(
 ) -> None:
     (repository / "orchestrate.toml").write_text(text)
     with pytest.raises(UsageProblem) as problem:
-        load(repository, environ=environ(tmp_path))
+        load_config(repository, environ=environ(tmp_path))
     assert said in str(problem.value)
     assert str(repository / "orchestrate.toml") in str(problem.value)
 
@@ -163,26 +163,26 @@ def test_a_wrong_key_or_value_is_told_with_file_and_line(
 def test_the_repository_may_not_decide_what_it_may_reach(tmp_path: Path, repository: Path, text: str) -> None:
     (repository / "orchestrate.toml").write_text(text)
     with pytest.raises(UsageProblem, match="--trust-project"):
-        load(repository, environ=environ(tmp_path))
-    load(repository, trust_project=True, environ=environ(tmp_path))
+        load_config(repository, environ=environ(tmp_path))
+    load_config(repository, trust_project=True, environ=environ(tmp_path))
 
 
 def test_the_repository_may_lower_a_tier(tmp_path: Path, repository: Path) -> None:
     user_file(tmp_path, "[roles.worker]\ntier = 2\n")
     (repository / "orchestrate.toml").write_text("[roles.worker]\ntier = 0\n")
-    assert load(repository, environ=environ(tmp_path)).config.roles.worker.tier == 0
+    assert load_config(repository, environ=environ(tmp_path)).config.roles.worker.tier == 0
 
 
 def test_the_repository_may_not_raise_a_tier_that_the_user_lowered(tmp_path: Path, repository: Path) -> None:
     user_file(tmp_path, "[roles.worker]\ntier = 0\n")
     (repository / "orchestrate.toml").write_text("[gate]\ncommand = 'make'\n[roles.worker]\ntier = 1\n")
     with pytest.raises(UsageProblem, match=r"orchestrate\.toml:4: roles\.worker\.tier may only be lowered"):
-        load(repository, environ=environ(tmp_path))
+        load_config(repository, environ=environ(tmp_path))
 
 
 def test_no_role_gets_the_whole_network(tmp_path: Path, repository: Path) -> None:
     with pytest.raises(UsageProblem, match="single tasks"):
-        load(repository, {"roles": {"worker": {"tier": 3}}}, environ=environ(tmp_path))
+        load_config(repository, {"roles": {"worker": {"tier": 3}}}, environ=environ(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_no_role_gets_the_whole_network(tmp_path: Path, repository: Path) -> Non
 def test_no_trust_lets_a_repository_act_as_the_user(tmp_path: Path, repository: Path, text: str, line: int) -> None:
     (repository / "orchestrate.toml").write_text(text)
     with pytest.raises(UsageProblem, match=rf"orchestrate\.toml:{line}: .* acts as you"):
-        load(repository, trust_project=True, environ=environ(tmp_path))
+        load_config(repository, trust_project=True, environ=environ(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -221,12 +221,12 @@ def test_no_trust_lets_a_repository_act_as_the_user(tmp_path: Path, repository: 
 def test_a_token_is_not_sent_in_the_clear_nor_is_one_taken_from_a_url(tmp_path: Path, url: str) -> None:
     user_file(tmp_path, f"[pr]\nurl = '{url}'\n")
     with pytest.raises(UsageProblem, match=r"config\.toml:2: pr\.url: "):
-        load(None, environ=environ(tmp_path))
+        load_config(None, environ=environ(tmp_path))
 
 
 def test_an_enterprise_servers_url_counts_without_its_last_slash(tmp_path: Path) -> None:
     user_file(tmp_path, "[pr]\nurl = 'https://git.example/api/v3/'\n")
-    assert load(None, environ=environ(tmp_path)).config.pr.url == "https://git.example/api/v3"
+    assert load_config(None, environ=environ(tmp_path)).config.pr.url == "https://git.example/api/v3"
 
 
 def test_hooks_of_all_layers_add_up_once_each(tmp_path: Path, repository: Path) -> None:
@@ -234,10 +234,10 @@ def test_hooks_of_all_layers_add_up_once_each(tmp_path: Path, repository: Path) 
     (repository / "orchestrate.toml").write_text("[[hooks]]\non = ['after_tool']\nrun = 'project'\n")
     variables = environ(tmp_path, ORCHESTRATE__HOOKS='[{"on": "after_tool", "run": "variable"}]')
     flags = {"hooks": [{"on": "after_tool", "run": "project"}]}
-    loaded = load(repository, flags, environ=variables)
+    loaded = load_config(repository, flags, environ=variables)
     assert [hook.run for hook in loaded.config.hooks] == ["user", "project", "variable"]
     assert loaded.origins["hooks"].count(",") == 3
-    again = merged(loaded.config.model_dump(mode="json", by_alias=True), flags)
+    again = merge_settings(loaded.config.model_dump(mode="json", by_alias=True), flags)
     assert [hook.run for hook in Config.model_validate(again).hooks] == ["user", "project", "variable"]
 
 
@@ -248,9 +248,9 @@ def criterion(name: str, text: str = "it holds") -> str:
 def test_criteria_of_all_layers_add_up_once_each(tmp_path: Path, repository: Path) -> None:
     user_file(tmp_path, criterion("docs"))
     (repository / "orchestrate.toml").write_text(criterion("docs") + "[[contract]]\nid = 'fast'\ncommand = './fast'\n")
-    loaded = load(repository, {"contract": [{"id": "c1", "text": "x"}]}, environ=environ(tmp_path))
+    loaded = load_config(repository, {"contract": [{"id": "c1", "text": "x"}]}, environ=environ(tmp_path))
     assert [one.id for one in loaded.config.contract] == ["docs", "fast", "c1"]
-    assert loaded.config.contract[1].criterion().text == "`./fast` exits 0"
+    assert loaded.config.contract[1].build_criterion().text == "`./fast` exits 0"
     assert loaded.origins["contract"].count(",") == 2
 
 
@@ -274,39 +274,39 @@ def test_a_criterion_that_cannot_be_is_named_by_its_place(
     user_file(tmp_path, criterion("docs"))
     (repository / "orchestrate.toml").write_text(text)
     with pytest.raises(UsageProblem, match=said):
-        load(repository, environ=environ(tmp_path))
+        load_config(repository, environ=environ(tmp_path))
 
 
 def test_no_project_takes_back_what_its_user_asks_for(tmp_path: Path, repository: Path) -> None:
     user_file(tmp_path, criterion("docs"))
     (repository / "orchestrate.toml").write_text("contract = []\n")
-    assert [one.id for one in load(repository, environ=environ(tmp_path)).config.contract] == ["docs"]
+    assert [one.id for one in load_config(repository, environ=environ(tmp_path)).config.contract] == ["docs"]
 
 
 def test_a_wrong_hook_is_named_by_its_place_in_its_own_file(tmp_path: Path, repository: Path) -> None:
     user_file(tmp_path, "[[hooks]]\non = 'before_run'\nrun = 'user'\n")
     (repository / "orchestrate.toml").write_text("[[hooks]]\non = 'before_lunch'\nrun = 'x'\n")
     with pytest.raises(UsageProblem, match=r"orchestrate\.toml:2: hooks\[0\]\.on"):
-        load(repository, environ=environ(tmp_path))
+        load_config(repository, environ=environ(tmp_path))
 
 
 def test_nobody_can_be_notified_of_what_never_happens(tmp_path: Path) -> None:
     user_file(tmp_path, "[notify]\non = ['run.finished']\n")
     with pytest.raises(UsageProblem, match=r":2: notify.*run\.finished"):
-        load(None, environ=environ(tmp_path))
+        load_config(None, environ=environ(tmp_path))
 
 
 def test_a_file_that_is_not_utf8_is_told(tmp_path: Path, repository: Path) -> None:
     (repository / "orchestrate.toml").write_bytes(b"# \xff\n")
     with pytest.raises(UsageProblem, match="not UTF-8"):
-        load(repository, environ=environ(tmp_path))
+        load_config(repository, environ=environ(tmp_path))
 
 
 def test_a_variable_that_names_no_key_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageProblem, match=r"unknown key run\.speed"):
-        load(None, environ=environ(tmp_path, ORCHESTRATE__RUN__SPEED="9"))
+        load_config(None, environ=environ(tmp_path, ORCHESTRATE__RUN__SPEED="9"))
 
 
 def test_a_pattern_to_redact_must_be_a_regular_expression(repository: Path) -> None:
     with pytest.raises(UsageProblem, match=r"redact\.patterns.*no regular expression"):
-        load(repository, {"redact": {"patterns": ["corp-\\d+", "("]}}, environ={})
+        load_config(repository, {"redact": {"patterns": ["corp-\\d+", "("]}}, environ={})

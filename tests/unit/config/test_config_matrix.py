@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from orchestrator.cli.main import cli, main
-from orchestrator.config.layers import defaults_path
+from orchestrator.config.layers import get_defaults_path
 from tests.golden import check_golden
 from tests.running.projects import repository
 
@@ -98,7 +98,7 @@ def test_where_every_value_comes_from_is_shown_with_file_and_line(home: Path, mo
         path, _, line = origin.partition(" ")[2].rpartition(":")
         text = Path(path).read_text(encoding="utf-8").splitlines()[int(line) - 1]
         assert re.match(rf"(.*\.)?{re.escape(key.rpartition('.')[2])}\b", text), f"{key} is not at {origin}: {text}"
-    known = ((str(home), "HOME"), (str(defaults_path().parent), "SHIPPED"))
+    known = ((str(home), "HOME"), (str(get_defaults_path().parent), "SHIPPED"))
     lines = [
         f"{key} = {value}" for key, value in told.items() if not value.rpartition("  # ")[2].startswith("defaults")
     ]

@@ -8,7 +8,7 @@ from typing import Literal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.budget import Account, Fit, Limit, RunLimits, admit, left
+from orchestrator.domain.budget import Account, BudgetFit, Limit, RunLimits, find_budget_refusal, compute_remaining
 from orchestrator.domain.usage import Usage
 
 LIMIT = 100
@@ -47,16 +47,16 @@ class Purse:
     """The calls that were under way when the latest began, itself included."""
 
     def account(self, is_judge: bool) -> Account:
-        limit = RunLimits(usd=LIMIT, tokens=LIMIT).less(0 if is_judge else RESERVE)
+        limit = RunLimits(usd=LIMIT, tokens=LIMIT).reduce_by_share(0 if is_judge else RESERVE)
         return Account("the run", limit, self.spent, self.at_risk, total(self.open), 0)
 
-    def begin(self, call: Call) -> Fit:
-        refusal = admit([self.account(call.is_judge)], usage(call.estimate))
+    def begin(self, call: Call) -> BudgetFit:
+        refusal = find_budget_refusal([self.account(call.is_judge)], usage(call.estimate))
         if refusal is not None:
             return refusal.fit
         self.open.append(call)
         self.last_open = tuple(self.open)
-        return Fit.YES
+        return BudgetFit.YES
 
     def end(self, place: int) -> None:
         call = self.open.pop(place)
@@ -97,7 +97,7 @@ def test_spending_passes_a_limit_by_no_more_than_calls_in_flight_cost_beyond_the
             purse.end(step % len(purse.open))
         assert purse.booked <= LIMIT + sum(call.beyond for call in purse.last_open)
         assert min(purse.spent.cost_usd, purse.at_risk.cost_usd, purse.spent.tokens, purse.at_risk.tokens) >= 0
-        usd, tokens = left(Limit(usd=LIMIT, tokens=LIMIT), purse.spent + purse.at_risk)
+        usd, tokens = compute_remaining(Limit(usd=LIMIT, tokens=LIMIT), purse.spent + purse.at_risk)
         assert usd is not None
         assert tokens is not None
         assert min(usd, tokens) >= 0
@@ -108,13 +108,13 @@ def test_others_leave_the_judge_what_is_held_back(steps: list[Call | int]) -> No
     purse = Purse()
     for step in steps:
         if isinstance(step, Call):
-            if purse.begin(step) is Fit.YES and not step.is_judge:
+            if purse.begin(step) is BudgetFit.YES and not step.is_judge:
                 assert purse.booked + total(purse.open).tokens <= FOR_OTHERS
         elif purse.open:
             purse.end(step % len(purse.open))
     judged = Call(estimate=LIMIT - FOR_OTHERS, actual=0, ends="replied", is_judge=True)
     if purse.booked <= FOR_OTHERS:
-        assert purse.begin(judged) is not Fit.NO
+        assert purse.begin(judged) is not BudgetFit.NO
 
 
 @given(st.lists(CALLS, min_size=1, max_size=6), CALLS)
@@ -122,21 +122,21 @@ def test_a_call_that_has_to_wait_fits_when_those_under_way_cost_nothing(first: l
     purse = Purse()
     for one in first:
         purse.begin(one)
-    if purse.begin(call) is Fit.LATER:
+    if purse.begin(call) is BudgetFit.LATER:
         purse.open.clear()
-        assert purse.begin(call) is Fit.YES
+        assert purse.begin(call) is BudgetFit.YES
 
 
 def test_a_limit_that_is_spent_goes_before_one_that_only_has_to_wait() -> None:
     waits = Account("role worker", Limit(calls=2), Usage(calls=1), Usage(), Usage(calls=1), 0)
     spent = Account("the run", Limit(calls=2), Usage(calls=2), Usage(), Usage(), 0)
-    refusal = admit([waits, spent], Usage(calls=1))
+    refusal = find_budget_refusal([waits, spent], Usage(calls=1))
     assert refusal is not None
-    assert (refusal.account.name, refusal.fit) == ("the run", Fit.NO)
+    assert (refusal.account.name, refusal.fit) == ("the run", BudgetFit.NO)
 
 
 def test_of_small_counts_nothing_is_held_back() -> None:
-    assert RunLimits(calls=9, tokens=1_000, usd=1).less(0.1).model_dump(include={"calls", "tokens", "usd"}) == {
+    assert RunLimits(calls=9, tokens=1_000, usd=1).reduce_by_share(0.1).model_dump(include={"calls", "tokens", "usd"}) == {
         "calls": 9,
         "tokens": 900,
         "usd": 0.9,

@@ -7,13 +7,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.burndown import MOST, found, remaining_in_all, thinned
+from orchestrator.domain.burndown import MAX_TICKS, get_found_weight, sum_remaining_weight, thin_ticks
 from orchestrator.domain.event import Event
-from orchestrator.domain.event.base import Recorded
+from orchestrator.domain.event.base import RecordedEvent
 from orchestrator.domain.event.migration import FilesFound, WaveStarted
 from orchestrator.domain.event.run import EngineStarted, RunPaused
-from orchestrator.domain.fold import fold
-from orchestrator.domain.lifecycle import FILE_MOVES
+from orchestrator.domain.fold import fold_events
+from orchestrator.domain.lifecycle import FILE_TRANSITIONS
 from orchestrator.domain.migration import FileStatus, Tick
 from orchestrator.domain.state import RunState
 from tests.running import migrated
@@ -28,7 +28,7 @@ def _moves(draw: st.DrawFn) -> list[Event]:
     stand = dict.fromkeys(PATHS, FileStatus.DISCOVERED)
     events: list[Event] = []
     for path in draw(st.lists(st.sampled_from(PATHS), max_size=25)):
-        nexts = sorted(FILE_MOVES[stand[path]])
+        nexts = sorted(FILE_TRANSITIONS[stand[path]])
         stand[path] = draw(st.sampled_from(nexts))
         left = draw(st.none() | st.integers(0, 12))
         events.append(moved(path, stand[path], left=left))
@@ -41,11 +41,11 @@ def test_the_last_tick_is_the_state_and_no_more_remains_than_was_found(
 ) -> None:
     recipe = RECIPE if has_sites else RECIPE | {"scope": {"include": ["*.py"]}}
     files = tuple(migrated.found(path, sites) for path, sites in zip(PATHS, (10, 0, 3), strict=True))
-    state = fold(recorded([*begun(recipe), FilesFound(files=files), *moves], every_s))
+    state = fold_events(recorded([*begun(recipe), FilesFound(files=files), *moves], every_s))
     last = state.burndown[-1]
-    assert last.sites == remaining_in_all(state)
+    assert last.sites == sum_remaining_weight(state)
     assert last.files == Counter(file.status.value for file in state.files.values())
-    whole = sum(found(file, has_sites) for file in state.files.values())
+    whole = sum(get_found_weight(file, has_sites) for file in state.files.values())
     assert all(0 <= tick.sites <= whole for tick in state.burndown)
     assert [tick.at for tick in state.burndown] == sorted(tick.at for tick in state.burndown)
 
@@ -60,7 +60,7 @@ _TICKS = st.lists(
 @given(_TICKS, st.integers(2, 40))
 def test_thinning_keeps_the_first_the_last_and_every_mark_and_is_bounded(ticks: list[Tick], most: int) -> None:
     ticks = sorted(ticks, key=lambda tick: tick.worked)
-    kept = thinned(ticks, most)
+    kept = thin_ticks(ticks, most)
     assert len(kept) <= max(most, min(len(ticks), 2))
     assert (kept[0], kept[-1]) == (ticks[0], ticks[-1])
     marked = [tick for tick in ticks if tick.mark]
@@ -71,8 +71,8 @@ def test_thinning_keeps_the_first_the_last_and_every_mark_and_is_bounded(ticks: 
 def test_a_run_of_very_many_moves_keeps_a_bounded_burndown() -> None:
     files = tuple(migrated.found(f"{n}.py", 1) for n in range(2_000))
     moves = [moved(file.path, FileStatus.NOTHING_TO_DO) for file in files]
-    state = fold(recorded([*begun(), FilesFound(files=files), *moves]))
-    assert MOST // 2 <= len(state.burndown) <= MOST
+    state = fold_events(recorded([*begun(), FilesFound(files=files), *moves]))
+    assert MAX_TICKS // 2 <= len(state.burndown) <= MAX_TICKS
     assert state.burndown[0].mark == "inventory"
 
 
@@ -89,28 +89,28 @@ def test_what_happened_stands_at_its_tick() -> None:
 def test_what_landed_has_gone_and_what_is_rolled_back_is_there_again() -> None:
     first = migrated.found("a.py", 4)
     events = [*begun(), FilesFound(files=(first,)), *lands("s", "a.py", left=1)]
-    assert fold(recorded(events)).burndown[-1].sites == 1.0
-    assert fold(recorded([*events, moved("a.py", FileStatus.REVERTED)])).burndown[-1].sites == 4.0
+    assert fold_events(recorded(events)).burndown[-1].sites == 1.0
+    assert fold_events(recorded([*events, moved("a.py", FileStatus.REVERTED)])).burndown[-1].sites == 4.0
 
 
 def test_a_pause_takes_time_but_no_work() -> None:
     events: list[Event] = [*begun(), FilesFound(files=(migrated.found("a.py", 4),)), RunPaused(reason="x", exit=5)]
     later = [EngineStarted(epoch=2, pid=2, host="h", version="1"), WaveStarted(number=1, wave="sweep", shards=())]
     records = recorded(events)
-    records += [Recorded(seq, DAY + timedelta(days=1, seconds=seq), event) for seq, event in enumerate(later, 6)]
-    pause, wave = fold(records).burndown[-2:]
+    records += [RecordedEvent(seq, DAY + timedelta(days=1, seconds=seq), event) for seq, event in enumerate(later, 6)]
+    pause, wave = fold_events(records).burndown[-2:]
     assert wave.at - pause.at > 86_000
     assert wave.worked - pause.worked < 10
 
 
 def test_folding_on_from_any_moment_gives_the_same_burndown() -> None:
     events = recorded(story())
-    whole = fold(events)
+    whole = fold_events(events)
     for cut in range(0, len(events), 5):
-        assert fold(events[cut:], fold(events[:cut])).burndown == whole.burndown
+        assert fold_events(events[cut:], fold_events(events[:cut])).burndown == whole.burndown
 
 
 def test_a_journal_from_before_sites_were_weighed_counts_them_as_one_each() -> None:
     old: Any = migrated.found("a.py", 4).model_copy(update={"weight": 0.0, "places": ()})
-    state: RunState = fold(recorded([*begun(), FilesFound(files=(old,))]))
+    state: RunState = fold_events(recorded([*begun(), FilesFound(files=(old,))]))
     assert state.burndown[-1].sites == 4.0

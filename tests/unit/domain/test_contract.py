@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.approval import Approval
 from orchestrator.domain.command import AddCriterion, Command, Configure, DropCriterion
-from orchestrator.domain.commanded import refusal
+from orchestrator.domain.commanded import explain_refusal
 from orchestrator.domain.contract import Contract, ContractAltered, Criterion, IterationVerdict
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested, CommandTaken
 from orchestrator.domain.event.run import ContractFrozen, IterationJudged, IterationStarted, RunStarted
-from orchestrator.domain.fold import advance
+from orchestrator.domain.fold import apply_recorded_event
 from orchestrator.domain.ids import CommitId, RunId, TreeId
 from orchestrator.domain.state import RunState
 
@@ -49,7 +49,7 @@ def yes() -> ApprovalDecided:
 def folded(*events: Event) -> RunState:
     state = RunState()
     for seq, event in enumerate((STARTED, ContractFrozen(contract=FROZEN), IterationStarted(number=1), *events)):
-        advance(state, Recorded(seq + 1, NOW, event))
+        apply_recorded_event(state, RecordedEvent(seq + 1, NOW, event))
     return state
 
 
@@ -67,11 +67,11 @@ ACTS: st.SearchStrategy[Event] = st.one_of(
 def test_no_event_changes_a_frozen_contract_but_the_words_of_a_person(events: list[Event]) -> None:
     state, seq = folded(), 3
     for event in events:
-        if isinstance(event, CommandTaken) and not event.refused and refusal(state, event.command):
+        if isinstance(event, CommandTaken) and not event.refused and explain_refusal(state, event.command):
             continue  # an engine would have refused it
         before, seq = state.contract, seq + 1
         try:
-            advance(state, Recorded(seq, NOW, event))
+            apply_recorded_event(state, RecordedEvent(seq, NOW, event))
         except ContractAltered:
             assert isinstance(event, ContractFrozen)
         if not (isinstance(event, CommandTaken) and not event.refused):
@@ -120,6 +120,6 @@ def test_a_verdict_on_a_contract_that_was_changed_meanwhile_is_void() -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(command: Command, said: str) -> None:
-    refused = refusal(folded(), command)
+    refused = explain_refusal(folded(), command)
     assert said in refused
     assert bool(said) == bool(refused)

@@ -3,15 +3,15 @@
 import ast
 from pathlib import Path
 
-from orchestrator.domain.effects import CRASH_POINTS, EFFECTS, MOMENTS
-from orchestrator.domain.event import EVENTS, Intent
+from orchestrator.domain.effects import CRASH_POINTS, EFFECTS, CRASH_MOMENTS
+from orchestrator.domain.event import EVENT_CLASSES, Intent
 
 ROOT = Path(__file__).parents[3]
 SOURCES = [path for room in ("orchestrator", "roles", "worktrees") for path in (ROOT / room).rglob("*.py")]
 
 
 def test_every_intent_is_one_of_the_effects_whose_recovery_is_told() -> None:
-    intents = {cls.model_fields["kind"].default.partition(".")[0] for cls in EVENTS.values() if issubclass(cls, Intent)}
+    intents = {cls.model_fields["kind"].default.partition(".")[0] for cls in EVENT_CLASSES.values() if issubclass(cls, Intent)}
     assert intents == set(EFFECTS)
 
 
@@ -31,13 +31,13 @@ def test_every_named_crash_point_is_in_the_code() -> None:
     plain = {arg.value for arg in calls if isinstance(arg, ast.Constant)}
     built = {ast.unparse(arg).rpartition(".")[2].rstrip("'\"") for arg in calls if isinstance(arg, ast.JoinedStr)}
     around = {f"{name}.{moment}" for name in EFFECTS for moment in built}
-    assert built == set(MOMENTS)
+    assert built == set(CRASH_MOMENTS)
     assert plain | around == set(CRASH_POINTS)
     assert len(CRASH_POINTS) > 40
 
 
 def test_nobody_records_an_intent_but_through_an_effect() -> None:
-    names = {cls.__name__ for cls in EVENTS.values() if issubclass(cls, Intent)}
+    names = {cls.__name__ for cls in EVENT_CLASSES.values() if issubclass(cls, Intent)}
     appended = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in SOURCES

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.intention import intentions, path_intention
+from orchestrator.domain.intention import find_command_violations, find_path_violation
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ from orchestrator.domain.intention import intentions, path_intention
     ],
 )
 def test_a_command_that_reaches_beyond_the_walls_is_recognised(command: str, kinds: set[str]) -> None:
-    assert {kind for kind, _ in intentions(command)} == kinds
+    assert {kind for kind, _ in find_command_violations(command)} == kinds
 
 
 @pytest.mark.parametrize(
@@ -79,12 +79,12 @@ def test_a_command_that_reaches_beyond_the_walls_is_recognised(command: str, kin
     ],
 )
 def test_what_developers_do_all_day_is_no_try(command: str) -> None:
-    assert list(intentions(command)) == []
+    assert list(find_command_violations(command)) == []
 
 
 @given(st.text(alphabet="'\"`$(){}|&;<>\\\n #=-abcenvcurl/~.", max_size=80))
 def test_no_text_at_all_breaks_the_recognisers(command: str) -> None:
-    assert len(list(intentions(command))) <= 7
+    assert len(list(find_command_violations(command))) <= 7
 
 
 @pytest.mark.parametrize(
@@ -102,4 +102,4 @@ def test_no_text_at_all_breaks_the_recognisers(command: str) -> None:
     ],
 )
 def test_a_path_that_leaves_the_workspace_is_recognised(path: str, kind: str | None) -> None:
-    assert path_intention(path, "/src/repo") == kind
+    assert find_path_violation(path, "/src/repo") == kind

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.work import SessionStarted, ToolCalled, ToolReturned
-from orchestrator.domain.fold import fold
+from orchestrator.domain.fold import fold_events
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.domain.overstep import MOST, Overstep
+from orchestrator.domain.overstep import MAX_VIOLATIONS, PolicyViolation
 from orchestrator.domain.text import Text
 from orchestrator.domain.tier import Tier
 
@@ -21,17 +21,17 @@ def used(name: str, arguments: object, said: str = "[exit code 1, 0.1 s]", **mor
     shared = {"key": "tool/a@1/0/0~0", "task": TASK, "session": SESSION, "turn": 3, "name": name}
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
     tier = more.pop("tier", Tier.COMMANDS)
-    returned = {"call_id": "c", "ok": False, "observation": Text.inline(said), "seconds": 0.1} | more
+    returned = {"call_id": "c", "ok": False, "observation": Text.build_inline(said), "seconds": 0.1} | more
     return [
-        ToolCalled.model_validate(shared | {"arguments": Text.inline(text), "tier": tier}),
+        ToolCalled.model_validate(shared | {"arguments": Text.build_inline(text), "tier": tier}),
         ToolReturned.model_validate(shared | returned),
     ]
 
 
-def told(*events: Event) -> list[Overstep]:
+def told(*events: Event) -> list[PolicyViolation]:
     begun = SessionStarted(session=SESSION, task=TASK, role="worker", model="m", prompt="", system=Text(), brief=Text())
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    return fold(Recorded(seq, at, event) for seq, event in enumerate((begun, *events), start=1)).oversteps
+    return fold_events(RecordedEvent(seq, at, event) for seq, event in enumerate((begun, *events), start=1)).policy_violations
 
 
 def test_a_command_is_quoted_with_how_it_ended() -> None:
@@ -87,7 +87,7 @@ def test_words_that_could_steer_a_terminal_are_kept_as_one_plain_line() -> None:
 
 
 def test_of_very_many_only_the_first_are_kept() -> None:
-    assert len(told(*used("shell", {"command": "git push"}) * (MOST + 5))) == MOST
+    assert len(told(*used("shell", {"command": "git push"}) * (MAX_VIOLATIONS + 5))) == MAX_VIOLATIONS
 
 
 def test_of_arguments_too_long_for_the_event_the_beginning_is_looked_at() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.plain import code_span, inert, inert_title, one_line, strip_controls
+from orchestrator.domain.plain import format_code_span, sanitize_markdown, sanitize_title, to_one_line, strip_controls
 
 
 @pytest.mark.parametrize(
@@ -34,12 +34,12 @@ from orchestrator.domain.plain import code_span, inert, inert_title, one_line, s
     ],
 )
 def test_what_could_act_is_gone_and_the_rest_can_still_be_read(text: str, gone: str) -> None:
-    assert gone not in inert(text)
+    assert gone not in sanitize_markdown(text)
 
 
 def test_plain_words_stay_as_they_are() -> None:
     text = "2 tests fail: a@b.c is fine, 100% of `x < y`? no:\n\tok"
-    assert inert(text) == text.replace("<", "&lt;")
+    assert sanitize_markdown(text) == text.replace("<", "&lt;")
 
 
 @given(st.text())
@@ -56,18 +56,18 @@ def test_every_other_character_stays_where_it_is(text: str) -> None:
 
 @pytest.mark.parametrize("title", ["Fixes #1 for @everyone\nCloses #2", "close: o/r#3\x1b[2J", "implements GH-4\u202e"])
 def test_a_title_closes_nothing_and_calls_nobody(title: str) -> None:
-    made = inert_title(title)
+    made = sanitize_title(title)
     assert not re.search(r"\b(close|closes|fixes|implements)\b", made, re.IGNORECASE)
     assert not re.search(r"@everyone|#\d|GH-\d|[\x00-\x1f\u202e]", made.replace("o/r#3", ""))
 
 
 def test_an_ordinary_title_stays_as_it_is() -> None:
-    assert inert_title("Fix rounding (a@b.c) & close the file! 5 < 6") == "Fix rounding (a@b.c) & close the file! 5 < 6"
+    assert sanitize_title("Fix rounding (a@b.c) & close the file! 5 < 6") == "Fix rounding (a@b.c) & close the file! 5 < 6"
 
 
 @given(st.text())
 def test_a_title_is_one_line(text: str) -> None:
-    assert len(one_line(text).splitlines()) <= 1
+    assert len(to_one_line(text).splitlines()) <= 1
 
 
 @pytest.mark.parametrize(
@@ -75,4 +75,4 @@ def test_a_title_is_one_line(text: str) -> None:
     [("plain", "`plain`"), ("a `b` c", "`` a `b` c ``"), ("``", "``` `` ```"), ("two\nlines\x1b[0m", "`two lines[0m`")],
 )
 def test_a_code_span_is_one_line_that_its_text_cannot_end(text: str, span: str) -> None:
-    assert code_span(text) == span
+    assert format_code_span(text) == span

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
-from orchestrator.domain.globs import is_glob, overlap
+from orchestrator.domain.globs import is_glob, can_overlap
 from orchestrator.domain.plan import Plan, PlanLimits, check_plan
 from orchestrator.domain.task import TaskDraft
 
@@ -121,7 +121,7 @@ GLOBS = ("**", "*.py", "src/**", "src/*", "**/x.py", "src/app", "*/x.py", "lib/y
 @given(PATHS, st.sampled_from(GLOBS), st.sampled_from(GLOBS))
 def test_two_globs_that_match_one_path_are_seen_to_overlap(path: str, one: str, other: str) -> None:
     matching = [glob for glob in (path, one, other) if GitIgnoreSpec.from_lines([f"/{glob}"]).match_file(path)]
-    assert all(overlap(left, right) for left in matching for right in matching)
+    assert all(can_overlap(left, right) for left in matching for right in matching)
 
 
 @pytest.mark.filterwarnings("ignore:Possible:FutureWarning")  # of `re`, about sets such as `[[]`
@@ -133,5 +133,5 @@ def test_what_is_taken_for_a_glob_can_be_matched(text: str) -> None:
 
 @pytest.mark.parametrize(("one", "other"), [("src/*.py", "src/*.js"), ("src/a*", "src/b*"), ("src/**", "lib/**")])
 def test_globs_that_no_path_can_match_both_do_not_overlap(one: str, other: str) -> None:
-    assert not overlap(one, other)
-    assert not overlap(other, one)
+    assert not can_overlap(one, other)
+    assert not can_overlap(other, one)

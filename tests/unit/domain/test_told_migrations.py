@@ -18,7 +18,7 @@ from orchestrator.domain.command import (
     RollbackShards,
     SkipFiles,
 )
-from orchestrator.domain.commanded import obey, refusal
+from orchestrator.domain.commanded import apply_command, explain_refusal
 from orchestrator.domain.event.landing import LandedPart, LandingFinished
 from orchestrator.domain.event.migration import (
     FileMoved,
@@ -31,7 +31,7 @@ from orchestrator.domain.event.migration import (
 )
 from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested
 from orchestrator.domain.event.run import PrOpened, RunEnded, RunStarted
-from orchestrator.domain.fold import fold
+from orchestrator.domain.fold import fold_events
 from orchestrator.domain.ids import CommitId, RunId, TreeId, UnitId
 from orchestrator.domain.migration import FileStatus, Shard
 from orchestrator.domain.state import RunState
@@ -87,12 +87,12 @@ def run(*events: object) -> RunState:
         )
     )
     rejected = (moved("src/b.py", "restored"), moved("src/b.py", "rejected"))
-    return fold(record(STARTED, files, shards, *LANDED, *rejected, *events))  # type: ignore[arg-type]
+    return fold_events(record(STARTED, files, shards, *LANDED, *rejected, *events))  # type: ignore[arg-type]
 
 
 def told(state: RunState, command: Command) -> RunState:
-    assert refusal(state, command) == ""
-    obey(state, command, "ada")
+    assert explain_refusal(state, command) == ""
+    apply_command(state, command, "ada")
     return state
 
 
@@ -117,34 +117,34 @@ REFUSED = [
 
 @pytest.mark.parametrize(("command", "why"), REFUSED)
 def test_what_makes_no_sense_is_refused_with_what_was_meant(command: Command, why: str) -> None:
-    assert why in refusal(run(), command)
+    assert why in explain_refusal(run(), command)
 
 
 def test_a_run_of_a_goal_refuses_what_is_for_migrations() -> None:
-    goal = fold(record(STARTED.model_copy(update={"mode": "goal"})))
-    assert "this run carries a goal" in refusal(goal, SkipFiles(files=("a",)))
+    goal = fold_events(record(STARTED.model_copy(update={"mode": "goal"})))
+    assert "this run carries a goal" in explain_refusal(goal, SkipFiles(files=("a",)))
 
 
 def test_a_run_in_which_nothing_landed_has_nothing_to_publish() -> None:
-    assert "nothing has landed" in refusal(fold(record(STARTED)), Publish())
+    assert "nothing has landed" in explain_refusal(fold_events(record(STARTED)), Publish())
 
 
 def test_a_file_that_is_left_out_says_who_did_so_and_why_and_cannot_be_left_out_twice() -> None:
     skip = SkipFiles(files=("lib/c.py",), reason="vendored")
     state = told(run(), skip)
     assert (state.files["lib/c.py"].status, state.files["lib/c.py"].reason) == ("skipped", "left out by ada: vendored")
-    assert "lib/c.py was left out already" in refusal(state, skip)
+    assert "lib/c.py was left out already" in explain_refusal(state, skip)
 
 
 @pytest.mark.parametrize("late", ["transformed", "restored", "discovered", "unchanged"])
 def test_what_a_step_still_tells_of_a_file_that_was_left_out_meanwhile_changes_nothing(late: str) -> None:
     state = told(run(), SkipFiles(files=("lib/c.py",)))
-    assert fold(record(moved("lib/c.py", late)), onto=state).files["lib/c.py"].status == "skipped"
+    assert fold_events(record(moved("lib/c.py", late)), onto=state).files["lib/c.py"].status == "skipped"
 
 
 def test_a_file_that_lands_while_it_is_left_out_has_landed() -> None:
     state = told(run(moved("lib/c.py", "transformed")), SkipFiles(files=("lib/c.py",)))
-    file = fold(record(moved("lib/c.py", "merged")), onto=state).files["lib/c.py"]
+    file = fold_events(record(moved("lib/c.py", "merged")), onto=state).files["lib/c.py"]
     assert (file.status, file.landed, file.is_overtaken) == ("merged", "n", False)
 
 
@@ -157,33 +157,33 @@ def test_files_are_tried_again_from_the_first_rung_and_the_run_is_open_again() -
 
 def test_a_shard_is_held_with_its_reason_until_it_is_released() -> None:
     state = told(run(), HoldShard(shard="lib", reason="release week"))
-    assert (state.shards["lib"].held, state.shard_status(state.shards["lib"])) == ("held by ada: release week", "held")
-    assert "held by ada" in refusal(state, HoldShard(shard="lib"))
+    assert (state.shards["lib"].held, state.get_shard_status(state.shards["lib"])) == ("held by ada: release week", "held")
+    assert "held by ada" in explain_refusal(state, HoldShard(shard="lib"))
     assert told(state, ReleaseShard(shard="lib")).shards["lib"].held == ""
 
 
 def test_a_shard_that_is_wanted_back_waits_until_it_is_taken_back_or_cannot_be() -> None:
     back = RollbackShards(shards=("core",), reason="slow")
     state = told(run(ENDED), back)
-    assert (state.rollbacks, state.rollback_reasons["core"], state.ended) == (
+    assert (state.requested_rollbacks, state.rollback_reasons["core"], state.ended) == (
         ("core",),
         "taken back by ada: slow",
         None,
     )
-    refused = fold(record(RollbackRefused(shard="core", reason="the rest needs it")), onto=state)
-    assert (refused.rollbacks, refused.rollback_reasons["core"]) == ((), "the rest needs it")
-    state = fold(record(ShardReverted(shard="core", commit="d" * 40)), onto=told(refused, back))
-    assert (state.rollbacks, state.shard_status(state.shards["core"])) == ((), "reverted")
-    assert "core was taken back already" in refusal(state, back)
+    refused = fold_events(record(RollbackRefused(shard="core", reason="the rest needs it")), onto=state)
+    assert (refused.requested_rollbacks, refused.rollback_reasons["core"]) == ((), "the rest needs it")
+    state = fold_events(record(ShardReverted(shard="core", commit="d" * 40)), onto=told(refused, back))
+    assert (state.requested_rollbacks, state.get_shard_status(state.shards["core"])) == ((), "reverted")
+    assert "core was taken back already" in explain_refusal(state, back)
 
 
 def test_a_wish_for_pull_requests_holds_until_they_are_open_or_the_run_ends() -> None:
     state = told(run(ENDED), Publish(groups=("core", "lib")))
-    assert (state.published, state.ended) == (("core", "lib"), None)
+    assert (state.requested_publications, state.ended) == (("core", "lib"), None)
     opened = PrOpened(key="pr/x~0", forge="local", ref="1", url="u", group="core", branch="b", head="h")
-    assert fold(record(opened), onto=state).published == ("lib",)
-    assert told(state, Publish()).published == ("lib", "*")
-    assert fold(record(ENDED), onto=state).published == ()
+    assert fold_events(record(opened), onto=state).requested_publications == ("lib",)
+    assert told(state, Publish()).requested_publications == ("lib", "*")
+    assert fold_events(record(ENDED), onto=state).requested_publications == ()
 
 
 NEW = RECIPE | {"step": [{"id": "b"}]}
@@ -191,33 +191,33 @@ NEW = RECIPE | {"step": [{"id": "b"}]}
 
 def test_a_revision_waits_until_the_engine_has_told_which_files_it_concerns() -> None:
     state = told(run(ENDED), Revise(recipe=NEW))
-    assert (state.revised, state.recipe, state.ended) == (NEW, RECIPE, None)
-    state = fold(record(RecipeRevised(recipe=NEW, revision="2", redo=("src/b.py",))), onto=state)
-    assert (state.revised, state.recipe, state.files["src/b.py"].status) == (None, NEW, "discovered")
+    assert (state.requested_recipe, state.recipe, state.ended) == (NEW, RECIPE, None)
+    state = fold_events(record(RecipeRevised(recipe=NEW, revision="2", redo=("src/b.py",))), onto=state)
+    assert (state.requested_recipe, state.recipe, state.files["src/b.py"].status) == (None, NEW, "discovered")
 
 
 def test_a_proposed_recipe_can_be_accepted_after_the_run_has_ended() -> None:
     asked = Approval(item="recipe/1", matter="recipe", subject="1", title="t", recipe=NEW)
     other = Approval(item="sample/1", matter="sample", subject="1", title="t")
     state = run(ApprovalRequested(approval=asked), ApprovalRequested(approval=other), ENDED)
-    assert refusal(state, Approve(item="recipe/1")) == ""
-    assert "the run has ended" in refusal(state, Approve(item="sample/1"))
-    no = fold(
+    assert explain_refusal(state, Approve(item="recipe/1")) == ""
+    assert "the run has ended" in explain_refusal(state, Approve(item="sample/1"))
+    no = fold_events(
         record(ApprovalDecided(item="recipe/1", decision="deny", by="ada")),
         onto=run(*[ApprovalRequested(approval=asked), ENDED]),
     )
-    assert (no.revised, no.ended) == (None, ENDED)
-    yes = fold(record(ApprovalDecided(item="recipe/1", decision="approve", by="ada")), onto=state)
-    assert (yes.revised, yes.ended) == (NEW, None)
+    assert (no.requested_recipe, no.ended) == (None, ENDED)
+    yes = fold_events(record(ApprovalDecided(item="recipe/1", decision="approve", by="ada")), onto=state)
+    assert (yes.requested_recipe, yes.ended) == (NEW, None)
 
 
 def test_a_proposed_recipe_is_asked_about_no_longer_once_the_recipe_was_revised_otherwise() -> None:
     asked = Approval(item="recipe/1", matter="recipe", subject="1", title="t", recipe=NEW)
     other = Approval(item="sample/1", matter="sample", subject="1", title="t")
     state = run(ApprovalRequested(approval=asked), ApprovalRequested(approval=other))
-    revised = fold(record(RecipeRevised(recipe=NEW, revision="r2", redo=(), by="ada")), onto=state)
-    assert [one.approval.item for one in revised.waiting] == ["sample/1"]
-    assert "answered already" in refusal(revised, Approve(item="recipe/1"))
+    revised = fold_events(record(RecipeRevised(recipe=NEW, revision="r2", redo=(), by="ada")), onto=state)
+    assert [one.approval.item for one in revised.pending_approvals] == ["sample/1"]
+    assert "answered already" in explain_refusal(revised, Approve(item="recipe/1"))
 
 
 COMMANDS = st.one_of(
@@ -235,6 +235,6 @@ def test_whatever_is_not_refused_can_be_obeyed(commands: list[Command], status: 
     state = run()
     state.files["lib/c.py"] = state.files["lib/c.py"].model_copy(update={"status": status})
     for command in commands:
-        if not refusal(state, command):
-            obey(state, command, "ada")
+        if not explain_refusal(state, command):
+            apply_command(state, command, "ada")
     assert not {"src/a.py"} - {p for p, f in state.files.items() if f.status == "merged"}, "what landed stays landed"

@@ -6,23 +6,23 @@ from orchestrator.domain.attempt import Attempt, AttemptMode, Exit
 from orchestrator.domain.check import Difference
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.work import AttemptEnded, VerdictGiven
-from orchestrator.domain.ids import ROOT, CommitId, TaskId
-from orchestrator.domain.state import RunState, TaskState, unit_id
+from orchestrator.domain.ids import ROOT_TASK, CommitId, TaskId
+from orchestrator.domain.state import RunState, TaskState, build_unit_id
 from orchestrator.domain.task import EndCause, Task, TaskStatus
 from orchestrator.domain.verdict import Verdict, VerdictKind
 from orchestrator.engine.schedule import (
     Action,
-    Bounds,
+    ScheduleLimits,
     ContinueAttempt,
-    End,
-    Judge,
-    Land,
+    EndTask,
+    JudgeAttempt,
+    LandTasks,
     PlanRound,
     StartAttempt,
-    due,
+    list_due_actions,
 )
 
-BOUNDS = Bounds(max_workers=2, max_attempts=3)
+BOUNDS = ScheduleLimits(max_workers=2, max_attempts=3)
 A, B, C = TaskId("a"), TaskId("b"), TaskId("c")
 
 
@@ -34,7 +34,7 @@ def task(
     attempts: int = 0,
     verdict: tuple[VerdictKind, ...] = (),
     ejected: bool = False,
-    parent: TaskId | None = ROOT,
+    parent: TaskId | None = ROOT_TASK,
     kind: str = "leaf",
 ) -> TaskState:
     spec = Task.model_validate(
@@ -45,7 +45,7 @@ def task(
         Attempt(task=name, number=number, mode=mode, base=CommitId("c"), model="m") for number in range(1, attempts + 1)
     )
     given = [VerdictGiven(task=name, number=attempts, verdict=Verdict(kind=k, reasons=("why",))) for k in verdict]
-    thrown = (UnitEjected(round="r", unit=unit_id(name, attempts), difference=Difference()),)
+    thrown = (UnitEjected(round="r", unit=build_unit_id(name, attempts), difference=Difference()),)
     return TaskState(
         spec=spec,
         status=status,
@@ -60,7 +60,7 @@ def state(*tasks: TaskState, draining: bool = False) -> RunState:
 
 
 def ask(*tasks: TaskState, busy: tuple[Action, ...] = (), draining: bool = False) -> list[Action]:
-    return due(state(*tasks, draining=draining), BOUNDS, frozenset(busy))
+    return list_due_actions(state(*tasks, draining=draining), BOUNDS, frozenset(busy))
 
 
 def test_a_planned_leaf_starts_and_a_planned_branch_is_planned() -> None:
@@ -72,13 +72,13 @@ def test_a_planned_leaf_starts_and_a_planned_branch_is_planned() -> None:
 
 def test_a_task_waits_until_what_it_depends_on_has_landed() -> None:
     waiting = task(B, TaskStatus.PLANNED, after=(A,))
-    assert ask(task(A, TaskStatus.QUEUED, attempts=1), waiting) == [Land((A,))]
+    assert ask(task(A, TaskStatus.QUEUED, attempts=1), waiting) == [LandTasks((A,))]
     assert ask(task(A, TaskStatus.MERGED, attempts=1), waiting) == [StartAttempt(B)]
 
 
 def test_a_task_whose_dependency_was_rejected_is_cancelled_with_the_reason() -> None:
     actions = ask(task(A, TaskStatus.REJECTED), task(B, TaskStatus.PLANNED, after=(A,)))
-    assert actions == [End(B, TaskStatus.CANCELLED, "it depends on a, which was rejected", EndCause.DEPENDENCY)]
+    assert actions == [EndTask(B, TaskStatus.CANCELLED, "it depends on a, which was rejected", EndCause.DEPENDENCY)]
 
 
 def test_no_more_workers_than_allowed() -> None:
@@ -90,7 +90,7 @@ def test_no_more_workers_than_allowed() -> None:
 def test_what_a_dead_process_left_running_is_gone_on_with() -> None:
     assert ask(task(A, TaskStatus.RUNNING, attempts=1)) == [ContinueAttempt(A)]
     assert ask(task(A, TaskStatus.PLANNING, kind="branch")) == [PlanRound(A)]
-    assert ask(task(A, TaskStatus.JUDGING, attempts=1)) == [Judge(A)]
+    assert ask(task(A, TaskStatus.JUDGING, attempts=1)) == [JudgeAttempt(A)]
 
 
 def test_what_is_busy_is_not_due_again() -> None:
@@ -102,12 +102,12 @@ def test_verdicts_lead_to_another_attempt_or_to_the_end() -> None:
         return ask(task(A, TaskStatus.JUDGING, attempts=attempts, verdict=(kind,)))
 
     assert after(VerdictKind.REVISE) == after(VerdictKind.RESTART) == [StartAttempt(A)]
-    assert after(VerdictKind.REJECT) == [End(A, TaskStatus.REJECTED, "why")]
-    assert after(VerdictKind.ESCALATE) == [End(A, TaskStatus.BLOCKED, "why")]
-    assert after(VerdictKind.SPLIT) == [End(A, TaskStatus.SPLIT, "why")]
+    assert after(VerdictKind.REJECT) == [EndTask(A, TaskStatus.REJECTED, "why")]
+    assert after(VerdictKind.ESCALATE) == [EndTask(A, TaskStatus.BLOCKED, "why")]
+    assert after(VerdictKind.SPLIT) == [EndTask(A, TaskStatus.SPLIT, "why")]
     last = after(VerdictKind.REVISE, attempts=3)
     text = "no attempt of 3 could land; the last: why"
-    assert last == [End(A, TaskStatus.REJECTED, text, EndCause.NO_ATTEMPT_LEFT)], "an old journal names no cause"
+    assert last == [EndTask(A, TaskStatus.REJECTED, text, EndCause.NO_ATTEMPT_LEFT)], "an old journal names no cause"
 
 
 def tried(*exits: Exit, cause: EndCause | None = EndCause.RED_TESTS, earlier: int = 0) -> TaskState:
@@ -120,7 +120,7 @@ def tried(*exits: Exit, cause: EndCause | None = EndCause.RED_TESTS, earlier: in
 
 def how_it_ends(one: TaskState) -> tuple[TaskStatus, EndCause | None] | None:
     (action,) = ask(one)
-    return (action.status, action.cause) if isinstance(action, End) else None
+    return (action.status, action.cause) if isinstance(action, EndTask) else None
 
 
 def test_a_task_without_attempts_left_ends_for_what_its_last_one_failed_of() -> None:
@@ -154,8 +154,8 @@ def test_an_ejected_candidate_is_tried_again_and_not_queued_again() -> None:
 
 def test_landing_is_one_at_a_time() -> None:
     queued = task(A, TaskStatus.QUEUED, attempts=1), task(B, TaskStatus.QUEUED, attempts=1)
-    assert ask(*queued) == [Land((A, B))]
-    assert ask(*queued, busy=(Land((C,)),)) == []
+    assert ask(*queued) == [LandTasks((A, B))]
+    assert ask(*queued, busy=(LandTasks((C,)),)) == []
 
 
 def test_a_planner_is_woken_when_all_its_tasks_have_ended() -> None:
@@ -172,6 +172,6 @@ def test_while_draining_or_on_a_spent_budget_only_verdicts_and_landings_are_due(
         task(B, TaskStatus.JUDGING, attempts=1),
         task(C, TaskStatus.QUEUED, attempts=1),
     )
-    assert ask(*tasks, draining=True) == [Judge(B), Land((C,))]
+    assert ask(*tasks, draining=True) == [JudgeAttempt(B), LandTasks((C,))]
     spent = replace(BOUNDS, finish_only=True)
-    assert due(state(*tasks), spent, frozenset()) == [Judge(B), Land((C,))]
+    assert list_due_actions(state(*tasks), spent, frozenset()) == [JudgeAttempt(B), LandTasks((C,))]

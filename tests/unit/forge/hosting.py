@@ -7,16 +7,16 @@ from typing import Any
 
 from orchestrator.domain.ids import CommitId, RunId
 from orchestrator.forge.github import GitHubForge
-from orchestrator.forge.github_api import github_api
-from orchestrator.forge.github_pace import Patience
-from orchestrator.forge.github_place import Place
+from orchestrator.forge.github_api import open_github_api
+from orchestrator.forge.github_pace import GitHubRetryPolicy
+from orchestrator.forge.github_place import RepositoryEndpoint
 from orchestrator.ports.forge import PullRequest
 from tests.running.forge import TOKEN, FakeForge
 from tests.running.projects import commit, git, repository
 from tests.running.remotes import bare
 
 RUN = RunId("20261122-100000-ab12")
-HASTY = Patience(base_s=0.001, cap_s=0.002)
+HASTY = GitHubRetryPolicy(base_s=0.001, cap_s=0.002)
 BRANCH = "orchestrate/better-ab12"
 
 
@@ -32,8 +32,8 @@ def proposable(root: Path) -> Path:
 @asynccontextmanager
 async def client(forge: FakeForge, run: RunId = RUN, token: str = TOKEN, **more: Any) -> AsyncIterator[GitHubForge]:
     """What a run opens its pull requests with."""
-    place = Place(forge.url, forge.hosted.name, token, "GITHUB_TOKEN")
-    async with github_api(place, **{"patience": HASTY, **more}) as api:
+    place = RepositoryEndpoint(forge.url, forge.hosted.name, token, "GITHUB_TOKEN")
+    async with open_github_api(place, **{"patience": HASTY, **more}) as api:
         yield GitHubForge(api, run)
 
 

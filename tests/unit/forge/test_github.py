@@ -8,10 +8,10 @@ import pytest
 
 from orchestrator.domain.ids import CommitId, RunId
 from orchestrator.errors import EnvironmentProblem, PersonNeeded, ProviderDown
-from orchestrator.forge.github_http import exchange
-from orchestrator.forge.github_pace import Again
-from orchestrator.forge.github_place import Place
-from orchestrator.forge.marks import LONGEST, mark
+from orchestrator.forge.github_http import open_connection
+from orchestrator.forge.github_pace import RetryAdvice
+from orchestrator.forge.github_place import RepositoryEndpoint
+from orchestrator.forge.marks import MAX_TEXT_CHARS, build_marker
 from tests.running.forge import (
     ALL_RIGHTS,
     TOKEN,
@@ -43,7 +43,7 @@ def forge(remote: Path, tmp_path: Path) -> Iterator[FakeForge]:
 
 async def test_a_pull_request_is_opened_with_its_mark_labels_and_as_a_draft(forge: FakeForge) -> None:
     async with client(forge) as github:
-        opened = await github.open(proposal(forge, labels=("migration",), draft=True, group="@core"))
+        opened = await github.open_pull_request(proposal(forge, labels=("migration",), draft=True, group="@core"))
     (pull,) = forge.hosted.pulls.values()
     assert (opened.ref, opened.url) == ("octo/demo#1", f"{forge.url}/octo/demo/pull/1")
     assert pull["body"] == f"<!-- orchestrate:run={RUN};group=@core;kind=pr -->\nIt is better.\n\n- one"
@@ -53,19 +53,19 @@ async def test_a_pull_request_is_opened_with_its_mark_labels_and_as_a_draft(forg
 
 async def test_opening_it_again_changes_nothing_and_opening_it_with_other_words_updates_it(forge: FakeForge) -> None:
     async with client(forge) as github:
-        first = await github.open(proposal(forge))
-        assert await github.open(proposal(forge)) == first
+        first = await github.open_pull_request(proposal(forge))
+        assert await github.open_pull_request(proposal(forge)) == first
         assert forge.writes == ["POST /pulls"]
         ahead(forge)
-        assert await github.open(proposal(forge, title="Best", body="more", labels=("x",))) == first
+        assert await github.open_pull_request(proposal(forge, title="Best", body="more", labels=("x",))) == first
     assert forge.writes[1:] == ["PATCH /pulls/1", "POST /issues/1/labels"]
     (pull,) = forge.hosted.pulls.values()
-    assert (pull["title"], pull["body"]) == ("Best", f"{mark(RUN, 'pr')}\nmore")
+    assert (pull["title"], pull["body"]) == ("Best", f"{build_marker(RUN, 'pr')}\nmore")
 
 
 async def test_without_a_target_of_the_run_it_is_meant_for_the_repositorys_own_branch(forge: FakeForge) -> None:
     async with client(forge) as github:
-        await github.open(proposal(forge, target=""))
+        await github.open_pull_request(proposal(forge, target=""))
     assert forge.hosted.pulls[1]["base"]["ref"] == "main"
 
 
@@ -87,7 +87,7 @@ async def test_it_is_opened_once_whatever_becomes_of_the_answer(forge: FakeForge
     for method in ("GET", "POST"):
         forge.fault(fault, method, "/pulls$")
     async with client(forge) as github:
-        opened = await github.open(proposal(forge))
+        opened = await github.open_pull_request(proposal(forge))
     assert ([*forge.hosted.pulls], opened.ref) == ([1], "octo/demo#1")
 
 
@@ -96,19 +96,19 @@ async def test_a_list_that_does_not_show_it_yet_does_not_bring_a_second_one(forg
     forge.fault(lost(), "POST", "/pulls$")
     forge.fault(Fault(answer=answer([])), "GET", "/pulls$", times=2)
     async with client(forge) as github:
-        assert (await github.open(proposal(forge))).ref == "octo/demo#1"
+        assert (await github.open_pull_request(proposal(forge))).ref == "octo/demo#1"
     assert forge.writes == ["POST /pulls", "POST /pulls"]
 
 
-@pytest.mark.parametrize("body", ["Mine.", None, mark("20261122-100000-ffff", "pr") + "\nanother run's"])
+@pytest.mark.parametrize("body", ["Mine.", None, build_marker("20261122-100000-ffff", "pr") + "\nanother run's"])
 async def test_a_pull_request_of_somebody_else_on_the_branch_needs_a_person_and_is_left_alone(
     forge: FakeForge, body: str | None
 ) -> None:
     forge.hosted.create({"title": "Theirs", "head": BRANCH, "base": "main", "body": body})
     async with client(forge) as github:
         with pytest.raises(PersonNeeded, match=r"/pull/1 is open for .* this run did not open it"):
-            await github.open(proposal(forge))
-        for act in (github.close("octo/demo#1", "no"), github.merge("octo/demo#1", head(forge))):
+            await github.open_pull_request(proposal(forge))
+        for act in (github.close_pull_request("octo/demo#1", "no"), github.merge_pull_request("octo/demo#1", head(forge))):
             with pytest.raises(PersonNeeded, match="is not this run's"):
                 await act
     assert forge.writes == []
@@ -116,30 +116,30 @@ async def test_a_pull_request_of_somebody_else_on_the_branch_needs_a_person_and_
 
 
 async def test_a_mark_further_down_in_a_text_is_somebodys_words(forge: FakeForge) -> None:
-    forge.hosted.create({"title": "x", "head": BRANCH, "base": "main", "body": f"see\n{mark(RUN, 'pr')}"})
+    forge.hosted.create({"title": "x", "head": BRANCH, "base": "main", "body": f"see\n{build_marker(RUN, 'pr')}"})
     async with client(forge) as github:
         with pytest.raises(PersonNeeded):
-            await github.open(proposal(forge))
+            await github.open_pull_request(proposal(forge))
 
 
 async def test_one_that_was_closed_at_this_commit_stays_closed_and_a_new_commit_gets_a_new_one(
     forge: FakeForge,
 ) -> None:
     async with client(forge) as github:
-        first = await github.open(proposal(forge))
+        first = await github.open_pull_request(proposal(forge))
         forge.hosted.update(1, {"state": "closed"})
-        assert await github.open(proposal(forge, title="Other")) == first
+        assert await github.open_pull_request(proposal(forge, title="Other")) == first
         assert (forge.hosted.pulls[1]["title"], forge.hosted.pulls[1]["state"]) == ("Better", "closed")
         ahead(forge)
-        assert (await github.open(proposal(forge))).ref == "octo/demo#2"
+        assert (await github.open_pull_request(proposal(forge))).ref == "octo/demo#2"
 
 
 async def test_a_text_that_is_too_long_is_cut_with_a_word(forge: FakeForge) -> None:
     async with client(forge) as github:
-        await github.open(proposal(forge, body="é" * 70_000))
-        await github.open(proposal(forge, body="é" * 70_000))
+        await github.open_pull_request(proposal(forge, body="é" * 70_000))
+        await github.open_pull_request(proposal(forge, body="é" * 70_000))
     body = forge.hosted.pulls[1]["body"]
-    assert (len(body), body.endswith("`orchestrate report` has all of it.*")) == (LONGEST, True)
+    assert (len(body), body.endswith("`orchestrate report` has all of it.*")) == (MAX_TEXT_CHARS, True)
     assert forge.writes == ["POST /pulls"]
 
 
@@ -155,7 +155,7 @@ async def test_check_runs_and_statuses_are_one_list_page_after_page(forge: FakeF
     forge.hosted.status(commit, "ci/old", "error", "it broke")
     forge.hosted.status(commit, "ci/slow", "pending")
     async with client(forge) as github:
-        found = {check.name: check for check in await github.checks("octo/demo#1", commit)}
+        found = {check.name: check for check in await github.list_checks("octo/demo#1", commit)}
     assert {name: check.state for name, check in found.items() if not name.startswith("unit")} == {
         "lint": "failed",
         "e2e": "pending",
@@ -174,10 +174,10 @@ async def test_polling_costs_nothing_until_something_changes(forge: FakeForge) -
     commit = head(forge)
     forge.hosted.check(commit, "ci", "queued")
     async with client(forge) as github:
-        states = [(await github.checks("octo/demo#1", commit))[0].state for _ in range(5)]
+        states = [(await github.list_checks("octo/demo#1", commit))[0].state for _ in range(5)]
         spent = forge.spent
         forge.hosted.check(commit, "ci", "success")
-        states += [(await github.checks("octo/demo#1", commit))[0].state]
+        states += [(await github.list_checks("octo/demo#1", commit))[0].state]
     assert (states, spent) == (["pending"] * 5 + ["passed"], 2)
     assert [asked.status for asked in forge.asked].count(304) == 9
 
@@ -187,43 +187,43 @@ async def test_it_is_merged_once_at_the_very_commit_whatever_becomes_of_the_answ
     forge: FakeForge, fault: Fault | None
 ) -> None:
     async with client(forge) as github:
-        ref = (await github.open(proposal(forge))).ref
+        ref = (await github.open_pull_request(proposal(forge))).ref
         if fault:
             forge.fault(fault, "PUT", "/merge$")
-        merged = await github.merge(ref, head(forge))
+        merged = await github.merge_pull_request(ref, head(forge))
         assert merged == head(forge, "main")
-        assert await github.merge(ref, head(forge)) == merged
+        assert await github.merge_pull_request(ref, head(forge)) == merged
 
 
 async def test_a_target_that_moves_during_the_merge_is_tried_again(forge: FakeForge) -> None:
     words = {"message": "Base branch was modified. Review and try the merge again."}
     forge.fault(Fault(answer=answer(words, 405)), "PUT", "/merge$")
     async with client(forge) as github:
-        ref = (await github.open(proposal(forge))).ref
-        assert await github.merge(ref, head(forge)) == head(forge, "main")
+        ref = (await github.open_pull_request(proposal(forge))).ref
+        assert await github.merge_pull_request(ref, head(forge)) == head(forge, "main")
 
 
 async def test_what_may_not_be_merged_needs_a_person_who_is_told_why(forge: FakeForge) -> None:
     async with client(forge) as github:
-        ref, judged = (await github.open(proposal(forge))).ref, head(forge)
+        ref, judged = (await github.open_pull_request(proposal(forge))).ref, head(forge)
         forge.hosted.required = {"ci"}
         with pytest.raises(PersonNeeded, match='Required status check "ci" is expected'):
-            await github.merge(ref, judged)
+            await github.merge_pull_request(ref, judged)
         forge.hosted.required = set()
         ahead(forge, "main", "b.txt")
         with pytest.raises(PersonNeeded, match="Pull Request is not mergeable"):
-            await github.merge(ref, judged)
+            await github.merge_pull_request(ref, judged)
         theirs = ahead(forge)
         with pytest.raises(PersonNeeded, match=f"moved to {theirs[:12]}, which this run did not judge"):
-            await github.merge(ref, judged)
+            await github.merge_pull_request(ref, judged)
         forge.hosted.update(1, {"state": "closed"})
         with pytest.raises(PersonNeeded, match="was closed by somebody"):
-            await github.merge(ref, theirs)
+            await github.merge_pull_request(ref, theirs)
 
 
 async def test_a_head_that_moves_between_looking_and_merging_is_not_merged(forge: FakeForge) -> None:
     async with client(forge) as github:
-        ref, judged, before = (await github.open(proposal(forge))).ref, head(forge), head(forge, "main")
+        ref, judged, before = (await github.open_pull_request(proposal(forge))).ref, head(forge), head(forge, "main")
 
         def move(asked: Asked) -> None:
             if asked.line == "GET /pulls/1" and head(forge) == judged:
@@ -231,7 +231,7 @@ async def test_a_head_that_moves_between_looking_and_merging_is_not_merged(forge
 
         forge.heard.append(move)
         with pytest.raises(PersonNeeded, match="Head branch was modified"):
-            await github.merge(ref, judged)
+            await github.merge_pull_request(ref, judged)
     assert head(forge, "main") == before
 
 
@@ -240,15 +240,15 @@ async def test_it_is_closed_with_one_comment_whatever_becomes_of_the_answer(
     forge: FakeForge, fault: Fault | None
 ) -> None:
     async with client(forge) as github:
-        ref = (await github.open(proposal(forge))).ref
+        ref = (await github.open_pull_request(proposal(forge))).ref
         if fault:
             forge.fault(fault, "POST", "/comments$")
             forge.fault(fault, "PATCH", "/pulls/1$")
-        await github.close(ref, "The checks failed.")
-        await github.close(ref, "The checks failed.")
-        await github.close(ref, "The checks failed: lint.")
+        await github.close_pull_request(ref, "The checks failed.")
+        await github.close_pull_request(ref, "The checks failed.")
+        await github.close_pull_request(ref, "The checks failed: lint.")
     ((on, comment),) = forge.hosted.comments.values()
-    assert (on, comment["body"]) == (1, f"{mark(RUN, 'closed')}\nThe checks failed: lint.")
+    assert (on, comment["body"]) == (1, f"{build_marker(RUN, 'closed')}\nThe checks failed: lint.")
     assert forge.hosted.pulls[1]["state"] == "closed"
 
 
@@ -266,7 +266,7 @@ async def test_a_token_that_does_not_do_is_told_with_what_to_mend_and_never_show
     forge.tokens = {} if rights is None else {token: rights}
     async with client(forge, token=token) as github:
         with pytest.raises(EnvironmentProblem, match=said) as problem:
-            await github.open(proposal(forge))
+            await github.open_pull_request(proposal(forge))
     assert token not in str(problem.value)
     assert forge.hosted.pulls == {}
 
@@ -275,13 +275,13 @@ async def test_a_server_that_repeats_the_token_does_not_get_it_shown(forge: Fake
     forge.fault(Fault(answer=answer({"message": f"no {TOKEN}\x1b[2J\nhere"}, 403)), "GET")
     async with client(forge) as github:
         with pytest.raises(EnvironmentProblem, match=r"\(no …\[2J here\)"):
-            await github.open(proposal(forge))
+            await github.open_pull_request(proposal(forge))
 
 
 async def test_what_github_does_not_take_needs_a_person_who_is_told_its_words(forge: FakeForge) -> None:
     async with client(forge) as github:
         with pytest.raises(PersonNeeded, match=r"into nowhere \(422 Validation Failed; base invalid\)"):
-            await github.open(proposal(forge, target="nowhere"))
+            await github.open_pull_request(proposal(forge, target="nowhere"))
 
 
 @pytest.mark.parametrize("fault", [bad_gateway(), unreachable(), secondary_limit(0)])
@@ -289,7 +289,7 @@ async def test_a_forge_that_stays_down_ends_resumably_after_bounded_tries(forge:
     forge.fault(fault, times=100)
     async with client(forge) as github:
         with pytest.raises(ProviderDown, match=r"did not answer GET octo/demo/pulls: .*; resume the run later"):
-            await github.open(proposal(forge))
+            await github.open_pull_request(proposal(forge))
     assert len(forge.asked) == 6
 
 
@@ -297,7 +297,7 @@ async def test_a_limit_that_lasts_longer_than_anybody_waits_ends_the_run_at_once
     forge.fault(primary_limit(3600), times=100)
     async with client(forge) as github:
         with pytest.raises(ProviderDown, match="its rate limit is used up"):
-            await github.open(proposal(forge))
+            await github.open_pull_request(proposal(forge))
     assert len(forge.asked) == 1
 
 
@@ -306,14 +306,14 @@ async def test_a_server_that_is_no_github_is_told_as_that(forge: FakeForge, cont
     forge.fault(Fault(answer=answer(content)), "GET")
     async with client(forge) as github:
         with pytest.raises(EnvironmentProblem, match=r"does not answer as GitHub's API does .*is \[pr\] url right"):
-            await github.open(proposal(forge))
+            await github.open_pull_request(proposal(forge))
 
 
 async def test_an_answer_without_end_is_not_read_to_its_end(forge: FakeForge) -> None:
     forge.fault(Fault(answer=answer(b" " * (17 * 2**20))), "GET")
     async with client(forge) as github:
         with pytest.raises(EnvironmentProblem, match="answers with more than 16 MiB"):
-            await github.open(proposal(forge))
+            await github.open_pull_request(proposal(forge))
 
 
 async def test_a_repository_that_has_moved_is_not_followed_with_the_token(forge: FakeForge) -> None:
@@ -321,7 +321,7 @@ async def test_a_repository_that_has_moved_is_not_followed_with_the_token(forge:
     forge.fault(Fault(answer=moved), "GET")
     async with client(forge) as github:
         with pytest.raises(EnvironmentProblem, match=r"octo/demo has moved: set \[pr\] repository"):
-            await github.open(proposal(forge))
+            await github.open_pull_request(proposal(forge))
 
 
 @pytest.mark.parametrize(
@@ -341,13 +341,13 @@ async def test_words_of_a_refusal_that_are_nested_without_end_are_none(forge: Fa
     forge.fault(Fault(answer=answer(b"[" * 100_000, 422)), "GET")
     async with client(forge) as github:
         with pytest.raises(PersonNeeded, match=r"refuses GET octo/demo/commits/\w+/check-runs \(422\): see to that"):
-            await github.checks("octo/demo#1", head(forge))
+            await github.list_checks("octo/demo#1", head(forge))
 
 
 async def test_checks_of_a_commit_that_github_does_not_have_need_a_person_who_is_told(forge: FakeForge) -> None:
     async with client(forge) as github:
         with pytest.raises(PersonNeeded, match=r"422 No commit found for SHA: 0{40}"):
-            await github.checks("octo/demo#1", CommitId("0" * 40))
+            await github.list_checks("octo/demo#1", CommitId("0" * 40))
 
 
 async def test_two_runs_on_two_branches_do_not_meet(forge: FakeForge) -> None:
@@ -355,10 +355,10 @@ async def test_two_runs_on_two_branches_do_not_meet(forge: FakeForge) -> None:
     forge.hosted.check(head(forge), "ci", "success")
     ahead(forge, "main", "d.txt")
     async with client(forge) as github, client(forge, run=other) as second:
-        first = await github.open(proposal(forge))
+        first = await github.open_pull_request(proposal(forge))
         with pytest.raises(PersonNeeded):
-            await second.open(proposal(forge))
-        assert (await github.open(proposal(forge))) == first
+            await second.open_pull_request(proposal(forge))
+        assert (await github.open_pull_request(proposal(forge))) == first
 
 
 def answer(value: object, status: int = 200, **headers: str) -> Answer:
@@ -372,14 +372,14 @@ async def test_an_answer_that_is_compressed_unasked_is_not_read(forge: FakeForge
     forge.fault(Fault(answer=bomb), times=99)
     async with client(forge) as github:
         with pytest.raises(ProviderDown, match="compressed"):
-            await github.open(proposal(forge))
+            await github.open_pull_request(proposal(forge))
 
 
 @pytest.mark.attack(65)
 async def test_an_answer_that_comes_drop_by_drop_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("orchestrator.forge.github_http._WHOLE_S", 0.3)
     server = HostileServer(Flood(pieces=(b"{",), endless=b" ", pause_s=0.02))
-    async with server.run() as url, exchange(Place(url, "octo/demo", TOKEN, "GITHUB_TOKEN")) as github:
-        told = await github.send("GET", "/pulls", None, {})
-    assert isinstance(told, Again)
+    async with server.run() as url, open_connection(RepositoryEndpoint(url, "octo/demo", TOKEN, "GITHUB_TOKEN")) as github:
+        told = await github.send_request("GET", "/pulls", None, {})
+    assert isinstance(told, RetryAdvice)
     assert "no complete answer within 0.3 s" in told.why

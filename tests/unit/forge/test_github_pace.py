@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.forge.github_pace import Again, Patience, again_after
+from orchestrator.forge.github_pace import RetryAdvice, GitHubRetryPolicy, find_retry_advice
 
 NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 DATE = format_datetime(NOW, usegmt=True)
@@ -31,14 +31,14 @@ SLOW_DOWN = "You have exceeded a secondary rate limit."
 def test_it_is_waited_as_long_as_github_asks_by_its_own_clock(
     status: int, headers: dict[str, str], said: str, seconds: float
 ) -> None:
-    found = again_after(status, {"date": DATE, **headers}, said)
+    found = find_retry_advice(status, {"date": DATE, **headers}, said)
     assert found is not None
-    assert (found.after_s, found.is_undone) == (seconds, status in {403, 429})
+    assert (found.after_s, found.is_without_effect) == (seconds, status in {403, 429})
 
 
 @pytest.mark.parametrize("status", [200, 201, 304, 400, 401, 403, 404, 405, 409, 422])
 def test_asking_again_does_not_help_against_an_answer(status: int) -> None:
-    assert again_after(status, {"date": DATE, "x-ratelimit-remaining": "4999"}, "Not allowed") is None
+    assert find_retry_advice(status, {"date": DATE, "x-ratelimit-remaining": "4999"}, "Not allowed") is None
 
 
 HEADERS = st.dictionaries(
@@ -49,11 +49,11 @@ HEADERS = st.dictionaries(
 
 @given(st.integers(100, 599), HEADERS, st.text(max_size=80))
 def test_no_answer_is_senseless_enough_to_break_the_client(status: int, headers: dict[str, str], said: str) -> None:
-    found = again_after(status, headers, said)
-    assert found is None or (isinstance(found, Again) and found.after_s >= 0)
+    found = find_retry_advice(status, headers, said)
+    assert found is None or (isinstance(found, RetryAdvice) and found.after_s >= 0)
 
 
 @given(st.integers(1, 60), st.floats(0, 1))
 def test_pauses_grow_to_their_bound_and_never_beyond(attempt: int, chance: float) -> None:
-    patience = Patience(base_s=1, cap_s=30)
-    assert 0 <= patience.pause(attempt, chance) <= min(30, 2 ** (attempt - 1))
+    patience = GitHubRetryPolicy(base_s=1, cap_s=30)
+    assert 0 <= patience.get_backoff_s(attempt, chance) <= min(30, 2 ** (attempt - 1))

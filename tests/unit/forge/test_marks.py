@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.forge.marks import LONGEST, bears, mark, marked, run_mark
+from orchestrator.forge.marks import MAX_TEXT_CHARS, has_marker, build_marker, add_marker, build_run_marker
 
 NAMES = st.text(max_size=30)
 MARKS = st.tuples(NAMES, st.sampled_from(["pr", "closed"]), NAMES)
@@ -13,24 +13,24 @@ MARKS = st.tuples(NAMES, st.sampled_from(["pr", "closed"]), NAMES)
 def test_a_marked_text_bears_its_mark_in_one_comment_that_nothing_in_a_name_can_end(
     parts: tuple[str, str, str], text: str
 ) -> None:
-    own = mark(*parts)
+    own = build_marker(*parts)
     assert own.startswith("<!-- ")
     assert own.endswith(" -->")
     assert "--" not in own[4:-3]
     assert "\n" not in own
-    assert bears(marked(text, own), own)
-    assert bears(marked(text, own), run_mark(parts[0]))
+    assert has_marker(add_marker(text, own), own)
+    assert has_marker(add_marker(text, own), build_run_marker(parts[0]))
 
 
 @given(MARKS, MARKS)
 def test_other_runs_groups_and_kinds_have_other_marks(one: tuple[str, str, str], other: tuple[str, str, str]) -> None:
-    assert (mark(*one) == mark(*other)) == (one == other)
-    assert bears(mark(*one), run_mark(other[0])) == (one[0] == other[0])
+    assert (build_marker(*one) == build_marker(*other)) == (one == other)
+    assert has_marker(build_marker(*one), build_run_marker(other[0])) == (one[0] == other[0])
 
 
-@given(st.integers(LONGEST - 200, LONGEST + 200))
+@given(st.integers(MAX_TEXT_CHARS - 200, MAX_TEXT_CHARS + 200))
 def test_a_text_is_cut_only_if_it_is_too_long_and_then_says_so(length: int) -> None:
-    own = mark("run", "pr")
-    whole = marked("x" * length, own)
-    assert len(whole) == min(LONGEST, len(own) + 1 + length)
-    assert whole.endswith("x") == (len(own) + 1 + length <= LONGEST)
+    own = build_marker("run", "pr")
+    whole = add_marker("x" * length, own)
+    assert len(whole) == min(MAX_TEXT_CHARS, len(own) + 1 + length)
+    assert whole.endswith("x") == (len(own) + 1 + length <= MAX_TEXT_CHARS)

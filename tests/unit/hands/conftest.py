@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 import pytest
 
-from orchestrator.hands.local import LocalHands, local_hands
-from orchestrator.hands.policy import Choice, Grant
+from orchestrator.hands.local import LocalHands, open_local_hands
+from orchestrator.hands.policy import BackendChoice, SandboxGrant
 from orchestrator.hands.run import run_command
 from orchestrator.hands.workspace import LocalWorkspace
-from orchestrator.ports.hands import Command, CommandResult
-from worktrees.repository import Repository
+from orchestrator.ports.hands import ShellCommand, CommandResult
+from worktrees.repository import GitRepository
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Yard:
     repo: Path
     home: Path
     state: Path
-    backend: Choice = Choice.BUBBLEWRAP
+    backend: BackendChoice = BackendChoice.BUBBLEWRAP
 
     def git(self, *words: str) -> str:
         done = subprocess.run(["git", "-C", str(self.repo), *words], capture_output=True, text=True, check=True)
@@ -41,12 +41,12 @@ class Yard:
         return self.git("rev-parse", "HEAD")
 
     @asynccontextmanager
-    async def hands(self, grant: Grant | None = None, **options: Any) -> AsyncIterator[LocalHands]:
+    async def hands(self, grant: SandboxGrant | None = None, **options: Any) -> AsyncIterator[LocalHands]:
         options = {"home": self.home, "environ": {}} | options
-        grant = (grant or Grant()).model_copy(update={"backend": self.backend})
-        async with local_hands(Repository.open(self.repo), self.state, grant, **options) as opened:
-            if opened.refusal and self.backend == Choice.CONTAINER:
-                pytest.skip(f"no container runs here: {opened.refusal}")
+        grant = (grant or SandboxGrant()).model_copy(update={"backend": self.backend})
+        async with open_local_hands(GitRepository.open(self.repo), self.state, grant, **options) as opened:
+            if opened.refusal_reason and self.backend == BackendChoice.CONTAINER:
+                pytest.skip(f"no container runs here: {opened.refusal_reason}")
             yield opened
 
 
@@ -71,17 +71,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.definition.get_closest_marker("conformance"):
         is_attack = metafunc.definition.get_closest_marker("attack") is not None
         marks = pytest.mark.slow if is_attack else pytest.mark.extended
-        container = pytest.param(Choice.CONTAINER, id="container", marks=marks)
-        metafunc.parametrize("backend", [pytest.param(Choice.BUBBLEWRAP, id="bubblewrap"), container], indirect=True)
+        container = pytest.param(BackendChoice.CONTAINER, id="container", marks=marks)
+        metafunc.parametrize("backend", [pytest.param(BackendChoice.BUBBLEWRAP, id="bubblewrap"), container], indirect=True)
 
 
 @pytest.fixture
-def backend(request: pytest.FixtureRequest) -> Choice:
-    return getattr(request, "param", Choice.BUBBLEWRAP)
+def backend(request: pytest.FixtureRequest) -> BackendChoice:
+    return getattr(request, "param", BackendChoice.BUBBLEWRAP)
 
 
 @pytest.fixture
-def yard(tmp_path: Path, backend: Choice) -> Yard:
+def yard(tmp_path: Path, backend: BackendChoice) -> Yard:
     repo, home, state = tmp_path / "src" / "project", tmp_path / "home", tmp_path / "state"
     for folder in (repo, home, state):
         folder.mkdir(parents=True)
@@ -96,19 +96,19 @@ def yard(tmp_path: Path, backend: Choice) -> Yard:
 @pytest.fixture
 async def hands(yard: Yard) -> AsyncIterator[LocalHands]:
     async with yard.hands() as opened:
-        assert opened.refusal is None
+        assert opened.refusal_reason is None
         yield opened
 
 
 @pytest.fixture
 async def workspace(hands: LocalHands, yard: Yard) -> AsyncIterator[LocalWorkspace]:
-    opened = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+    opened = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
     yield opened
     await opened.close()
 
 
 async def ran(workspace: LocalWorkspace, line: str, **options: Any) -> Ran:
-    result = await run_command(workspace, Command(line=line, **({"timeout_s": 60.0} | options)))
+    result = await run_command(workspace, ShellCommand(line=line, **({"timeout_s": 60.0} | options)))
     return Ran(result, result.log.read_text(encoding="utf-8", errors="replace"))
 
 

@@ -1,10 +1,10 @@
 import pytest
 
-from orchestrator.hands.bubblewrap import Launch, arguments
-from orchestrator.hands.mounts import Mount, empty, in_order, link, read_only, writable
-from orchestrator.hands.programs import Programs
+from orchestrator.hands.bubblewrap import BubblewrapLaunch, build_bubblewrap_arguments
+from orchestrator.hands.mounts import Mount, build_tmpfs_mount, sort_mounts, build_link_mount, build_read_only_mount, build_writable_mount
+from orchestrator.hands.programs import SandboxPrograms
 
-PROGRAMS = Programs(
+PROGRAMS = SandboxPrograms(
     bwrap="/usr/bin/bwrap",
     prlimit="/usr/bin/prlimit",
     setpriv="/usr/bin/setpriv",
@@ -12,15 +12,15 @@ PROGRAMS = Programs(
     options=frozenset({"--disable-userns", "--size"}),
 )
 MOUNTS = (
-    read_only("/usr"),
-    link("/bin", "usr/bin"),
-    writable("/state/tree", "/home/ann/repo"),
-    empty("/home/ann", 1000),
+    build_read_only_mount("/usr"),
+    build_link_mount("/bin", "usr/bin"),
+    build_writable_mount("/state/tree", "/home/ann/repo"),
+    build_tmpfs_mount("/home/ann", 1000),
 )
 
 
-def launch(*mounts: Mount) -> Launch:
-    return Launch(mounts or MOUNTS, {"B": "2", "A": "1"}, "/home/ann/repo", ("sh", "-c", "true"), 500)
+def launch(*mounts: Mount) -> BubblewrapLaunch:
+    return BubblewrapLaunch(mounts or MOUNTS, {"B": "2", "A": "1"}, "/home/ann/repo", ("sh", "-c", "true"), 500)
 
 
 INNER = [
@@ -33,7 +33,7 @@ END = ["--remount-ro", "/", "--chdir", "/home/ann/repo", "--json-status-fd", "6"
 
 
 def test_a_normal_user_starts_one_bubblewrap() -> None:
-    assert arguments(launch(), PROGRAMS, None, 5, 6) == [
+    assert build_bubblewrap_arguments(launch(), PROGRAMS, None, 5, 6) == [
         "/usr/bin/bwrap", "--info-fd", "5", *INNER, "--symlink", "usr/bin", "/bin",
         "--size", "1000", "--tmpfs", "/home/ann", "--bind", "/state/tree", "/home/ann/repo",
         "--ro-bind", "/usr", "/usr", *END,
@@ -41,7 +41,7 @@ def test_a_normal_user_starts_one_bubblewrap() -> None:
 
 
 def test_root_stages_what_is_bound_drops_its_rights_and_starts_the_sandbox_as_a_user() -> None:
-    assert arguments(launch(), PROGRAMS, 65534, 5, 6) == [
+    assert build_bubblewrap_arguments(launch(), PROGRAMS, 65534, 5, 6) == [
         "/usr/bin/bwrap", "--info-fd", "5",
         "--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc",
         "--tmpfs", "/run", "--dir", "/run/stage", "--bind", "/proc", "/run/proc",
@@ -55,16 +55,16 @@ def test_root_stages_what_is_bound_drops_its_rights_and_starts_the_sandbox_as_a_
 
 
 def test_options_that_an_older_bubblewrap_does_not_know_are_left_out() -> None:
-    old = Programs(PROGRAMS.bwrap, PROGRAMS.prlimit, None, "bubblewrap 0.6.1", frozenset())
-    words = arguments(launch(), old, None, 5, 6)
+    old = SandboxPrograms(PROGRAMS.bwrap, PROGRAMS.prlimit, None, "bubblewrap 0.6.1", frozenset())
+    words = build_bubblewrap_arguments(launch(), old, None, 5, 6)
     assert not {"--disable-userns", "--size"} & set(words)
 
 
 def test_outer_places_are_mounted_before_those_inside_them() -> None:
-    mounts = [read_only("/a/b/c"), read_only("/a-z"), empty("/a", 1), read_only("/a/b")]
-    assert [m.dest for m in in_order(mounts)] == ["/a", "/a/b", "/a/b/c", "/a-z"]
+    mounts = [build_read_only_mount("/a/b/c"), build_read_only_mount("/a-z"), build_tmpfs_mount("/a", 1), build_read_only_mount("/a/b")]
+    assert [m.dest for m in sort_mounts(mounts)] == ["/a", "/a/b", "/a/b/c", "/a-z"]
 
 
-@pytest.mark.parametrize("later", [read_only("/x", "/a"), empty("/a", 1)])
+@pytest.mark.parametrize("later", [build_read_only_mount("/x", "/a"), build_tmpfs_mount("/a", 1)])
 def test_of_two_mounts_at_one_place_the_later_one_counts(later: Mount) -> None:
-    assert in_order([read_only("/a"), later]) == (later,)
+    assert sort_mounts([build_read_only_mount("/a"), later]) == (later,)

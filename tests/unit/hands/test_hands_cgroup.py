@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.hands.cgroup import Group, Groups, find_groups, our_groups
-from orchestrator.hands.policy import Limits
+from orchestrator.hands.cgroup import ControlGroup, ControlGroupParent, find_group_parent, load_group_parent
+from orchestrator.hands.policy import CommandLimits
 
 
 def folder(place: Path, control: str | None = None) -> Path:
@@ -29,21 +29,21 @@ def test_a_session_under_systemd_has_its_groups_beside_its_own(tmp_path: Path) -
     folder(slices / "app.slice", "memory pids\n")
     folder(slices / "app.slice" / "terminal.scope", "")
     own = "0::/user.slice/user@1000.service/app.slice/terminal.scope\n"
-    assert find_groups(mounted(place, "cgroup2", "nsdelegate"), own) == Groups(2, (slices / "app.slice",))
+    assert find_group_parent(mounted(place, "cgroup2", "nsdelegate"), own) == ControlGroupParent(2, (slices / "app.slice",))
 
 
 def test_where_nothing_is_handed_down_there_are_no_groups(tmp_path: Path) -> None:
     place = folder(tmp_path / "cgroup", "cpu\n")
     folder(place / "own", "")
-    assert find_groups(mounted(place, "cgroup2", "nsdelegate"), "0::/own\n") is None
-    assert find_groups("", "0::/\n") is None
+    assert find_group_parent(mounted(place, "cgroup2", "nsdelegate"), "0::/own\n") is None
+    assert find_group_parent("", "0::/\n") is None
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_groups_of_others_are_left_alone(tmp_path: Path) -> None:
     place = folder(tmp_path / "cgroup", "memory pids\n")
     place.chmod(0o555)
-    assert find_groups(mounted(place, "cgroup2", "nsdelegate"), "0::/\n") is None
+    assert find_group_parent(mounted(place, "cgroup2", "nsdelegate"), "0::/\n") is None
 
 
 def test_version_1_needs_every_controller_and_stays_below_our_own_groups(tmp_path: Path) -> None:
@@ -51,9 +51,9 @@ def test_version_1_needs_every_controller_and_stays_below_our_own_groups(tmp_pat
     inner = folder(memory / "job")
     mounts = mounted(memory, "cgroup", "memory") + mounted(pids, "cgroup", "pids", "/docker/1")
     own = "9:cpu,cpuacct:/\n8:pids:/docker/1\n4:memory:/job\n0::/\n"
-    assert find_groups(mounts, own) is None
+    assert find_group_parent(mounts, own) is None
     mounts += mounted(cpu, "cgroup", "cpu,cpuacct")
-    assert find_groups(mounts, own) == Groups(1, (inner, pids, cpu))
+    assert find_group_parent(mounts, own) == ControlGroupParent(1, (inner, pids, cpu))
 
 
 @pytest.mark.parametrize(
@@ -70,39 +70,39 @@ def test_both_versions_tell_of_time_and_memory(
 ) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    group = Group((tmp_path,))
-    assert (round(group.cpu_s(), 3), group.has_overflowed()) == (cpu_s, has_overflowed)
+    group = ControlGroup((tmp_path,))
+    assert (round(group.read_cpu_s(), 3), group.has_oom_kill()) == (cpu_s, has_overflowed)
 
 
 @pytest.fixture
-def groups() -> Groups:
-    found = our_groups()
-    if found is None or not found.work():
+def groups() -> ControlGroupParent:
+    found = load_group_parent()
+    if found is None or not found.can_enter_group():
         pytest.skip("this host lets us make no control groups")
     return found
 
 
-def test_what_enters_a_group_is_counted_and_the_group_goes_when_it_has_ended(groups: Groups) -> None:
-    group = groups.make(Limits(memory_bytes=64 * 1024**2))
-    line = group.entered(["sh", "-c", "cat /proc/self/cgroup; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"])
+def test_what_enters_a_group_is_counted_and_the_group_goes_when_it_has_ended(groups: ControlGroupParent) -> None:
+    group = groups.create_group(CommandLimits(memory_bytes=64 * 1024**2))
+    line = group.wrap_command(["sh", "-c", "cat /proc/self/cgroup; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"])
     done = subprocess.run(line, capture_output=True, text=True, check=True)
     assert done.stdout.count(group.folders[0].name) == len(group.folders)
-    assert group.cpu_s() > 0
-    assert not group.has_overflowed()
-    group.remove()
+    assert group.read_cpu_s() > 0
+    assert not group.has_oom_kill()
+    group.remove_group()
     assert not any(folder.exists() for folder in group.folders)
 
 
-def test_groups_of_processes_that_were_killed_are_swept_by_the_next(groups: Groups) -> None:
+def test_groups_of_processes_that_were_killed_are_swept_by_the_next(groups: ControlGroupParent) -> None:
     with subprocess.Popen(["true"]) as process:
         pass
-    left = [place / f"orchestrate-{process.pid}-1" for place in groups.places]
-    ours = groups.make(Limits())
+    left = [place / f"orchestrate-{process.pid}-1" for place in groups.parent_folders]
+    ours = groups.create_group(CommandLimits())
     for one in left:
         one.mkdir()
     try:
-        our_groups()
+        load_group_parent()
         assert not any(one.exists() for one in left)
         assert all(one.exists() for one in ours.folders)
     finally:
-        ours.remove()
+        ours.remove_group()

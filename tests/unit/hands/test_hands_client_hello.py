@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.hands.client_hello import (
-    BEFORE_A_SECOND_HELLO,
-    BEFORE_THE_ANSWER,
+    RECORDS_BEFORE_SECOND_HELLO,
+    RECORDS_BEFORE_SERVER_HELLO,
     HelloRefused,
-    is_retry_request,
-    read_message,
-    require_server_name,
+    is_hello_retry_request,
+    parse_handshake_message,
+    check_server_name,
 )
 from tests.running.hellos import ECH, hello, openssl_hello, records, server_names
 
@@ -19,9 +19,9 @@ RETRY = b"\2\0\0\x26\3\3" + bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a21
 
 
 def accepts(stream: bytes, host: str = HOST) -> None:
-    message = read_message(stream)
+    message = parse_handshake_message(stream)
     assert message is not None
-    require_server_name(message.content, host)
+    check_server_name(message.content, host)
 
 
 @pytest.mark.parametrize("host", [HOST, "localhost", "xn--pckages-5wa.test"])
@@ -80,19 +80,19 @@ def test_what_names_nobody_else_or_not_clearly_is_refused(stream: bytes, said: s
 def test_pieces_of_any_size_say_the_same_and_no_part_says_anything(size: int, cut: int) -> None:
     message = hello(server_names(HOST), (43, bytes(400)))
     whole = records(message, size)
-    found = read_message(whole + b"later")
+    found = parse_handshake_message(whole + b"later")
     assert found is not None
     assert (found.content, found.end) == (message, len(whole))
-    assert read_message(whole[: min(cut, len(whole) - 1)]) is None
+    assert parse_handshake_message(whole[: min(cut, len(whole) - 1)]) is None
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_refused_or_waited_for(noise: bytes) -> None:
     for stream in (noise, b"\x16\3\1" + noise, records(b"\1" + len(noise).to_bytes(3) + noise)):
         try:
-            message = read_message(stream)
+            message = parse_handshake_message(stream)
             if message is not None:
-                require_server_name(message.content, HOST)
+                check_server_name(message.content, HOST)
         except HelloRefused:
             continue
         assert message is None or HOST.encode() in message.content.lower()
@@ -103,9 +103,9 @@ def test_a_hello_with_one_other_byte_names_no_other_host(place: int, byte: int) 
     stream = bytearray(openssl_hello(HOST))
     stream[place % len(stream)] = byte
     try:
-        message = read_message(bytes(stream))
+        message = parse_handshake_message(bytes(stream))
         if message is not None:
-            require_server_name(message.content, HOST)
+            check_server_name(message.content, HOST)
     except HelloRefused:
         return
     assert message is None or HOST.encode() in bytes(message.content).lower()
@@ -113,16 +113,16 @@ def test_a_hello_with_one_other_byte_names_no_other_host(place: int, byte: int) 
 
 def test_a_server_s_wish_for_another_hello_is_seen_behind_warnings_and_before_more() -> None:
     warned = records(b"\1\x70", kind=0x15) + records(RETRY + b"\x0b\0\0\0")
-    message = read_message(warned, BEFORE_THE_ANSWER)
+    message = parse_handshake_message(warned, RECORDS_BEFORE_SERVER_HELLO)
     assert message is not None
-    assert is_retry_request(message.content)
-    assert not is_retry_request(RETRY.replace(b"\xcf\x21", b"\xcf\x22"))
-    assert not is_retry_request(b"\x0b" + RETRY[1:])
+    assert is_hello_retry_request(message.content)
+    assert not is_hello_retry_request(RETRY.replace(b"\xcf\x21", b"\xcf\x22"))
+    assert not is_hello_retry_request(b"\x0b" + RETRY[1:])
 
 
 def test_a_second_hello_is_found_behind_early_data() -> None:
     stream = records(b"\1", kind=0x14) + records(b"early", kind=0x17) + records(hello(server_names("evil.test")))
-    message = read_message(stream, BEFORE_A_SECOND_HELLO)
+    message = parse_handshake_message(stream, RECORDS_BEFORE_SECOND_HELLO)
     assert message is not None
     with pytest.raises(HelloRefused, match="evil"):
-        require_server_name(message.content, HOST)
+        check_server_name(message.content, HOST)

@@ -9,11 +9,11 @@ import anyio
 import pytest
 
 from orchestrator.errors import ToolRefused
-from orchestrator.hands.policy import Grant, Limits
-from orchestrator.hands.reading import read_ends
+from orchestrator.hands.policy import SandboxGrant, CommandLimits
+from orchestrator.hands.reading import read_log_ends
 from orchestrator.hands.run import run_command
 from orchestrator.hands.workspace import LocalWorkspace
-from orchestrator.ports.hands import Command, Ending
+from orchestrator.ports.hands import ShellCommand, CommandEnding
 from orchestrator.redact.redactor import Redactor
 
 pytestmark = pytest.mark.sandbox
@@ -84,7 +84,7 @@ async def test_the_user_inside_has_a_name_a_home_and_no_rights(shell: Any, yard:
 
 @pytest.mark.conformance
 async def test_home_and_tmp_are_empty_writable_and_of_limited_size(yard: Any, shell_in: Any) -> None:
-    grant = Grant(limits=Limits(tmpfs_bytes=4 * 1024**2))
+    grant = SandboxGrant(limits=CommandLimits(tmpfs_bytes=4 * 1024**2))
     async with yard.hands(grant) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(
@@ -124,7 +124,7 @@ async def test_standard_input_is_empty(shell: Any) -> None:
 @pytest.mark.conformance
 async def test_a_hanging_command_is_ended_at_its_time_limit(shell: Any, living: Callable[[str], list[int]]) -> None:
     ran = await shell("sleep 987.1", timeout_s=0.3)
-    assert (ran.result.ending, ran.exit_code) == (Ending.TIMED_OUT, None)
+    assert (ran.result.ending, ran.exit_code) == (CommandEnding.TIMED_OUT, None)
     assert 0.3 <= ran.result.seconds < 60
     assert living("987.1") == []
 
@@ -137,22 +137,22 @@ async def test_output_before_a_time_limit_is_kept(shell: Any) -> None:
 @pytest.mark.parametrize("line", ["yes", "head -c 100000000 /dev/zero | tr '\\0' x; sleep 99", "cat /dev/zero"])
 async def test_too_much_output_ends_the_command_and_is_cut_at_the_limit(shell: Any, line: str) -> None:
     ran = await shell(line, output_bytes=3_000_000)
-    assert (ran.result.ending, ran.exit_code) == (Ending.OUTPUT_LIMIT, None)
+    assert (ran.result.ending, ran.exit_code) == (CommandEnding.OUTPUT_LIMIT, None)
     assert ran.result.output_bytes == ran.result.log.stat().st_size == 3_000_000
     assert ran.result.seconds < 15
 
 
 async def test_a_hundred_megabytes_are_taken_where_the_limit_allows(yard: Any, shell_in: Any) -> None:
-    grant = Grant(limits=Limits(output_bytes=200_000_000))
+    grant = SandboxGrant(limits=CommandLimits(output_bytes=200_000_000))
     async with yard.hands(grant) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         result = (await shell_in(workspace, "head -c 100000000 /dev/zero", output_bytes=200_000_000)).result
-    assert (result.ending, result.output_bytes, result.log.stat().st_size) == (Ending.EXITED, 100_000_000, 100_000_000)
+    assert (result.ending, result.output_bytes, result.log.stat().st_size) == (CommandEnding.EXITED, 100_000_000, 100_000_000)
 
 
 async def test_output_of_exactly_the_limit_is_no_offence(shell: Any) -> None:
     ran = await shell("head -c 5000 /dev/zero", output_bytes=5000)
-    assert (ran.result.ending, ran.result.output_bytes) == (Ending.EXITED, 5000)
+    assert (ran.result.ending, ran.result.output_bytes) == (CommandEnding.EXITED, 5000)
 
 
 async def test_any_bytes_may_be_printed(shell: Any) -> None:
@@ -180,7 +180,7 @@ async def test_nothing_writes_to_the_workspace_after_the_result(shell: Any, work
 
 @pytest.mark.conformance
 async def test_processes_are_limited_per_sandbox(yard: Any, shell_in: Any) -> None:
-    grant = Grant(limits=Limits(processes=30))
+    grant = SandboxGrant(limits=CommandLimits(processes=30))
     async with yard.hands(grant) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, f"python3 -c '{BOMB}'")
@@ -189,7 +189,7 @@ async def test_processes_are_limited_per_sandbox(yard: Any, shell_in: Any) -> No
 
 @pytest.mark.conformance
 async def test_memory_and_file_sizes_are_limited(yard: Any, shell_in: Any) -> None:
-    grant = Grant(limits=Limits(address_space_bytes=300 * 1024**2, file_bytes=1_000_000))
+    grant = SandboxGrant(limits=CommandLimits(address_space_bytes=300 * 1024**2, file_bytes=1_000_000))
     async with yard.hands(grant) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         memory = await shell_in(workspace, "python3 -c 'bytearray(400 * 1024**2)'")
@@ -208,24 +208,24 @@ async def test_a_sandbox_is_the_first_to_go_when_memory_runs_out(shell: Any, out
 @pytest.mark.parametrize(
     "command",
     [
-        Command(line="echo \0"),
-        Command(line="echo \ud800"),
-        Command(line="true", env={"A=B": "1"}),
-        Command(line="true", env={"A": "\0"}),
-        Command(line="true", env={"": "1"}),
-        Command(line="true", files={"OUT": "../x"}),
-        Command(line="true", files={"OUT": "a/b"}),
+        ShellCommand(line="echo \0"),
+        ShellCommand(line="echo \ud800"),
+        ShellCommand(line="true", env={"A=B": "1"}),
+        ShellCommand(line="true", env={"A": "\0"}),
+        ShellCommand(line="true", env={"": "1"}),
+        ShellCommand(line="true", files={"OUT": "../x"}),
+        ShellCommand(line="true", files={"OUT": "a/b"}),
     ],
 )
-async def test_what_no_shell_can_be_given_is_refused(workspace: LocalWorkspace, command: Command) -> None:
+async def test_what_no_shell_can_be_given_is_refused(workspace: LocalWorkspace, command: ShellCommand) -> None:
     with pytest.raises(ToolRefused):
-        await workspace.start("call", command)
+        await workspace.start_command("call", command)
 
 
 @pytest.mark.conformance
 async def test_a_command_line_longer_than_the_kernel_takes_is_not_started_and_says_so(shell: Any) -> None:
     ran = await shell("true " + "x" * 200_000)
-    assert ran.result.ending == Ending.NOT_STARTED
+    assert ran.result.ending == CommandEnding.NOT_STARTED
     assert "Argument list too long" in ran.result.detail
 
 
@@ -275,9 +275,9 @@ async def test_a_known_secret_is_gone_from_the_log_before_anybody_reads_it(yard:
     line = "printf '%65530s' ''; a=k7x-; echo ${a}Vb7xWp-Tq93; seq 20000"
     async with yard.hands(redactor=known) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
-        result = await run_command(workspace, Command(line=line, timeout_s=20))
+        result = await run_command(workspace, ShellCommand(line=line, timeout_s=20))
         told = result.log.read_text()
         assert "Vb7x" not in told
         assert told.lstrip().startswith("[redacted:SOME_TOKEN]\n1\n2\n") and told.endswith("\n20000\n")
-        assert "k7x" not in read_ends(result.log), "its middle is cut out there, which would leave a half"
+        assert "k7x" not in read_log_ends(result.log), "its middle is cut out there, which would leave a half"
         await workspace.close()

@@ -14,15 +14,15 @@ from typing import Any
 import anyio
 import pytest
 
-from orchestrator.hands.container_engines import Engine
-from orchestrator.hands.container_words import Launch, run_words
+from orchestrator.hands.container_engines import ContainerEngine
+from orchestrator.hands.container_words import ContainerLaunch, build_run_arguments
 from orchestrator.hands.local import LocalHands
-from orchestrator.hands.mounts import empty, link, read_only, writable
-from orchestrator.hands.policy import Choice, Grant, Limits
-from orchestrator.hands.seccomp_profile import tightened
-from orchestrator.hands.system_files import User
+from orchestrator.hands.mounts import build_tmpfs_mount, build_link_mount, build_read_only_mount, build_writable_mount
+from orchestrator.hands.policy import BackendChoice, SandboxGrant, CommandLimits
+from orchestrator.hands.seccomp_profile import tighten_profile
+from orchestrator.hands.system_files import SandboxUser
 from orchestrator.hands.workspace import LocalWorkspace
-from orchestrator.ports.hands import Ending
+from orchestrator.ports.hands import CommandEnding
 
 SOURCE = Path(__file__).parents[3]
 
@@ -48,20 +48,20 @@ anyio.run(main, *sys.argv[1:])
 
 
 @pytest.fixture
-def backend() -> Choice:
-    return Choice.CONTAINER
+def backend() -> BackendChoice:
+    return BackendChoice.CONTAINER
 
 
 @pytest.fixture
-async def engine(hands: LocalHands) -> AsyncIterator[Engine]:
+async def engine(hands: LocalHands) -> AsyncIterator[ContainerEngine]:
     """The engine that the hands work with."""
     engine = hands._host.backend.engine  # type: ignore[union-attr]
     yield engine
 
 
-async def names(engine: Engine, state: Path) -> list[str]:
+async def names(engine: ContainerEngine, state: Path) -> list[str]:
     """The containers of a state directory that the engine knows."""
-    told = await engine.tell("ps", "--all", "--filter", f"label=orchestrate.state={state}", "--format", "{{.Names}}")
+    told = await engine.run_engine_command("ps", "--all", "--filter", f"label=orchestrate.state={state}", "--format", "{{.Names}}")
     return told.split()
 
 
@@ -69,9 +69,9 @@ async def names(engine: Engine, state: Path) -> list[str]:
 @pytest.mark.slow
 class TestContainers:
     async def test_a_workspace_keeps_one_container_until_it_is_closed(
-        self, hands: LocalHands, yard: Any, shell_in: Any, engine: Engine
+        self, hands: LocalHands, yard: Any, shell_in: Any, engine: ContainerEngine
     ) -> None:
-        workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+        workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
         await shell_in(workspace, "true")
         first = await names(engine, yard.state)
         await shell_in(workspace, "true")
@@ -94,7 +94,7 @@ class TestContainers:
 
     async def test_a_time_limit_costs_the_container_and_not_the_workspace(self, shell: Any) -> None:
         late = await shell("echo kept > file; sleep 99", timeout_s=5)
-        assert late.result.ending == Ending.TIMED_OUT
+        assert late.result.ending == CommandEnding.TIMED_OUT
         assert (await shell("cat file")).output == "kept\n"
 
     async def test_what_a_command_leaves_outside_the_workspace_is_gone_for_the_next(self, shell: Any) -> None:
@@ -106,7 +106,7 @@ class TestContainers:
         self, workspace: LocalWorkspace, shell: Any, yard: Any
     ) -> None:
         await shell("git checkout -q -b work; echo x > new; git add new; git commit -qm evil")
-        await workspace.restore(yard.git("rev-parse", "HEAD^{tree}"))
+        await workspace.restore_tree(yard.git("rev-parse", "HEAD^{tree}"))
         ran = await shell("git status --short --branch; ls")
         assert ran.output.splitlines() == ["## HEAD (no branch)", "README.md", "pkg"]
 
@@ -114,7 +114,7 @@ class TestContainers:
         self, yard: Any, shell_in: Any
     ) -> None:
         (yard.repo / "pkg" / "fast.log").write_text("machine code")
-        async with yard.hands(Grant(share=("*.log",))) as hands:
+        async with yard.hands(SandboxGrant(share=("*.log",))) as hands:
             workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
             for _ in range(2):
                 ran = await shell_in(workspace, "cat pkg/fast.log; echo evil > pkg/fast.log")
@@ -138,36 +138,36 @@ class TestContainers:
         assert (await shell("echo next")).output == "next\n"
 
     async def test_a_container_that_dies_under_a_command_is_told_and_replaced(
-        self, workspace: LocalWorkspace, shell: Any, engine: Engine, yard: Any
+        self, workspace: LocalWorkspace, shell: Any, engine: ContainerEngine, yard: Any
     ) -> None:
         async def end_it() -> None:
             while not (workspace.root / "up").exists():  # noqa: ASYNC110 -- made in another process
                 await anyio.sleep(0.05)
             (name,) = await names(engine, yard.state)
-            await engine.tell("kill", "--signal", "KILL", name)
+            await engine.run_engine_command("kill", "--signal", "KILL", name)
 
         await shell("true")
         async with anyio.create_task_group() as group:
             group.start_soon(end_it)
             ran = await shell("touch up; sleep 99", timeout_s=99)
-        assert ran.result.ending == Ending.KILLED
+        assert ran.result.ending == CommandEnding.KILLED
         assert (await shell("echo next")).output == "next\n"
 
     async def test_an_imported_root_serves_as_well_as_a_directory(self, yard: Any, hands: LocalHands) -> None:
         """What docker is given, which takes no directory; podman can import, too."""
-        from orchestrator.hands.container_engines import packed
+        from orchestrator.hands.container_engines import build_image_archive
 
         backend = hands._host.backend
         engine, image = backend.engine, "orchestrate-test-root"  # type: ignore[union-attr]
         root = backend.folder / "root"  # type: ignore[union-attr]
-        await engine.tell("import", "-", image, given=packed(root))
+        await engine.tell("import", "-", image, given=build_image_archive(root))
         backend.root = (image,)  # type: ignore[union-attr]
         try:
-            workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
+            workspace = await hands.open_workspace(yard.git("rev-parse", "HEAD"), "test")
             from orchestrator.hands.run import run_command
-            from orchestrator.ports.hands import Command
+            from orchestrator.ports.hands import ShellCommand
 
-            result = await run_command(workspace, Command(line="pwd; ls; touch /x"))
+            result = await run_command(workspace, ShellCommand(line="pwd; ls; touch /x"))
             assert result.log.read_text().splitlines()[:3] == [str(yard.repo), "README.md", "pkg"]
             await workspace.close()
         finally:
@@ -246,27 +246,27 @@ def test_a_normal_user_without_mapped_ids_is_told_what_to_do(yard: Any, tmp_path
     assert refusal is None or "--add-subuids" in refusal
 
 
-def launch(**fields: Any) -> Launch:
+def launch(**fields: Any) -> ContainerLaunch:
     given = {
         "name": "box",
         "labels": {"of": "us"},
         "root": ("image",),
-        "mounts": (read_only("/usr"), link("/bin", "usr/bin"), writable("/w", "/repo"), empty("/tmp", 5000)),
+        "mounts": (build_read_only_mount("/usr"), build_link_mount("/bin", "usr/bin"), build_writable_mount("/w", "/repo"), build_tmpfs_mount("/tmp", 5000)),
         "files": "/s/files",
         "control": "/s/control",
-        "user": User(7, 8, "/home/x", "/bin/sh"),
-        "limits": Limits(processes=9, memory_bytes=1000),
+        "user": SandboxUser(7, 8, "/home/x", "/bin/sh"),
+        "limits": CommandLimits(processes=9, memory_bytes=1000),
         "python": "/usr/bin/python3",
         "script": "pass",
         "seccomp": None,
         "counts": frozenset({"pids", "memory"}),
         "hard_processes": 99,
     }
-    return Launch(**given | fields)  # type: ignore[arg-type]
+    return ContainerLaunch(**given | fields)  # type: ignore[arg-type]
 
 
 def test_docker_is_given_the_same_walls_in_words_it_knows() -> None:
-    words = run_words(launch(), is_podman=False)
+    words = build_run_arguments(launch(), is_podman=False)
     text = " ".join(words)
     for part in (
         "--network none --cap-drop ALL --security-opt no-new-privileges --read-only",
@@ -290,15 +290,15 @@ def test_docker_is_given_the_same_walls_in_words_it_knows() -> None:
 
 
 def test_a_path_that_no_words_can_hold_is_refused() -> None:
-    assert "--volume" in run_words(launch(mounts=(read_only("/a,b"),)), is_podman=True)
+    assert "--volume" in build_run_arguments(launch(mounts=(build_read_only_mount("/a,b"),)), is_podman=True)
     with pytest.raises(OSError, match="both commas and colons"):
-        run_words(launch(mounts=(read_only("/a,b:c"),)), is_podman=True)
+        build_run_arguments(launch(mounts=(build_read_only_mount("/a,b:c"),)), is_podman=True)
 
 
 def test_the_filter_of_system_calls_keeps_what_no_rule_of_ours_names() -> None:
     theirs = [{"names": ["read", "unshare", "clone"], "action": "SCMP_ACT_ALLOW"}]
     subs = [{"architecture": "SCMP_ARCH_X86_64", "subArchitectures": ["SCMP_ARCH_X86"]}]
-    profile = tightened({"defaultAction": "SCMP_ACT_ERRNO", "archMap": subs, "syscalls": theirs})
+    profile = tighten_profile({"defaultAction": "SCMP_ACT_ERRNO", "archMap": subs, "syscalls": theirs})
     assert profile["archMap"] == [{"architecture": "SCMP_ARCH_X86_64", "subArchitectures": []}]
     entries = profile["syscalls"]
     assert entries[0] == {"names": ["read"], "action": "SCMP_ACT_ALLOW"}

@@ -26,19 +26,19 @@ def aged(store: DepsStore, key: str) -> None:
 
 
 def test_what_is_adopted_is_there_whole(store: DepsStore, source: Path) -> None:
-    with store.used("k") as place:
-        assert not store.has("k")
-        store.adopt("k", source, [".venv"])
-        assert store.has("k")
+    with store.hold_entry("k") as place:
+        assert not store.has_entry("k")
+        store.move_into_entry("k", source, [".venv"])
+        assert store.has_entry("k")
         assert (place / ".venv" / "pyvenv.cfg").exists()
     assert not (source / ".venv").exists()
 
 
 def test_what_was_left_half_made_is_never_there_and_is_made_anew(store: DepsStore, source: Path) -> None:
-    with store.used("k") as place:
+    with store.hold_entry("k") as place:
         (store.root / "k.new" / "other").mkdir(parents=True)
-        assert not store.has("k")
-        store.adopt("k", source, [".venv"])
+        assert not store.has_entry("k")
+        store.move_into_entry("k", source, [".venv"])
         assert [entry.name for entry in place.iterdir()] == [".venv"]
 
 
@@ -47,25 +47,25 @@ def test_nothing_is_moved_through_a_link(store: DepsStore, source: Path, tmp_pat
     (tmp_path / "private" / "node_modules").mkdir(parents=True)
     (source / "link").symlink_to(tmp_path / "private")
     (source / "folder").symlink_to(tmp_path / "private")
-    with store.used("k"), pytest.raises(OSError, match="no directory of the workspace"):
-        store.adopt("k", source, [".venv", name])
-    assert not store.has("k")
+    with store.hold_entry("k"), pytest.raises(OSError, match="no directory of the workspace"):
+        store.move_into_entry("k", source, [".venv", name])
+    assert not store.has_entry("k")
     assert (tmp_path / "private" / "node_modules").is_dir()
 
 
 def test_only_what_nobody_has_used_for_long_may_go(store: DepsStore, source: Path) -> None:
-    with store.used("k"):
-        store.adopt("k", source, [".venv"])
+    with store.hold_entry("k"):
+        store.move_into_entry("k", source, [".venv"])
         aged(store, "k")
-        assert store.unused(DAY_S) == ()
-        store.drop("k")
-        assert store.has("k")
-    assert store.unused(3 * DAY_S) == ()
-    assert store.unused(DAY_S) == ("k",)
-    store.drop("k")
+        assert store.list_unused_keys(DAY_S) == ()
+        store.remove_entry("k")
+        assert store.has_entry("k")
+    assert store.list_unused_keys(3 * DAY_S) == ()
+    assert store.list_unused_keys(DAY_S) == ("k",)
+    store.remove_entry("k")
     assert list(store.root.iterdir()) == []
 
 
 def test_half_made_things_of_the_dead_may_go_at_once(store: DepsStore) -> None:
     (store.root / "k.new").mkdir(parents=True)
-    assert store.unused(DAY_S) == ("k",)
+    assert store.list_unused_keys(DAY_S) == ("k",)

@@ -66,7 +66,7 @@ async def test_what_the_repository_excludes_is_excluded_inside(yard: Any, shell_
 
 async def test_restoring_the_workspace_resets_git_inside(shell: Any, workspace: LocalWorkspace, yard: Any) -> None:
     await shell("echo x > new && git add new && git commit --quiet -m One")
-    await workspace.restore(yard.git("rev-parse", "HEAD^{tree}"))
+    await workspace.restore_tree(yard.git("rev-parse", "HEAD^{tree}"))
     assert (await shell("git log --format=%s; git status --short; ls")).output == "Start\nREADME.md\npkg\n"
 
 

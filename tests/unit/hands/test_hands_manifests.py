@@ -43,7 +43,7 @@ async def test_a_lock_file_is_taken_with_its_package_file() -> None:
     found = await read(("web/package-lock.json",), web__package_lock_json="{}", web__package_json="{}")
     assert found.folders == ["web"]
     assert sorted(found.texts) == ["web/package-lock.json", "web/package.json"]
-    assert not found.wants_python
+    assert not found.needs_python
 
 
 @pytest.mark.parametrize(
@@ -83,4 +83,4 @@ async def test_what_would_have_to_be_built_is_refused(line: str) -> None:
 
 async def test_usual_lines_are_not_mistaken_for_builds() -> None:
     text = "# -e .\nalpha[x]>=1 ; python_version > '3'\n--only-binary :all:\n-i https://index.test/simple\nbeta @ https://h.test/b.whl\n"
-    assert (await read(("requirements.txt",), requirements_txt=text)).wants_python
+    assert (await read(("requirements.txt",), requirements_txt=text)).needs_python

@@ -11,9 +11,9 @@ def test_a_log_that_cannot_be_written_is_told_and_stops_the_output() -> None:
     pipe = OutputPipe(Path("/dev/full"), 1000, None)
     try:
         os.write(pipe.writer, b"x" * 100)
-        assert pipe.move()
+        assert pipe.copy_available()
         assert "No space left on device" in pipe.failure
-        assert not pipe.is_over
+        assert not pipe.is_over_limit
     finally:
         pipe.close()
 
@@ -22,12 +22,12 @@ def test_the_log_is_private_and_what_it_held_is_gone(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("old and long")
     pipe = OutputPipe(tmp_path / "log", 1000, None)
     os.write(pipe.writer, b"new")
-    assert not pipe.move()
+    assert not pipe.copy_available()
     pipe.close_writer()
-    assert pipe.move()
+    assert pipe.copy_available()
     pipe.close()
     assert (tmp_path / "log").read_text() == "new"
-    assert (pipe.size_bytes, pipe.is_over, pipe.failure) == (3, False, "")
+    assert (pipe.size_bytes, pipe.is_over_limit, pipe.failure) == (3, False, "")
 
 
 def test_a_log_on_a_file_system_without_splicing_is_written_all_the_same(
@@ -39,7 +39,7 @@ def test_a_log_on_a_file_system_without_splicing_is_written_all_the_same(
     monkeypatch.setattr(os, "splice", refuse)
     pipe = OutputPipe(tmp_path / "log", 5, None)
     os.write(pipe.writer, b"seven..")
-    assert pipe.move()
+    assert pipe.copy_available()
     pipe.close()
     assert (tmp_path / "log").read_text() == "seven"
-    assert (pipe.size_bytes, pipe.is_over) == (5, True)
+    assert (pipe.size_bytes, pipe.is_over_limit) == (5, True)

@@ -8,10 +8,10 @@ import pytest
 
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.hands import prepare, programs
-from orchestrator.hands.advice import advice
-from orchestrator.hands.policy import Policy
-from orchestrator.hands.programs import ProgramMissing, find_programs
-from orchestrator.ports.hands import Command
+from orchestrator.hands.advice import render_repair_advice
+from orchestrator.hands.policy import SandboxPolicy
+from orchestrator.hands.programs import ProgramMissing, find_sandbox_programs
+from orchestrator.ports.hands import ShellCommand
 
 IS_ROOT = os.geteuid() == 0
 
@@ -67,7 +67,7 @@ async def commands_are_refused(yard: Any, **options: Any) -> str:
     async with yard.hands(**options) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         with pytest.raises(EnvironmentProblem) as refused:
-            await workspace.start("call", Command(line="touch started"))
+            await workspace.start("call", ShellCommand(line="touch started"))
         await workspace.write("new", b"x")
         assert await workspace.paths() == (".gitignore", "README.md", "new", "pkg/__init__.py")
         assert hands.refusal == str(refused.value) == hands.described["commands"]
@@ -135,11 +135,11 @@ def test_programs_are_looked_for_on_absolute_trusted_paths_only(
     (elsewhere / "bwrap").symlink_to(repo / "bwrap")
     monkeypatch.chdir(repo)
     with pytest.raises(ProgramMissing, match="bwrap is not installed"):
-        find_programs({"PATH": f".:{repo}:{elsewhere}:"}, [repo], is_root=False)
-    found = find_programs({"PATH": f".:{repo}:{elsewhere}:/usr/bin"}, [repo], is_root=True)
+        find_sandbox_programs({"PATH": f".:{repo}:{elsewhere}:"}, [repo], is_root=False)
+    found = find_sandbox_programs({"PATH": f".:{repo}:{elsewhere}:/usr/bin"}, [repo], is_root=True)
     assert (found.bwrap, found.prlimit, found.setpriv) == ("/usr/bin/bwrap", "/usr/bin/prlimit", "/usr/bin/setpriv")
-    assert found.knows("--unshare-all")
-    assert not found.knows("--no-such-option")
+    assert found.has_option("--unshare-all")
+    assert not found.has_option("--no-such-option")
 
 
 @pytest.mark.parametrize(
@@ -156,14 +156,14 @@ def test_programs_are_looked_for_on_absolute_trusted_paths_only(
 def test_the_advice_fits_the_host(tmp_path: Path, file: str, content: str, words: str) -> None:
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).write_text(content + "\n")
-    assert words in advice("bwrap: Operation not permitted", tmp_path)
+    assert words in render_repair_advice("bwrap: Operation not permitted", tmp_path)
 
 
 @pytest.mark.skipif(not IS_ROOT, reason="about starting as root")
 @pytest.mark.sandbox
 @pytest.mark.attack(11)
 async def test_commands_never_run_as_root(yard: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepare, "Policy", lambda **fields: Policy(**fields | {"uid": None}))
+    monkeypatch.setattr(prepare, "Policy", lambda **fields: SandboxPolicy(**fields | {"uid": None}))
     assert "commands never run as root" in await commands_are_refused(yard)
 
 

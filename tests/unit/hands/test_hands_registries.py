@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.hands import file_hosts
-from orchestrator.hands.file_hosts import Unasked
-from orchestrator.hands.places import Surroundings
-from orchestrator.hands.policy import Registries, RegistryWish
+from orchestrator.hands.file_hosts import RegistryUnreachable
+from orchestrator.hands.places import HostPaths
+from orchestrator.hands.policy import Registries, RegistryGrant
 from orchestrator.hands.registries import NPMRC, PIP_CONF, find_registries
 from tests.running.index import Loopback, loopback, npm_package
 
@@ -23,13 +23,13 @@ def server() -> Iterator[Loopback]:
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Surroundings:
+def around(tmp_path: Path) -> HostPaths:
     for name in ("repo", "home", "state"):
         (tmp_path / name).mkdir()
-    return Surroundings(tmp_path / "repo", tmp_path / "home", tmp_path / "state")
+    return HostPaths(tmp_path / "repo", tmp_path / "home", tmp_path / "state")
 
 
-def environ(around: Surroundings, pip: str, npm: str = "") -> Mapping[str, str]:
+def environ(around: HostPaths, pip: str, npm: str = "") -> Mapping[str, str]:
     """Variables of a user with these configuration files."""
     (around.home / "pip.conf").write_text(pip)
     (around.home / ".npmrc").write_text(npm)
@@ -37,11 +37,11 @@ def environ(around: Surroundings, pip: str, npm: str = "") -> Mapping[str, str]:
     return {"PATH": path, "HOME": str(around.home), "PIP_CONFIG_FILE": str(around.home / "pip.conf")}
 
 
-async def find(around: Surroundings, pip: str, npm: str = "", **wish: tuple[str, ...]) -> Registries:
-    return await find_registries(RegistryWish(**wish), around, environ(around, pip, npm))
+async def find(around: HostPaths, pip: str, npm: str = "", **wish: tuple[str, ...]) -> Registries:
+    return await find_registries(RegistryGrant(**wish), around, environ(around, pip, npm))
 
 
-async def test_indices_and_where_they_keep_their_files_are_reached(around: Surroundings, server: Loopback) -> None:
+async def test_indices_and_where_they_keep_their_files_are_reached(around: HostPaths, server: Loopback) -> None:
     link = '<a class="x" href="https://files.test/pip-1.whl#sha256=0">pip</a> <a href="http://other.test:81/pip.whl">'
     server.pages["/simple/pip/"] = link.encode()
     found = await find(
@@ -56,18 +56,18 @@ async def test_indices_and_where_they_keep_their_files_are_reached(around: Surro
 def test_an_index_may_answer_in_json(server: Loopback) -> None:
     answer = {"files": [{"url": "https://files.test/a.whl"}, {"url": "/b.whl"}]}
     server.pages["/simple/pip/"] = json.dumps(answer).encode()
-    assert file_hosts.of_index(server.index) == {"files.test:443": False, f"localhost:{server.port}": True}
+    assert file_hosts.find_index_file_hosts(server.index) == {"files.test:443": False, f"localhost:{server.port}": True}
 
 
 def test_a_registry_that_answers_something_else_is_told_of(server: Loopback) -> None:
     server.pages["/npm/latest"] = b"<html>"
-    with pytest.raises(Unasked, match="something else"):
-        file_hosts.of_registry(f"http://{server.place}")
-    with pytest.raises(Unasked, match="404"):
-        file_hosts.of_index(server.index)
+    with pytest.raises(RegistryUnreachable, match="something else"):
+        file_hosts.find_npm_file_hosts(f"http://{server.place}")
+    with pytest.raises(RegistryUnreachable, match="404"):
+        file_hosts.find_index_file_hosts(server.index)
 
 
-async def test_credentials_of_addresses_stay_outside_and_it_is_said(around: Surroundings) -> None:
+async def test_credentials_of_addresses_stay_outside_and_it_is_said(around: HostPaths) -> None:
     found = await find(
         around, "[global]\nindex-url = https://ann:s3cret@index.test/simple\n", named=("index.test:443",)
     )
@@ -77,13 +77,13 @@ async def test_credentials_of_addresses_stay_outside_and_it_is_said(around: Surr
     assert any("credentials in the address of index.test:443" in note for note in found.notes)
 
 
-async def test_named_registries_replace_those_that_were_found(around: Surroundings, server: Loopback) -> None:
+async def test_named_registries_replace_those_that_were_found(around: HostPaths, server: Loopback) -> None:
     found = await find(around, f"[global]\nindex-url = {server.index}\n", named=("Mirror.test:8080",))
     assert found.hosts == ("mirror.test:8080",)
     assert server.asked == []
 
 
-async def test_directories_of_packages_are_bound_where_they_may_be(around: Surroundings, tmp_path: Path) -> None:
+async def test_directories_of_packages_are_bound_where_they_may_be(around: HostPaths, tmp_path: Path) -> None:
     for folder in ("wheels", "index/simple", "index/files"):
         (tmp_path / folder).mkdir(parents=True)
     text = f"[global]\nno-index = true\nfind-links = {tmp_path}/wheels {around.home} {tmp_path}/gone\n"
@@ -96,7 +96,7 @@ async def test_directories_of_packages_are_bound_where_they_may_be(around: Surro
 
 
 async def test_registries_of_scopes_are_reached_and_no_token_is_taken_along(
-    around: Surroundings, server: Loopback
+    around: HostPaths, server: Loopback
 ) -> None:
     if not shutil.which("npm"):
         pytest.skip("npm is not installed (make setup installs it)")
@@ -109,7 +109,7 @@ async def test_registries_of_scopes_are_reached_and_no_token_is_taken_along(
     assert "s3cret" not in found.model_dump_json()
 
 
-async def test_a_repository_has_no_say(around: Surroundings, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_repository_has_no_say(around: HostPaths, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(around.repository)
     (around.repository / ".npmrc").write_text("registry=https://evil.test/\n")
     (around.repository / "pip.conf").write_text("[global]\nindex-url = https://evil.test/\n")
@@ -117,10 +117,10 @@ async def test_a_repository_has_no_say(around: Surroundings, monkeypatch: pytest
         (around.repository / name).write_text('#!/bin/sh\necho \'{"registry": "https://evil.test/"}\'\n')
         (around.repository / name).chmod(0o755)
     variables = {**environ(around, "[global]\nno-index = true\n"), "PATH": str(around.repository)}
-    assert (await find_registries(RegistryWish(), around, variables)).hosts == ()
+    assert (await find_registries(RegistryGrant(), around, variables)).hosts == ()
 
 
-async def test_named_registries_speak_tls_unless_the_user_says_otherwise(around: Surroundings) -> None:
+async def test_named_registries_speak_tls_unless_the_user_says_otherwise(around: HostPaths) -> None:
     named = ("a.test:8080", "b.test:80", "c.test:8080", "d.test:443")
     found = await find(around, "[global]\nindex-url = http://a.test:8080/simple\n", named=named, plain=("C.test:8080",))
     assert found.plain == ("a.test:8080", "b.test:80", "c.test:8080")

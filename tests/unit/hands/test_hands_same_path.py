@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import ToolRefused
-from orchestrator.hands.policy import GivenDir, Grant
+from orchestrator.hands.policy import GrantedFolder, SandboxGrant
 
 pytestmark = pytest.mark.sandbox
 
@@ -59,7 +59,7 @@ async def test_shared_things_below_the_top_are_there_also_in_a_read_only_workspa
     yard.commit({"web/index.js": ""})
     (yard.repo / "web" / "node_modules" / "left-pad").mkdir(parents=True)
     (yard.repo / "pkg" / "fast.so").write_text("machine code")
-    async with yard.hands(Grant(share=("node_modules", "*.so"))) as hands:
+    async with yard.hands(SandboxGrant(share=("node_modules", "*.so"))) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         line = "ls web/node_modules; cat pkg/fast.so; echo; touch pkg/fast.so web/node_modules/x"
         for writable in (True, False):
@@ -107,7 +107,7 @@ async def test_a_tool_in_a_private_home_directory_works(yard: Any, shell_in: Any
     tool.chmod(0o755)
     yard.home.chmod(0o700)
     (yard.home / "private").write_text("secret")
-    grant = Grant(read_only=(GivenDir(path="~/.tools/v1"),))
+    grant = SandboxGrant(read_only=(GrantedFolder(path="~/.tools/v1"),))
     async with yard.hands(grant) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, "greet; ls -A ~; touch ~/.tools/v1/x")
@@ -127,7 +127,7 @@ async def test_our_own_python_is_there_as_a_last_resort(shell: Any) -> None:
 async def test_masked_credentials_in_a_given_directory_cannot_be_read(yard: Any, shell_in: Any) -> None:
     (yard.home / ".cargo" / "bin").mkdir(parents=True)
     (yard.home / ".cargo" / "credentials.toml").write_text("token-4711")
-    async with yard.hands(Grant(read_only=(GivenDir(path="~/.cargo"),))) as hands:
+    async with yard.hands(SandboxGrant(read_only=(GrantedFolder(path="~/.cargo"),))) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, "ls ~/.cargo; cat ~/.cargo/credentials.toml")
     assert ran.output == "bin\ncredentials.toml\n"
@@ -139,7 +139,7 @@ async def test_an_ignored_directory_given_inside_the_repository_is_shared(yard: 
     tool.parent.mkdir(parents=True)
     tool.write_text("#!/bin/sh\necho made\n")
     tool.chmod(0o755)
-    async with yard.hands(Grant(read_only=(GivenDir(path="build"),))) as hands:
+    async with yard.hands(SandboxGrant(read_only=(GrantedFolder(path="build"),))) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         assert (await shell_in(workspace, "made")).output == "made\n"
 

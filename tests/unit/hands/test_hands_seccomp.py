@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.hands.seccomp import RULES, Rule, program
-from orchestrator.hands.seccomp_profile import tightened
-from orchestrator.hands.syscalls import AARCH64, X86_64, Machine
+from orchestrator.hands.seccomp import SYSCALL_RULES, SyscallRule, build_filter_program
+from orchestrator.hands.seccomp_profile import tighten_profile
+from orchestrator.hands.syscalls import AARCH64, X86_64, MachineArchitecture
 
 ALLOWED = 0
 MACHINES = [X86_64, AARCH64]
@@ -31,16 +31,16 @@ def verdict(code: bytes, audit: int, number: int, *arguments: int) -> int:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_every_rule_holds_on_every_machine_that_has_the_call(machine: Machine) -> None:
-    code = program(machine)
-    for rule in (rule for rule in RULES if rule.argument is None and rule.call in machine.numbers):
+def test_every_rule_holds_on_every_machine_that_has_the_call(machine: MachineArchitecture) -> None:
+    code = build_filter_program(machine)
+    for rule in (rule for rule in SYSCALL_RULES if rule.argument is None and rule.call in machine.numbers):
         assert verdict(code, machine.audit, machine.numbers[rule.call]) == rule.error
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_calls_that_no_rule_names_are_allowed(machine: Machine) -> None:
-    code = program(machine)
-    named = {machine.numbers[rule.call] for rule in RULES if rule.call in machine.numbers}
+def test_calls_that_no_rule_names_are_allowed(machine: MachineArchitecture) -> None:
+    code = build_filter_program(machine)
+    named = {machine.numbers[rule.call] for rule in SYSCALL_RULES if rule.call in machine.numbers}
     assert {verdict(code, machine.audit, number) for number in range(470) if number not in named} == {ALLOWED}
 
 
@@ -79,8 +79,8 @@ def test_calls_that_no_rule_names_are_allowed(machine: Machine) -> None:
         ("openat", (0, 0, 0, 0o6777), ALLOWED),
     ],
 )
-def test_arguments_decide(machine: Machine, call: str, arguments: tuple[int, ...], expected: int) -> None:
-    assert verdict(program(machine), machine.audit, machine.numbers[call], *arguments) == expected
+def test_arguments_decide(machine: MachineArchitecture, call: str, arguments: tuple[int, ...], expected: int) -> None:
+    assert verdict(build_filter_program(machine), machine.audit, machine.numbers[call], *arguments) == expected
 
 
 def entry_error(entries: list[dict[str, Any]], call: str, arguments: tuple[int, ...]) -> set[int]:
@@ -117,10 +117,10 @@ ODD = (
 )
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.call)
-def test_a_container_is_refused_exactly_what_a_bubblewrap_is(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", SYSCALL_RULES, ids=lambda rule: rule.call)
+def test_a_container_is_refused_exactly_what_a_bubblewrap_is(rule: SyscallRule) -> None:
     """Also with bits in the upper half, at which the kernel does not look; and never is there more than one answer."""
-    entries, code = tightened({"syscalls": []})["syscalls"], program(X86_64)
+    entries, code = tighten_profile({"syscalls": []})["syscalls"], build_filter_program(X86_64)
     for value in (value | high for value in (*ODD, 0x10000000, 0x7E020080, 0x3D0F00) for high in (0, 1 << 40)):
         arguments = (value,) * 4
         found = entry_error(entries, rule.call, arguments)
@@ -131,20 +131,20 @@ def test_a_container_is_refused_exactly_what_a_bubblewrap_is(rule: Rule) -> None
 
 
 def test_every_call_has_one_rule() -> None:
-    calls = [rule.call for rule in RULES]
+    calls = [rule.call for rule in SYSCALL_RULES]
     assert len(calls) == len(set(calls))
-    assert not [rule.call for rule in RULES if rule.values and rule.bits]
+    assert not [rule.call for rule in SYSCALL_RULES if rule.values and rule.bits]
 
 
 def test_calls_of_another_machine_or_convention_are_unknown() -> None:
-    code = program(X86_64)
+    code = build_filter_program(X86_64)
     i386, getpid = 0x40000003, 39
     assert verdict(code, X86_64.audit, getpid) == ALLOWED
     assert verdict(code, i386, getpid) == errno.ENOSYS
     assert verdict(code, X86_64.audit, 0x40000000 + getpid) == errno.ENOSYS
-    assert verdict(program(AARCH64), X86_64.audit, getpid) == errno.ENOSYS
+    assert verdict(build_filter_program(AARCH64), X86_64.audit, getpid) == errno.ENOSYS
 
 
 def test_a_call_that_a_machine_lacks_needs_no_rule() -> None:
-    assert len(program(AARCH64, [Rule("iopl", errno.EPERM)])) == len(program(AARCH64, []))
-    assert len(program(X86_64)) // 8 < 4096  # the kernel's own limit
+    assert len(build_filter_program(AARCH64, [SyscallRule("iopl", errno.EPERM)])) == len(build_filter_program(AARCH64, []))
+    assert len(build_filter_program(X86_64)) // 8 < 4096  # the kernel's own limit

@@ -5,7 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from orchestrator.hands.session import drop_old_logs, open_session
+from orchestrator.hands.session import remove_old_logs, open_session
 from orchestrator.hands.trees import remove_tree
 
 
@@ -59,7 +59,7 @@ def test_logs_are_dropped_by_several_at_the_same_time(tmp_path: Path) -> None:
             (tmp_path / str(name) / str(inner)).mkdir(parents=True)
         os.utime(tmp_path / str(name), (then, then))
     with ThreadPoolExecutor(8) as several:
-        assert list(several.map(drop_old_logs, [tmp_path] * 8)) == [None] * 8
+        assert list(several.map(remove_old_logs, [tmp_path] * 8)) == [None] * 8
     assert list(tmp_path.iterdir()) == []
 
 
@@ -69,7 +69,7 @@ def test_only_logs_of_long_ago_are_dropped(tmp_path: Path) -> None:
         (tmp_path / name / "x.log").touch()
         then = time.time() - days * 86_400
         os.utime(tmp_path / name, (then, then))
-    drop_old_logs(tmp_path)
+    remove_old_logs(tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["new"]
 
 

@@ -4,18 +4,18 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import UsageProblem
-from orchestrator.hands.fingerprint import fingerprint
-from orchestrator.hands.places import Surroundings
-from orchestrator.hands.policy import GivenDir
-from orchestrator.hands.toolchain import ToolChain, resolve
+from orchestrator.hands.fingerprint import compute_fingerprint
+from orchestrator.hands.places import HostPaths
+from orchestrator.hands.policy import GrantedFolder
+from orchestrator.hands.toolchain import ToolChain, resolve_tool_chain
 
 SYSTEM = ("/usr/local/bin", "/usr/bin", "/bin")
 LAST = (*({f"{sys.base_prefix}/bin"} - set(SYSTEM)), *SYSTEM)
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Surroundings:
-    made = Surroundings(tmp_path / "home" / "src" / "repo", tmp_path / "home", tmp_path / "home" / ".state")
+def around(tmp_path: Path) -> HostPaths:
+    made = HostPaths(tmp_path / "home" / "src" / "repo", tmp_path / "home", tmp_path / "home" / ".state")
     for folder in (made.repository, made.state):
         folder.mkdir(parents=True)
     return made
@@ -44,9 +44,9 @@ def environment(folder: Path, python: Path) -> Path:
     return folder
 
 
-def chain(around: Surroundings, *given: Path | str, shared: tuple[str, ...] = (), **environ: str) -> ToolChain:
+def chain(around: HostPaths, *given: Path | str, shared: tuple[str, ...] = (), **environ: str) -> ToolChain:
     lying = dict.fromkeys(shared, around.repository)
-    return resolve([GivenDir(path=str(g), origin="--read-only") for g in given], around, lying, environ)
+    return resolve_tool_chain([GrantedFolder(path=str(g), origin="--read-only") for g in given], around, lying, environ)
 
 
 def own(*directories: Path) -> tuple[Path, ...]:
@@ -55,11 +55,11 @@ def own(*directories: Path) -> tuple[Path, ...]:
     return tuple(sorted({*directories, *(() if base.is_relative_to("/usr") else (base,))}))
 
 
-def test_without_anything_given_there_is_the_system_and_our_own_python(around: Surroundings) -> None:
+def test_without_anything_given_there_is_the_system_and_our_own_python(around: HostPaths) -> None:
     assert chain(around) == ToolChain(own(), (), LAST, None)
 
 
-def test_given_directories_are_bound_and_lead_the_path_in_their_order(around: Surroundings, tmp_path: Path) -> None:
+def test_given_directories_are_bound_and_lead_the_path_in_their_order(around: HostPaths, tmp_path: Path) -> None:
     program(tmp_path / "b" / "bin" / "tool")
     (tmp_path / "a" / "node_modules" / ".bin").mkdir(parents=True)
     program(tmp_path / "c" / "direct")
@@ -68,23 +68,23 @@ def test_given_directories_are_bound_and_lead_the_path_in_their_order(around: Su
     assert tools == ToolChain(own(tmp_path / "a", tmp_path / "b", tmp_path / "c"), (), front + LAST, None)
 
 
-def test_a_tilde_stands_for_the_home_directory(around: Surroundings) -> None:
+def test_a_tilde_stands_for_the_home_directory(around: HostPaths) -> None:
     program(around.home / "tools" / "x")
     assert chain(around, "~/tools").path[0] == str(around.home / "tools")
 
 
-def test_a_relative_directory_is_meant_from_the_repository(around: Surroundings) -> None:
+def test_a_relative_directory_is_meant_from_the_repository(around: HostPaths) -> None:
     program(around.home / "tools" / "x")
     assert around.home / "tools" in chain(around, "../../tools").read_only
 
 
-def test_a_directory_inside_the_repository_is_only_put_on_the_path(around: Surroundings) -> None:
+def test_a_directory_inside_the_repository_is_only_put_on_the_path(around: HostPaths) -> None:
     program(around.repository / "tools" / "bin" / "x")
     tools = chain(around, "tools")
     assert tools == ToolChain(own(), (), (str(around.repository / "tools" / "bin"), *LAST), None)
 
 
-def test_an_environment_pulls_in_its_interpreter_through_every_link(around: Surroundings, tmp_path: Path) -> None:
+def test_an_environment_pulls_in_its_interpreter_through_every_link(around: HostPaths, tmp_path: Path) -> None:
     real = installation(tmp_path / "store" / "cpython-3.11.7")
     alias = tmp_path / "store" / "cpython-3.11"
     alias.symlink_to(real)
@@ -95,7 +95,7 @@ def test_an_environment_pulls_in_its_interpreter_through_every_link(around: Surr
 
 
 def test_an_environment_made_from_another_pulls_in_the_other_ones_interpreter(
-    around: Surroundings, tmp_path: Path
+    around: HostPaths, tmp_path: Path
 ) -> None:
     base = installation(tmp_path / "python")
     first = environment(tmp_path / "first", base / "bin" / "python3")
@@ -103,7 +103,7 @@ def test_an_environment_made_from_another_pulls_in_the_other_ones_interpreter(
     assert chain(around, second).read_only == own(base, first, second)
 
 
-def test_the_active_environment_counts_as_given_last(around: Surroundings, tmp_path: Path) -> None:
+def test_the_active_environment_counts_as_given_last(around: HostPaths, tmp_path: Path) -> None:
     base = installation(tmp_path / "python")
     active = environment(tmp_path / "active", base / "bin" / "python3")
     program(tmp_path / "given" / "bin" / "x")
@@ -113,11 +113,11 @@ def test_the_active_environment_counts_as_given_last(around: Surroundings, tmp_p
 
 
 @pytest.mark.parametrize("value", ["", "relative/env", "/does/not/exist"])
-def test_an_active_environment_that_is_not_there_is_passed_over(around: Surroundings, value: str) -> None:
+def test_an_active_environment_that_is_not_there_is_passed_over(around: HostPaths, value: str) -> None:
     assert chain(around, VIRTUAL_ENV=value) == chain(around)
 
 
-def test_an_active_environment_in_the_repository_is_taken_only_if_it_is_shared(around: Surroundings) -> None:
+def test_an_active_environment_in_the_repository_is_taken_only_if_it_is_shared(around: HostPaths) -> None:
     base = installation(around.home / "python")
     inside = environment(around.repository / ".env3", base / "bin" / "python3")
     assert chain(around, VIRTUAL_ENV=str(inside)).virtual_env is None
@@ -144,7 +144,7 @@ VERSION = "cpython-3.11.7-linux"
     ],
 )
 def test_environments_of_the_checkout_get_the_interpreters_that_the_user_has(
-    around: Surroundings, place: str, variables: dict[str, str]
+    around: HostPaths, place: str, variables: dict[str, str]
 ) -> None:
     base = installation(around.home / place)
     environment(around.repository / ".venv", base / "bin" / "python3")
@@ -153,7 +153,7 @@ def test_environments_of_the_checkout_get_the_interpreters_that_the_user_has(
     assert (tools.read_only, dict(tools.unbound)) == (own(base), {})
 
 
-def test_a_link_on_path_to_an_interpreter_is_followed(around: Surroundings) -> None:
+def test_a_link_on_path_to_an_interpreter_is_followed(around: HostPaths) -> None:
     base = installation(around.home / ".local/share/uv/python" / VERSION)
     (around.home / ".local" / "bin").mkdir(parents=True)
     (around.home / ".local/bin/python3.11").symlink_to(base / "bin" / "python3.11")
@@ -163,7 +163,7 @@ def test_a_link_on_path_to_an_interpreter_is_followed(around: Surroundings) -> N
 
 
 def test_an_interpreter_that_only_the_environment_names_is_told_and_bound_once_it_is_given(
-    around: Surroundings,
+    around: HostPaths,
 ) -> None:
     base = installation(around.home / "python")
     environment(around.repository / ".venv", base / "bin" / "python3")
@@ -173,7 +173,7 @@ def test_an_interpreter_that_only_the_environment_names_is_told_and_bound_once_i
     assert (tools.read_only, dict(tools.unbound)) == (own(base), {})
 
 
-def test_shared_environments_are_on_the_path_with_their_interpreter(around: Surroundings) -> None:
+def test_shared_environments_are_on_the_path_with_their_interpreter(around: HostPaths) -> None:
     base = installation(around.home / ".pyenv" / "versions" / "3.11.7")
     environment(around.repository / ".venv", base / "bin" / "python3")
     (around.repository / "node_modules" / ".bin").mkdir(parents=True)
@@ -183,27 +183,27 @@ def test_shared_environments_are_on_the_path_with_their_interpreter(around: Surr
     assert chain(around).path == LAST
 
 
-def test_of_an_installation_in_a_private_place_only_the_needed_parts_are_bound(around: Surroundings) -> None:
+def test_of_an_installation_in_a_private_place_only_the_needed_parts_are_bound(around: HostPaths) -> None:
     local = installation(around.home)  # as of `configure --prefix=$HOME`
     environment(around.repository / ".venv", local / "bin" / "python3")
     tools = chain(around, shared=(".venv",), PATH=f"{local}/bin")
     assert tools.read_only == own(local / "bin", local / "lib")
 
 
-def test_a_directory_inside_another_one_is_not_bound_twice(around: Surroundings, tmp_path: Path) -> None:
+def test_a_directory_inside_another_one_is_not_bound_twice(around: HostPaths, tmp_path: Path) -> None:
     program(tmp_path / "a" / "inner" / "bin" / "x")
     tools = chain(around, tmp_path / "a", tmp_path / "a" / "inner")
     assert tools.read_only == own(tmp_path / "a")
     assert tools.path[0] == str(tmp_path / "a" / "inner" / "bin")
 
 
-def test_known_files_of_credentials_in_a_given_directory_are_masked(around: Surroundings) -> None:
+def test_known_files_of_credentials_in_a_given_directory_are_masked(around: HostPaths) -> None:
     program(around.home / ".cargo" / "bin" / "cargo")
     (around.home / ".cargo" / "credentials.toml").write_text("token")
     assert chain(around, "~/.cargo").masked == (around.home / ".cargo" / "credentials.toml",)
 
 
-def test_a_missing_directory_is_a_usage_problem_that_names_it_and_where_it_was_given(around: Surroundings) -> None:
+def test_a_missing_directory_is_a_usage_problem_that_names_it_and_where_it_was_given(around: HostPaths) -> None:
     with pytest.raises(UsageProblem, match=r"home/nope, given as '~/nope' in --read-only, does not exist"):
         chain(around, "~/nope")
     (around.home / "file").touch()
@@ -236,7 +236,7 @@ def test_a_missing_directory_is_a_usage_problem_that_names_it_and_where_it_was_g
         ("~/up", "your home directory"),
     ],
 )
-def test_what_is_never_bound_is_refused_with_the_reason(around: Surroundings, given: str, reason: str) -> None:
+def test_what_is_never_bound_is_refused_with_the_reason(around: HostPaths, given: str, reason: str) -> None:
     for folder in (".ssh", ".aws", ".gnupg", ".config/gh", ".state/worktrees"):
         (around.home / folder).mkdir(parents=True, exist_ok=True)
     (around.home / "innocent").symlink_to(".ssh")
@@ -248,7 +248,7 @@ def test_what_is_never_bound_is_refused_with_the_reason(around: Surroundings, gi
 def test_the_fingerprint_changes_when_a_package_is_installed(tmp_path: Path) -> None:
     packages = tmp_path / "lib" / "python3.11" / "site-packages"
     packages.mkdir(parents=True)
-    before = fingerprint([tmp_path])
-    assert fingerprint([tmp_path]) == before
+    before = compute_fingerprint([tmp_path])
+    assert compute_fingerprint([tmp_path]) == before
     (packages / "new").mkdir()
-    assert fingerprint([tmp_path]) != before
+    assert compute_fingerprint([tmp_path]) != before

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from orchestrator.errors import UsageProblem
-from orchestrator.hands.policy import Grant
-from orchestrator.ports.hands import Ending
+from orchestrator.hands.policy import SandboxGrant
+from orchestrator.ports.hands import CommandEnding
 
-UNSAFE = Grant(without_sandbox=True)
+UNSAFE = SandboxGrant(without_sandbox=True)
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,7 @@ async def test_what_a_command_leaves_running_is_killed(
         ran = await shell_in(workspace, "sleep 981.1 & (setsid sleep 981.2 &) ; echo main; exit 3")
         assert (ran.output, ran.exit_code) == ("main\n", 3)
         late = await shell_in(workspace, "(setsid sleep 981.3 &) ; sleep 981.4", timeout_s=0.5)
-        assert late.result.ending == Ending.TIMED_OUT
+        assert late.result.ending == CommandEnding.TIMED_OUT
         assert living("981.") == []
 
 

@@ -3,11 +3,11 @@
 import os
 from contextlib import closing
 
-from orchestrator.hands.view import View
+from orchestrator.hands.view import UsageReader
 
 
 def test_files_of_the_host_are_not_counted_while_a_sandbox_is_still_being_built() -> None:
     """Its first process stands in the host's file systems then, as this one does."""
-    with closing(View(os.getpid(), os.getpid())) as view:
+    with closing(UsageReader(os.getpid(), os.getpid())) as view:
         assert os.statvfs("/").f_files - os.statvfs("/").f_ffree > 0
-        assert view.in_memory("/") == (0, 0)
+        assert view.measure_tmpfs("/") == (0, 0)

@@ -11,60 +11,60 @@ from orchestrator.domain.ids import CommitId
 from orchestrator.domain.tier import Tier
 from orchestrator.errors import EnvironmentProblem, ToolRefused, UsageProblem
 from orchestrator.hands.local import LocalHands
-from orchestrator.hands.policy import GivenDir, Grant, Limits
+from orchestrator.hands.policy import GrantedFolder, SandboxGrant, CommandLimits
 from orchestrator.hands.run import run_command
 from orchestrator.hands.workspace import LocalWorkspace
-from orchestrator.ports.hands import Command, Ending
+from orchestrator.ports.hands import ShellCommand, CommandEnding
 
 pytestmark = pytest.mark.sandbox
 
 
 async def result_of(workspace: LocalWorkspace, call_id: str) -> Any:
-    while (result := await workspace.wait(call_id)) is None:
+    while (result := await workspace.wait_for_result(call_id)) is None:
         pass
     return result
 
 
 async def test_starting_the_same_call_twice_starts_one_command(workspace: LocalWorkspace) -> None:
     for _ in range(3):
-        await workspace.start("call", Command(line="echo x >> count; sleep 0.1"))
+        await workspace.start_command("call", ShellCommand(line="echo x >> count; sleep 0.1"))
     first = await result_of(workspace, "call")
-    await workspace.start("call", Command(line="echo x >> count"))
+    await workspace.start_command("call", ShellCommand(line="echo x >> count"))
     assert await result_of(workspace, "call") == first
     assert (workspace.root / "count").read_text() == "x\n"
 
 
 async def test_a_wait_is_short_and_tells_that_the_command_still_runs(workspace: LocalWorkspace) -> None:
-    await workspace.start("call", Command(line="sleep 99"))
-    assert await workspace.wait("call", 0.05) is None
-    await workspace.kill("call")
-    result = await workspace.wait("call", 0)
+    await workspace.start_command("call", ShellCommand(line="sleep 99"))
+    assert await workspace.wait_for_result("call", 0.05) is None
+    await workspace.kill_command("call")
+    result = await workspace.wait_for_result("call", 0)
     assert result is not None
-    assert (result.ending, result.exit_code) == (Ending.KILLED, None)
+    assert (result.ending, result.exit_code) == (CommandEnding.KILLED, None)
     assert result.log.read_bytes() == b""
 
 
 async def test_a_killed_command_is_dead_with_its_children_when_kill_returns(
     workspace: LocalWorkspace, living: Any
 ) -> None:
-    await workspace.start("call", Command(line="sleep 985.1 & (setsid sleep 985.1 &); echo up > up; wait"))
+    await workspace.start_command("call", ShellCommand(line="sleep 985.1 & (setsid sleep 985.1 &); echo up > up; wait"))
     while not (workspace.root / "up").exists():
-        assert await workspace.wait("call", 0.01) is None
+        assert await workspace.wait_for_result("call", 0.01) is None
     assert len(living("985.1")) > 0
-    await workspace.kill("call")
+    await workspace.kill_command("call")
     assert living("985.1") == []
-    await workspace.kill("call")
-    await workspace.kill("never started")
+    await workspace.kill_command("call")
+    await workspace.kill_command("never started")
 
 
 async def test_waiting_for_a_call_that_was_never_started_is_an_error(workspace: LocalWorkspace) -> None:
     with pytest.raises(ValueError, match="no command was started as 'x'"):
-        await workspace.wait("x")
+        await workspace.wait_for_result("x")
 
 
 async def test_cancelling_a_run_kills_the_command(workspace: LocalWorkspace, living: Any) -> None:
     with anyio.move_on_after(0.3) as scope:
-        await run_command(workspace, Command(line="sleep 985.2"))
+        await run_command(workspace, ShellCommand(line="sleep 985.2"))
     assert scope.cancelled_caught
     assert living("985.2") == []
 
@@ -73,12 +73,12 @@ async def test_a_killed_command_leaves_its_slot_to_the_next_one(yard: Any) -> No
     async with yard.hands(slots=1) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         for call_id, line in (("a", "sleep 99"), ("b", "sleep 99"), ("c", "echo last")):
-            await workspace.start(call_id, Command(line=line))
+            await workspace.start(call_id, ShellCommand(line=line))
         assert await workspace.wait("c", 0.2) is None
         await workspace.kill("b")  # it never ran
         await workspace.kill("a")
         assert (await result_of(workspace, "c")).log.read_text() == "last\n"
-        assert (await result_of(workspace, "b")).ending == Ending.KILLED
+        assert (await result_of(workspace, "b")).ending == CommandEnding.KILLED
 
 
 async def test_no_more_commands_run_at_once_than_there_are_slots(yard: Any) -> None:
@@ -90,7 +90,7 @@ async def test_no_more_commands_run_at_once_than_there_are_slots(yard: Any) -> N
             logs: list[str] = []
 
             async def run(space: LocalWorkspace) -> None:
-                logs.append((await run_command(space, Command(line=line))).log.read_text())
+                logs.append((await run_command(space, ShellCommand(line=line))).log.read_text())
 
             for space in spaces:
                 group.start_soon(run, space)
@@ -100,42 +100,42 @@ async def test_no_more_commands_run_at_once_than_there_are_slots(yard: Any) -> N
 
 
 async def test_commands_of_one_workspace_may_overlap(workspace: LocalWorkspace) -> None:
-    await workspace.start("a", Command(line="until [ -e go ]; do sleep 0.01; done; echo a", timeout_s=60))
-    await workspace.start("b", Command(line="touch go; echo b"))
+    await workspace.start_command("a", ShellCommand(line="until [ -e go ]; do sleep 0.01; done; echo a", timeout_s=60))
+    await workspace.start_command("b", ShellCommand(line="touch go; echo b"))
     assert (await result_of(workspace, "b")).log.read_text() == "b\n"
     assert (await result_of(workspace, "a")).log.read_text() == "a\n"
 
 
 async def test_a_policys_ceilings_hold_whatever_a_command_asks_for(yard: Any) -> None:
-    grant = Grant(limits=Limits(wall_s=3, output_bytes=10))
+    grant = SandboxGrant(limits=CommandLimits(wall_s=3, output_bytes=10))
     async with yard.hands(grant) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
-        late = await run_command(workspace, Command(line="sleep 99", timeout_s=60))
-        much = await run_command(workspace, Command(line="seq 99"))
-    assert (late.ending, much.ending, much.output_bytes) == (Ending.TIMED_OUT, Ending.OUTPUT_LIMIT, 10)
+        late = await run_command(workspace, ShellCommand(line="sleep 99", timeout_s=60))
+        much = await run_command(workspace, ShellCommand(line="seq 99"))
+    assert (late.ending, much.ending, much.output_bytes) == (CommandEnding.TIMED_OUT, CommandEnding.OUTPUT_LIMIT, 10)
 
 
 async def test_files_go_in_and_out_between_tools_and_commands(workspace: LocalWorkspace, shell: Any) -> None:
-    await workspace.write("src/a.py", b"print('hi')\n")
+    await workspace.write_file("src/a.py", b"print('hi')\n")
     assert (
         await shell("python3 src/a.py; echo more >> src/a.py; ls -ln src | tail -1 | cut -d' ' -f3; id -u")
     ).output.split()[0] == "hi"
-    assert await workspace.read("src/a.py") == b"print('hi')\nmore\n"
-    assert await workspace.paths() == (".gitignore", "README.md", "pkg/__init__.py", "src/a.py")
+    assert await workspace.read_file("src/a.py") == b"print('hi')\nmore\n"
+    assert await workspace.list_paths() == (".gitignore", "README.md", "pkg/__init__.py", "src/a.py")
 
 
 async def test_file_tools_refuse_links_and_pipes_that_a_command_made(workspace: LocalWorkspace, shell: Any) -> None:
     await shell("ln -s /etc/passwd link; mkfifo pipe; mkdir folder")
     for path in ("link", "pipe", "folder", ".git"):
         with pytest.raises(ToolRefused):
-            await workspace.read(path)
+            await workspace.read_file(path)
         with pytest.raises(ToolRefused):
-            await workspace.write(path, b"x")
+            await workspace.write_file(path, b"x")
 
 
 async def test_a_snapshot_holds_what_the_command_did(workspace: LocalWorkspace, shell: Any, yard: Any) -> None:
     await shell("echo two > README.md; echo new > new; echo out > x.log; git add new; git commit -qm inside")
-    taken = await workspace.snapshot("Candidate", "refs/orchestrate/test/1")
+    taken = await workspace.take_snapshot("Candidate", "refs/orchestrate/test/1")
     assert yard.git("show", "--stat", "--format=%s", taken.commit).splitlines()[0] == "Candidate"
     assert yard.git("ls-tree", "-r", "--name-only", taken.tree).split() == [
         ".gitignore",
@@ -151,22 +151,22 @@ async def test_a_snapshot_holds_what_the_command_did(workspace: LocalWorkspace, 
 
 async def test_a_closed_workspace_takes_no_command_and_its_checkout_is_reused(hands: LocalHands, yard: Any) -> None:
     head = yard.git("rev-parse", "HEAD")
-    first = await hands.open(head, "one")
-    await run_command(first, Command(line="echo dirt > dirt; echo x > README.md; git commit -qam x"))
+    first = await hands.open_workspace(head, "one")
+    await run_command(first, ShellCommand(line="echo dirt > dirt; echo x > README.md; git commit -qam x"))
     await first.close()
     await first.close()
     with pytest.raises(EnvironmentProblem, match="is closed"):
-        await first.start("late", Command(line="true"))
-    second = await hands.open(head, "two")
+        await first.start_command("late", ShellCommand(line="true"))
+    second = await hands.open_workspace(head, "two")
     assert second.name == first.name
-    result = await run_command(second, Command(line="git log --format=%s; git status --short; ls"))
+    result = await run_command(second, ShellCommand(line="git log --format=%s; git status --short; ls"))
     assert result.log.read_text() == "Start\nREADME.md\npkg\n"
 
 
 async def test_leaving_the_hands_ends_every_command(yard: Any, living: Any) -> None:
     async with yard.hands() as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
-        await workspace.start("call", Command(line="sleep 985.3"))
+        await workspace.start("call", ShellCommand(line="sleep 985.3"))
         assert await workspace.wait("call", 0.2) is None
     assert living("985.3") == []
     assert list((yard.state / "sessions").glob("[0-9a-f]*")) == []
@@ -176,7 +176,7 @@ async def test_an_error_inside_the_block_comes_out_as_it_is(yard: Any) -> None:
     with pytest.raises(UsageProblem, match="mine"):
         async with yard.hands() as hands:
             workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
-            await workspace.start("call", Command(line="sleep 99"))
+            await workspace.start("call", ShellCommand(line="sleep 99"))
             raise UsageProblem("mine")
 
 
@@ -184,34 +184,34 @@ async def test_cancelling_around_the_hands_ends_every_command(yard: Any, living:
     with anyio.move_on_after(1) as scope:
         async with yard.hands() as hands:
             workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
-            await run_command(workspace, Command(line="sleep 985.4"))
+            await run_command(workspace, ShellCommand(line="sleep 985.4"))
     assert scope.cancelled_caught
     assert living("985.4") == []
 
 
 async def test_an_unknown_commit_is_an_environment_problem(hands: LocalHands) -> None:
     with pytest.raises(EnvironmentProblem, match="No workspace could be prepared at 0123456789ab"):
-        await hands.open("0123456789abcdef0123456789abcdef01234567", "test")
+        await hands.open_workspace("0123456789abcdef0123456789abcdef01234567", "test")
 
 
 async def test_tier_0_offers_files_and_refuses_commands(yard: Any) -> None:
-    async with yard.hands(Grant(tier=Tier.FILES)) as hands:
+    async with yard.hands(SandboxGrant(tier=Tier.FILES)) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         assert hands.refusal == "Commands are refused: the policy grants tier 0, files only."
         with pytest.raises(EnvironmentProblem, match="tier 0, files only"):
-            await workspace.start("call", Command(line="true"))
+            await workspace.start("call", ShellCommand(line="true"))
         await workspace.write("new", b"x")
         assert await workspace.paths() == (".gitignore", "README.md", "new", "pkg/__init__.py")
 
 
 async def test_the_environment_hash_is_stable_and_follows_policy_and_tool_chains(yard: Any) -> None:
-    async def environment(grant: Grant | None = None) -> str:
+    async def environment(grant: SandboxGrant | None = None) -> str:
         async with yard.hands(grant) as hands:
             return str(hands.environment)
 
     plain = await environment()
     assert plain == await environment()
-    assert plain != await environment(Grant(env={"A": "1"}))
+    assert plain != await environment(SandboxGrant(env={"A": "1"}))
     (yard.repo / ".venv" / "lib" / "python3.11" / "site-packages").mkdir(parents=True)
     shared = await environment()
     (yard.repo / ".venv" / "lib" / "python3.11" / "site-packages" / "new").mkdir()
@@ -219,16 +219,16 @@ async def test_the_environment_hash_is_stable_and_follows_policy_and_tool_chains
 
 
 async def test_the_policy_is_described_in_words(hands: LocalHands) -> None:
-    assert hands.described["tier"] == "1 (commands without network)"
-    assert hands.described["commands"].startswith("run, ")
-    assert hands.described["program"].startswith("bubblewrap ")
-    assert hands.described["self-test"].startswith("passed")
-    assert all(isinstance(text, str) and text for text in hands.described.values())
+    assert hands.policy_summary["tier"] == "1 (commands without network)"
+    assert hands.policy_summary["commands"].startswith("run, ")
+    assert hands.policy_summary["program"].startswith("bubblewrap ")
+    assert hands.policy_summary["self-test"].startswith("passed")
+    assert all(isinstance(text, str) and text for text in hands.policy_summary.values())
 
 
 async def test_a_missing_directory_is_reported_when_hands_are_made(yard: Any) -> None:
     with pytest.raises(UsageProblem, match=r"given as '~/nope' in --read-only"):
-        async with yard.hands(Grant(read_only=(GivenDir(path="~/nope", origin="--read-only"),))):
+        async with yard.hands(SandboxGrant(read_only=(GrantedFolder(path="~/nope", origin="--read-only"),))):
             pass
 
 
@@ -242,7 +242,7 @@ async def test_an_unusable_state_directory_is_an_environment_problem(yard: Any, 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root drops to another user")
 async def test_started_by_root_commands_run_as_the_granted_user_who_owns_the_files(yard: Any, shell_in: Any) -> None:
-    async with yard.hands(Grant(uid=4242)) as hands:
+    async with yard.hands(SandboxGrant(uid=4242)) as hands:
         workspace = await hands.open(yard.git("rev-parse", "HEAD"), "test")
         ran = await shell_in(workspace, "id -u; id -g; stat -c %u README.md .git /run/git; touch made")
         await workspace.write("written/deep", b"x")
@@ -251,13 +251,13 @@ async def test_started_by_root_commands_run_as_the_granted_user_who_owns_the_fil
 
 
 async def test_files_are_found_by_glob_and_by_content(workspace: LocalWorkspace) -> None:
-    await workspace.write("src/a.py", b"import os\nimport sys\n")
-    assert await workspace.paths("**/*.py") == ("pkg/__init__.py", "src/a.py")
-    assert await workspace.search("^import (os|re)$", "**", 10) == ("src/a.py:1:import os",)
+    await workspace.write_file("src/a.py", b"import os\nimport sys\n")
+    assert await workspace.list_paths("**/*.py") == ("pkg/__init__.py", "src/a.py")
+    assert await workspace.search_text("^import (os|re)$", "**", 10) == ("src/a.py:1:import os",)
     with pytest.raises(ToolRefused):
-        await workspace.search("(", "**", 10)
+        await workspace.search_text("(", "**", 10)
     with pytest.raises(ToolRefused):
-        await workspace.paths("../*")
+        await workspace.list_paths("../*")
 
 
 async def test_commands_that_are_given_up_leave_no_descriptor_open(workspace: LocalWorkspace) -> None:
@@ -266,27 +266,27 @@ async def test_commands_that_are_given_up_leave_no_descriptor_open(workspace: Lo
 
     before = count()
     for number in range(4):
-        await workspace.start(f"call{number}", Command(line="sleep 99", output_bytes=100))
+        await workspace.start_command(f"call{number}", ShellCommand(line="sleep 99", output_bytes=100))
         while count() <= before:
-            assert await workspace.wait(f"call{number}", 0.05) is None
-        assert await workspace.wait(f"call{number}", 0.1) is None
-        await workspace.kill(f"call{number}")
+            assert await workspace.wait_for_result(f"call{number}", 0.05) is None
+        assert await workspace.wait_for_result(f"call{number}", 0.1) is None
+        await workspace.kill_command(f"call{number}")
     assert count() <= before + 2  # what an event loop keeps
 
 
 async def test_a_checkout_that_a_command_closed_to_its_user_serves_the_next_command_and_the_next_workspace(
     hands: LocalHands, workspace: LocalWorkspace
 ) -> None:
-    await run_command(workspace, Command(line="chmod 000 ."))
-    assert (await run_command(workspace, Command(line="touch x; chmod 000 ."))).exit_code == 0
+    await run_command(workspace, ShellCommand(line="chmod 000 ."))
+    assert (await run_command(workspace, ShellCommand(line="touch x; chmod 000 ."))).exit_code == 0
     name, commit = workspace.name, CommitId(workspace._worktree.commit)
     await workspace.close()
-    again = await hands.open(commit, "again")
+    again = await hands.open_workspace(commit, "again")
     assert again.name == name
-    assert (await run_command(again, Command(line="test ! -e x"))).exit_code == 0
+    assert (await run_command(again, ShellCommand(line="test ! -e x"))).exit_code == 0
 
 
 async def test_a_pattern_that_would_take_gigabytes_to_compile_is_refused(workspace: LocalWorkspace) -> None:
     with pytest.raises(ToolRefused):
-        await workspace.search("((((a{1,200}){1,200}){1,200}){1,200}){1,200}", "**", 10)
-    assert await workspace.search(".", "**", 1)
+        await workspace.search_text("((((a{1,200}){1,200}){1,200}){1,200}){1,200}", "**", 10)
+    assert await workspace.search_text(".", "**", 1)

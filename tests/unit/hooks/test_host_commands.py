@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import EnvironmentProblem
-from orchestrator.hooks.host import OUTPUT_BYTES, run_on_host
+from orchestrator.hooks.host import MAX_OUTPUT_BYTES, run_on_host
 
 
 async def test_a_command_reads_what_it_is_told_and_both_outputs_are_kept_apart(tmp_path: Path) -> None:
     ran = await run_on_host("cat; echo oops >&2; exit 3", "{}", tmp_path, 30)
-    assert (ran.exit_code, ran.stdout, ran.stderr, ran.trouble) == (3, "{}", "oops\n", "")
+    assert (ran.exit_code, ran.stdout, ran.stderr, ran.problem) == (3, "{}", "oops\n", "")
 
 
 async def test_a_command_that_reads_nothing_is_no_problem(tmp_path: Path) -> None:
@@ -23,12 +23,12 @@ async def test_a_command_that_reads_nothing_is_no_problem(tmp_path: Path) -> Non
 
 async def test_output_beyond_the_limit_is_dropped(tmp_path: Path) -> None:
     ran = await run_on_host("head -c 1000000 /dev/zero | tr '\\0' a", "", tmp_path, 30)
-    assert (ran.exit_code, len(ran.stdout)) == (0, OUTPUT_BYTES)
+    assert (ran.exit_code, len(ran.stdout)) == (0, MAX_OUTPUT_BYTES)
 
 
 async def test_a_late_command_is_ended_with_all_it_started(tmp_path: Path) -> None:
     ran = await run_on_host("sleep 3600 & echo $! >child; sleep 3600", "", tmp_path, 0.5)
-    assert (ran.exit_code, ran.trouble) == (None, "it was ended after 0.5 s")
+    assert (ran.exit_code, ran.problem) == (None, "it was ended after 0.5 s")
     wait_until_dead(tmp_path)
 
 
@@ -40,7 +40,7 @@ async def test_what_a_command_leaves_running_is_ended_when_it_exits(tmp_path: Pa
 
 async def test_a_signal_is_told_apart_from_an_exit_code(tmp_path: Path) -> None:
     ran = await run_on_host("kill -9 $$", "", tmp_path, 30)
-    assert (ran.exit_code, ran.trouble) == (None, "it was ended by signal 9")
+    assert (ran.exit_code, ran.problem) == (None, "it was ended by signal 9")
 
 
 async def test_a_command_that_cannot_be_started_is_a_problem_of_the_environment(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from orchestrator.domain.globs import matches, overlap
-from orchestrator.domain.hooks import Hook, applies, understand
+from orchestrator.domain.globs import matches_glob, can_overlap
+from orchestrator.domain.hooks import Hook, is_hook_applicable, parse_hook_answer
 
 NAMES = st.text("ab.", min_size=1, max_size=3)
 PATHS = st.lists(NAMES.filter(lambda name: name != "."), min_size=1, max_size=4).map("/".join)
@@ -33,22 +33,22 @@ def hook(on: str = "before_tool", **more: Any) -> Hook:
     ],
 )
 def test_a_glob_matches_a_path_or_what_it_lies_in(glob: str, path: str, fits: bool) -> None:
-    assert matches(glob, path) is fits
+    assert matches_glob(glob, path) is fits
 
 
 @given(PATHS)
 def test_every_path_matches_itself(path: str) -> None:
-    assert matches(path, path)
+    assert matches_glob(path, path)
 
 
 @given(GLOBS, PATHS)
 def test_what_matches_also_overlaps(glob: str, path: str) -> None:
-    assert not matches(glob, path) or overlap(glob, path)
+    assert not matches_glob(glob, path) or can_overlap(glob, path)
 
 
 @given(GLOBS, PATHS, NAMES)
 def test_what_matches_a_directory_matches_what_lies_in_it(glob: str, path: str, name: str) -> None:
-    assert not matches(glob, path) or matches(glob, f"{path}/{name}")
+    assert not matches_glob(glob, path) or matches_glob(glob, f"{path}/{name}")
 
 
 @pytest.mark.parametrize(
@@ -65,11 +65,11 @@ def test_what_matches_a_directory_matches_what_lies_in_it(glob: str, path: str, 
     ],
 )
 def test_all_that_a_hook_is_limited_to_must_fit(match: dict[str, Any], fits: bool) -> None:
-    assert applies(hook(match=match), "before_tool", ["storage/index"], "write", ["src/a.py"]) is fits
+    assert is_hook_applicable(hook(match=match), "before_tool", ["storage/index"], "write", ["src/a.py"]) is fits
 
 
 def test_a_hook_runs_only_at_its_points() -> None:
-    assert not applies(hook("after_tool"), "before_tool", [], "shell", [])
+    assert not is_hook_applicable(hook("after_tool"), "before_tool", [], "shell", [])
 
 
 @pytest.mark.parametrize(
@@ -109,12 +109,12 @@ def test_a_hook_that_could_never_do_what_it_says_is_refused(values: dict[str, An
     ],
 )
 def test_what_an_answer_means(code: int | None, stdout: str, stderr: str, decision: str, reason: str) -> None:
-    answer = understand(hook(), "before_tool", code, "late" if code is None else "", stdout, stderr)
+    answer = parse_hook_answer(hook(), "before_tool", code, "late" if code is None else "", stdout, stderr)
     assert answer.decision == decision
     assert reason.removesuffix("): crashed") in answer.reason
 
 
 def test_a_failure_counts_as_nothing_where_that_is_asked_for_and_after_the_fact() -> None:
     ignoring = hook(on_error="ignore")
-    assert understand(ignoring, "before_tool", 1, "", "", "").decision == "failed"
-    assert understand(hook("after_tool"), "after_tool", 1, "", "", "").decision == "failed"
+    assert parse_hook_answer(ignoring, "before_tool", 1, "", "", "").decision == "failed"
+    assert parse_hook_answer(hook("after_tool"), "after_tool", 1, "", "", "").decision == "failed"

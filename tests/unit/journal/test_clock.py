@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.approval import Approval
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.run import ClockJumped, EngineStarted, Noticed
-from orchestrator.domain.fold import fold
-from orchestrator.engine.desk import Desk
+from orchestrator.domain.fold import fold_events
+from orchestrator.engine.desk import CommandConsumer
 from orchestrator.journal.inbox import Inbox
 from orchestrator.journal.journal import Journal
-from orchestrator.journal.store import read_all
+from orchestrator.journal.store import read_all_events
 
 DAY = timedelta(days=1)
 JUMPS = pytest.mark.parametrize("jump", [DAY, -DAY, 400 * DAY])
@@ -31,7 +31,7 @@ class SetClock:
     def now(self) -> datetime:
         return self.wall
 
-    def monotonic(self) -> float:
+    def read_monotonic_s(self) -> float:
         return self.steady_s
 
     def pass_time(self, seconds: float) -> None:
@@ -75,7 +75,7 @@ async def test_work_is_counted_without_the_jump_from_the_first_event_after_it_on
             await journal.append(something())
             seen.append(round(journal.state.wall_s))
     assert seen == [10, 20, 30, 40, 50, 60]
-    jumps = [one.event.by_s for one in read_all(tmp_path / "journal.db") if isinstance(one.event, ClockJumped)]
+    jumps = [one.event.by_s for one in read_all_events(tmp_path / "journal.db") if isinstance(one.event, ClockJumped)]
     assert jumps == [jump.total_seconds()]
 
 
@@ -95,25 +95,25 @@ def test_a_journal_in_which_no_jump_was_noticed_counts_less_work_and_never_less_
     begun = datetime(2026, 1, 1, tzinfo=UTC)
     times = [begun, begun + timedelta(seconds=10), begun - DAY]
     events = [EngineStarted(epoch=1, pid=1, host="h", version="0"), something(), something()]
-    state = fold(Recorded(number + 1, at, event) for number, (at, event) in enumerate(zip(times, events, strict=True)))
+    state = fold_events(RecordedEvent(number + 1, at, event) for number, (at, event) in enumerate(zip(times, events, strict=True)))
     assert state.wall_s == 0
-    later = Recorded(4, begun - DAY, EngineStarted(epoch=2, pid=1, host="h", version="0"))
-    assert fold([later], state).wall_s == 0
+    later = RecordedEvent(4, begun - DAY, EngineStarted(epoch=2, pid=1, host="h", version="0"))
+    assert fold_events([later], state).wall_s == 0
 
 
 @JUMPS
 async def test_a_question_waits_as_long_as_it_was_to_wait(tmp_path: Path, jump: timedelta) -> None:
     clock = SetClock()
     with working(tmp_path, clock) as journal:
-        desk = Desk(journal, Inbox(tmp_path / "inbox"))
+        desk = CommandConsumer(journal, Inbox(tmp_path / "inbox"))
         await journal.append(engine(journal), asked(clock))
         clock.pass_time(3_000)
         clock.wall += jump
-        await desk.take_all()
-        assert len(journal.state.waiting) == 1
+        await desk.take_pending_commands()
+        assert len(journal.state.pending_approvals) == 1
         clock.pass_time(601)
-        await desk.take_all()
-        assert journal.state.waiting == []
+        await desk.take_pending_commands()
+        assert journal.state.pending_approvals == []
         assert journal.state.approvals["tier/a"].by == "expiry"
 
 
@@ -125,5 +125,5 @@ async def test_a_question_does_not_wait_longer_for_a_clock_set_back_between_two_
     with working(tmp_path, clock) as journal:
         await journal.append(engine(journal))
         clock.pass_time(3_601)
-        await Desk(journal, Inbox(tmp_path / "inbox")).take_all()
-        assert journal.state.waiting == []
+        await CommandConsumer(journal, Inbox(tmp_path / "inbox")).take_pending_commands()
+        assert journal.state.pending_approvals == []

@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import EffectAbandoned, Noticed
 from orchestrator.domain.event.work import SessionStarted, TurnEnded
 from orchestrator.domain.ids import SessionId
 from orchestrator.domain.text import Text
 from orchestrator.errors import BlobLost, OrchestrateError
-from orchestrator.journal.blobs import Blobs
+from orchestrator.journal.blobs import BlobStore
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.problems import Damaged
+from orchestrator.journal.problems import DamagedJournal
 from orchestrator.journal.projection import read_projection
-from orchestrator.journal.repair import repair
+from orchestrator.journal.repair import repair_journal
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import Store, read_all
+from orchestrator.journal.store import EventStore, read_all_events
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 SESSION = SessionId("s/1")
@@ -31,13 +31,13 @@ HARMS = pytest.mark.parametrize("harm", ["flip", "cut", "zero"])
 FILES = pytest.mark.parametrize("name", ["journal.db", "journal.db-wal"])
 
 
-def story() -> list[Recorded]:
+def story() -> list[RecordedEvent]:
     """Events short and long, of a session and of none, with keys and without."""
     events = []
     for number in range(1, 241):
         match number % 4:
             case 0:
-                text = Text.inline("said")
+                text = Text.build_inline("said")
                 event = SessionStarted(session=SESSION, role="worker", model="m", prompt="p", system=text, brief=text)
                 event = event if number == 4 else TurnEnded(session=SESSION, turn=number, tree=None)
             case 1:
@@ -46,7 +46,7 @@ def story() -> list[Recorded]:
                 event = Noticed(level="warning", text=f"long {number} " * random.Random(number).randrange(1, 900))
             case _:
                 event = EffectAbandoned(key=f"effect/{number}~0", reason="none")
-        events.append(Recorded(number, AT, event))
+        events.append(RecordedEvent(number, AT, event))
     return events
 
 
@@ -59,10 +59,10 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("sound") / "run"
     place.mkdir()
     live = tmp_path_factory.mktemp("live")
-    store = Store.open_writer(live / "journal.db")
-    store.claim()
+    store = EventStore.open_writer(live / "journal.db")
+    store.claim_writer()
     for start in range(0, 240, 4):
-        store.insert(STORY[start : start + 4])
+        store.insert_events(STORY[start : start + 4])
         if start == 120:
             store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     for file in live.iterdir():
@@ -77,10 +77,10 @@ def copied(sound: Path, place: Path) -> Path:
     return Path(shutil.copytree(sound, place))
 
 
-def readable(path: Path) -> tuple[list[Recorded], OrchestrateError | None]:
-    got: list[Recorded] = []
+def readable(path: Path) -> tuple[list[RecordedEvent], OrchestrateError | None]:
+    got: list[RecordedEvent] = []
     try:
-        got.extend(read_all(path))
+        got.extend(read_all_events(path))
     except OrchestrateError as problem:
         return got, problem
     return got, None
@@ -140,7 +140,7 @@ def test_repair_keeps_at_least_what_could_be_read_and_loses_nothing_it_does_not_
         WAYS[harm](place / name, random.Random(seed))
         damaged = (place / "journal.db").read_bytes()
         got, problem = readable(place / "journal.db")
-        result = repair(RunDirectory(place))
+        result = repair_journal(RunDirectory(place))
         after, none = readable(place / "journal.db")
         assert none is None, seed
         if result is None:
@@ -152,13 +152,13 @@ def test_repair_keeps_at_least_what_could_be_read_and_loses_nothing_it_does_not_
         told = {seq for first, last in (*result.lost, *result.set_aside) for seq in range(first, last + 1)}
         assert told == set(range(result.kept + 1, 241)), seed
         assert (Path(result.aside) / "journal.db").read_bytes() == damaged or problem is None, seed
-        assert repair(RunDirectory(place)) is None, seed
+        assert repair_journal(RunDirectory(place)) is None, seed
 
 
 def test_a_conversation_is_not_returned_with_a_hole(sound: Path, tmp_path: Path) -> None:
     path = copied(sound, tmp_path / "run") / "journal.db"
-    store = Store.open_writer(path)
-    whole = store.session(SESSION)
+    store = EventStore.open_writer(path)
+    whole = store.read_session(SESSION)
     store.close()
     assert [recorded.seq for recorded in whole] == list(range(4, 241, 4))
     raw = sqlite3.connect(path)
@@ -175,15 +175,15 @@ def test_a_conversation_is_not_returned_with_a_hole(sound: Path, tmp_path: Path)
     raw.execute("UPDATE sqlite_master SET sql = replace(sql, ' AND seq <> 60', '') WHERE name = 'event_of_session'")
     raw.commit()
     raw.close()
-    reader = Store.open_reader(path)
-    with pytest.raises(Damaged, match="events of session s/1 are missing"):
-        reader.session(SESSION)
+    reader = EventStore.open_reader(path)
+    with pytest.raises(DamagedJournal, match="events of session s/1 are missing"):
+        reader.read_session(SESSION)
     reader.close()
-    result = repair(RunDirectory(path.parent))
+    result = repair_journal(RunDirectory(path.parent))
     assert result is not None
     assert (result.kept, result.lost) == (240, ())
-    reader = Store.open_reader(path)
-    assert reader.session(SESSION) == whole
+    reader = EventStore.open_reader(path)
+    assert reader.read_session(SESSION) == whole
     reader.close()
 
 
@@ -196,7 +196,7 @@ def test_a_row_with_an_absurd_number_does_not_confuse_a_repair(sound: Path, tmp_
     raw.execute("INSERT INTO event(seq, at, kind, v, body) VALUES(?, ?, ?, ?, ?)", values)
     raw.commit()
     raw.close()
-    result = repair(RunDirectory(path.parent))
+    result = repair_journal(RunDirectory(path.parent))
     assert result is not None
     assert result.lost in {((100, 100),), ()}  # what is deleted may still be read
     assert result.kept in {99, 240}
@@ -207,18 +207,18 @@ def test_what_is_left_of_a_damaged_wal_is_not_thrown_away_by_a_writer(sound: Pat
     content = bytearray((place / "journal.db-wal").read_bytes())
     content[32 + 24 + 100] ^= 1
     (place / "journal.db-wal").write_bytes(content)
-    with pytest.raises(Damaged, match="which were recorded, are missing"):
-        Store.open_writer(place / "journal.db")
+    with pytest.raises(DamagedJournal, match="which were recorded, are missing"):
+        EventStore.open_writer(place / "journal.db")
     assert (place / "journal.db-wal").read_bytes() == content
-    result = repair(RunDirectory(place))
+    result = repair_journal(RunDirectory(place))
     assert result is not None
     assert result.kept == 240
 
 
 def test_a_projection_that_was_changed_is_not_shown(tmp_path: Path) -> None:
-    store = Store.open_writer(tmp_path / "journal.db")
-    store.claim()
-    store.insert(STORY[:1], {"status": "{}"})
+    store = EventStore.open_writer(tmp_path / "journal.db")
+    store.claim_writer()
+    store.insert_events(STORY[:1], {"status": "{}"})
     store.close()
     assert read_projection(tmp_path / "journal.db", "status") is not None
     raw = sqlite3.connect(tmp_path / "journal.db")
@@ -230,17 +230,17 @@ def test_a_projection_that_was_changed_is_not_shown(tmp_path: Path) -> None:
 
 async def test_a_text_whose_blob_was_given_up_is_read_as_its_beginning_and_says_so(tmp_path: Path) -> None:
     journal = Journal(tmp_path, SystemClock())
-    text = await journal.keep("word " * 2_000)
+    text = await journal.store_text("word " * 2_000)
     await journal.append(SessionStarted(session=SESSION, role="worker", model="m", prompt="p", system=text, brief=text))
     journal.close()
     assert text.sha is not None
-    Blobs(tmp_path / "blobs").path_of(text.sha).write_bytes(b"damaged")
-    result = repair(RunDirectory(tmp_path))
+    BlobStore(tmp_path / "blobs").get_blob_path(text.sha).write_bytes(b"damaged")
+    result = repair_journal(RunDirectory(tmp_path))
     assert result is not None
     assert (result.is_rewritten, result.blobs) == (False, {text.sha: (1,)})
     assert (Path(result.aside) / "blobs" / text.sha).read_bytes() == b"damaged"
     again = Journal(tmp_path, SystemClock())
-    read = await again.read(text)
+    read = await again.read_text(text)
     assert read.startswith("word word")
     assert read.endswith("[... the rest of 10,000 characters was lost when the journal was damaged]")
     with pytest.raises(BlobLost):

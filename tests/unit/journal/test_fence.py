@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import EngineStarted, Noticed
-from orchestrator.errors import JournalProblem, Replaced
+from orchestrator.errors import JournalProblem, RunTakenOver
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.store import Store, read_all
+from orchestrator.journal.store import EventStore, read_all_events
 
 
 def notice(text: str) -> Noticed:
@@ -43,40 +43,40 @@ async def test_a_process_that_was_replaced_records_nothing_more_and_says_who_too
     await slept.append(notice("before"))
     other = Journal(directory, SystemClock())
     await other.append(notice("by the other"))
-    with pytest.raises(Replaced, match=rf"process {os.getpid()} on .* took over run run-7f3a") as raised:
+    with pytest.raises(RunTakenOver, match=rf"process {os.getpid()} on .* took over run run-7f3a") as raised:
         await slept.append(notice("too late"))
-    with pytest.raises(Replaced):
+    with pytest.raises(RunTakenOver):
         await slept.append(notice("later still"))
     await other.append(notice("goes on"))
-    told = [recorded.event.text for recorded in read_all(directory / "journal.db")]  # type: ignore[attr-defined]
+    told = [recorded.event.text for recorded in read_all_events(directory / "journal.db")]  # type: ignore[attr-defined]
     assert (told, raised.value.exit_code) == (["before", "by the other", "goes on"], 8)
     slept.close()
     other.close()
 
 
 async def test_a_store_that_never_claimed_writes_nothing(tmp_path: Path) -> None:
-    store = Store.open_writer(tmp_path / "journal.db")
+    store = EventStore.open_writer(tmp_path / "journal.db")
     with pytest.raises(RuntimeError, match="claimed"):
-        store.insert([Recorded(1, SystemClock().now(), notice("x"))])
+        store.insert_events([RecordedEvent(1, SystemClock().now(), notice("x"))])
     store.close()
-    assert list(read_all(tmp_path / "journal.db")) == []
+    assert list(read_all_events(tmp_path / "journal.db")) == []
 
 
 async def test_an_event_that_would_leave_a_gap_is_not_written(tmp_path: Path) -> None:
-    store = Store.open_writer(tmp_path / "journal.db")
-    store.claim()
+    store = EventStore.open_writer(tmp_path / "journal.db")
+    store.claim_writer()
     with pytest.raises(JournalProblem, match="event 3 cannot follow event 0"):
-        store.insert([Recorded(3, SystemClock().now(), notice("x"))])
+        store.insert_events([RecordedEvent(3, SystemClock().now(), notice("x"))])
     store.close()
 
 
 async def test_halves_of_characters_are_spelled_out_and_the_state_is_what_will_be_read(tmp_path: Path) -> None:
     journal = Journal(tmp_path, SystemClock())
     await journal.append(notice("half \ud83d of a smile, and \udc80"))
-    long = await journal.keep("\udfff" * 5_000)
-    assert await journal.read(long) == r"\udfff" * 5_000
-    assert (await journal.keep("\ud800")).head == r"\ud800"
-    assert [recorded.event for recorded in read_all(tmp_path / "journal.db")] == list(journal.state.notices)
+    long = await journal.store_text("\udfff" * 5_000)
+    assert await journal.read_text(long) == r"\udfff" * 5_000
+    assert (await journal.store_text("\ud800")).head == r"\ud800"
+    assert [recorded.event for recorded in read_all_events(tmp_path / "journal.db")] == list(journal.state.notices)
     assert journal.state.notices[0].text == r"half \ud83d of a smile, and \udc80"
     journal.close()
 
@@ -111,9 +111,9 @@ def test_a_process_that_was_stopped_and_replaced_cannot_append_when_it_wakes(tmp
         assert sleeper.stdout is not None
         assert sleeper.stdout.readline() == "appended\n"
         sleeper.send_signal(signal.SIGSTOP)
-        store = Store.open_writer(directory / "journal.db")
-        store.claim()
-        store.insert([Recorded(2, SystemClock().now(), notice("the new one"))])
+        store = EventStore.open_writer(directory / "journal.db")
+        store.claim_writer()
+        store.insert_events([RecordedEvent(2, SystemClock().now(), notice("the new one"))])
         sleeper.send_signal(signal.SIGCONT)
         sleeper.stdin.write("\n")
         sleeper.stdin.flush()
@@ -122,7 +122,7 @@ def test_a_process_that_was_stopped_and_replaced_cannot_append_when_it_wakes(tmp
     assert sleeper.returncode == 8
     assert f"process {os.getpid()} on" in told
     assert "took over run run-7f3a; this one stops and records nothing more" in told
-    assert [recorded.event for recorded in read_all(directory / "journal.db")] == [
+    assert [recorded.event for recorded in read_all_events(directory / "journal.db")] == [
         notice("sleeper 0"),
         notice("the new one"),
     ]

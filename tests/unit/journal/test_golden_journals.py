@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from orchestrator.config.effective import effective
-from orchestrator.domain.event import Recorded
-from orchestrator.domain.fold import fold
+from orchestrator.config.effective import build_effective_config
+from orchestrator.domain.event import RecordedEvent
+from orchestrator.domain.fold import fold_events
 from orchestrator.errors import JournalProblem
-from orchestrator.journal.repair import repair
+from orchestrator.journal.repair import repair_journal
 from orchestrator.journal.runs import RunDirectory
 from orchestrator.journal.schema import SCHEMA_VERSION
-from orchestrator.journal.store import Store, read_all
-from orchestrator.report.status import status_object
+from orchestrator.journal.store import EventStore, read_all_events
+from orchestrator.report.status import build_status
 from tests.golden import DATA, check_golden
 
 JOURNALS = DATA / "journals"
@@ -50,18 +50,18 @@ def _add_sums(connection: sqlite3.Connection, lines: Path) -> None:
 
 @pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.stem)
 def test_the_settings_in_a_kept_journal_still_make_a_configuration(kept: Path, tmp_path: Path) -> None:
-    config = effective(fold(read_all(restore(kept, tmp_path / "journal.db"))))
+    config = build_effective_config(fold_events(read_all_events(restore(kept, tmp_path / "journal.db"))))
     assert (config.run.lease_s, config.approval.mode) == (60, "auto"), "settings that came later"
 
 
-def told(path: Path) -> list[Recorded]:
-    return list(read_all(path))
+def told(path: Path) -> list[RecordedEvent]:
+    return list(read_all_events(path))
 
 
 @pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.stem)
 def test_a_kept_journal_still_folds_to_the_same_status(kept: Path, tmp_path: Path) -> None:
-    state = fold(read_all(restore(kept, tmp_path / "journal.db")))
-    status: dict[str, Any] = status_object(state, Path("journal.db"))
+    state = fold_events(read_all_events(restore(kept, tmp_path / "journal.db")))
+    status: dict[str, Any] = build_status(state, Path("journal.db"))
     assert not state.open_intents
     check_golden(f"journals/{kept.stem}.status.json", json.dumps(status, indent=1, ensure_ascii=False) + "\n")
 
@@ -75,7 +75,7 @@ def test_journals_of_every_schema_are_kept() -> None:
 def test_a_kept_journal_tells_the_same_after_it_was_migrated(kept: Path, tmp_path: Path) -> None:
     path = restore(kept, tmp_path / "journal.db")
     before = told(path)
-    Store.open_writer(path).close()
+    EventStore.open_writer(path).close()
     assert told(path) == before
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
@@ -87,9 +87,9 @@ def test_a_kept_journal_tells_the_same_after_it_was_migrated(kept: Path, tmp_pat
 
 def test_a_migrated_journal_counts_epochs_on_from_those_it_tells_of(tmp_path: Path) -> None:
     path = restore(JOURNALS / "goal.v1.jsonl", tmp_path / "journal.db")
-    started = fold(read_all(path)).epoch
-    store = Store.open_writer(path)
-    assert (started, store.claim()) == (1, 2)
+    started = fold_events(read_all_events(path)).epoch
+    store = EventStore.open_writer(path)
+    assert (started, store.claim_writer()) == (1, 2)
     store.close()
 
 
@@ -101,7 +101,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> Non
     connection.close()
     copy = shutil.copy(path, tmp_path / "copy.db")
     with pytest.raises(Exception, match="fence already exists"):
-        Store.open_writer(path)
+        EventStore.open_writer(path)
     assert told(path) == told(Path(copy))
 
 
@@ -115,7 +115,7 @@ def test_a_damaged_journal_of_an_older_schema_is_repaired_by_the_shape_of_its_ev
     connection.close()
     with pytest.raises(JournalProblem, match=r"event 20 .* does not have its shape"):
         told(path)
-    result = repair(RunDirectory(tmp_path))
+    result = repair_journal(RunDirectory(tmp_path))
     assert result is not None
     assert (result.kept, result.lost, result.set_aside) == (19, ((20, 20),), ((21, len(before)),))
     assert told(path)[:19] == before[:19]

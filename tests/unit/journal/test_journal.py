@@ -11,22 +11,22 @@ import anyio
 import pytest
 
 from orchestrator.domain.command import Pause
-from orchestrator.domain.event import Recorded, to_body
+from orchestrator.domain.event import RecordedEvent, format_event_body
 from orchestrator.domain.event.people import CommandTaken
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import TaskEnded
-from orchestrator.domain.fold import fold
+from orchestrator.domain.fold import fold_events
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.lifecycle import IllegalMove
+from orchestrator.domain.lifecycle import IllegalTransition
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
 from orchestrator.errors import JournalProblem
 from orchestrator.journal.journal import Journal, SystemClock
 from orchestrator.journal.projection import read_projection
-from orchestrator.journal.repair import repair
+from orchestrator.journal.repair import repair_journal
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import Store, read_all
-from orchestrator.journal.sums import BEGINNING, chained
+from orchestrator.journal.store import EventStore, read_all_events
+from orchestrator.journal.sums import INITIAL_SUM, chain_sum
 
 
 def notice(text: str) -> Noticed:
@@ -34,7 +34,7 @@ def notice(text: str) -> Noticed:
 
 
 def texts(path: Path) -> list[str]:
-    return [recorded.event.text for recorded in read_all(path) if isinstance(recorded.event, Noticed)]
+    return [recorded.event.text for recorded in read_all_events(path) if isinstance(recorded.event, Noticed)]
 
 
 @pytest.fixture
@@ -57,14 +57,14 @@ async def test_many_appends_at_once_are_neither_lost_nor_reordered(tmp_path: Pat
         for number in range(200):
             tasks.start_soon(journal.append, notice(str(number)))
     assert texts(tmp_path / "journal.db") == [str(number) for number in range(200)]
-    assert [recorded.seq for recorded in read_all(tmp_path / "journal.db")] == list(range(1, 201))
+    assert [recorded.seq for recorded in read_all_events(tmp_path / "journal.db")] == list(range(1, 201))
 
 
 async def test_a_reader_in_the_same_moment_sees_every_committed_event(tmp_path: Path, journal: Journal) -> None:
     await journal.append(notice("before"))
-    reader = Store.open_reader(tmp_path / "journal.db")
+    reader = EventStore.open_reader(tmp_path / "journal.db")
     await journal.append(notice("after"))
-    assert [recorded.seq for recorded in reader.read(after=1)] == [2]
+    assert [recorded.seq for recorded in reader.read_events(after=1)] == [2]
     reader.close()
 
 
@@ -79,14 +79,14 @@ async def test_events_can_neither_be_changed_nor_deleted(tmp_path: Path, journal
 
 async def test_a_long_text_stands_in_a_blob_and_is_read_back_whole(tmp_path: Path, journal: Journal) -> None:
     long = "ü" * 50_000
-    kept = await journal.keep(long)
+    kept = await journal.store_text(long)
     assert (kept.size, kept.is_whole, len(list((tmp_path / "blobs").rglob("?*")))) == (50_000, False, 2)
-    assert await journal.read(kept) == long
-    assert await journal.read(await journal.keep("short")) == "short"
+    assert await journal.read_text(kept) == long
+    assert await journal.read_text(await journal.store_text("short")) == "short"
 
 
 async def test_a_damaged_or_missing_blob_is_told(tmp_path: Path, journal: Journal) -> None:
-    sha = await journal.keep_bytes(b"content")
+    sha = await journal.store_bytes(b"content")
     path = tmp_path / "blobs" / sha[:2] / sha
     path.write_bytes(b"contenu")
     with pytest.raises(JournalProblem, match="damaged"):
@@ -107,9 +107,9 @@ async def test_an_effect_cannot_be_recorded_twice(journal: Journal) -> None:
 
 
 async def test_an_illegal_move_is_never_written(tmp_path: Path, journal: Journal) -> None:
-    with pytest.raises((IllegalMove, ValueError)):
+    with pytest.raises((IllegalTransition, ValueError)):
         await journal.append(TaskEnded(task=TaskId("ghost"), status=TaskStatus.REJECTED, reason=""))
-    assert list(read_all(tmp_path / "journal.db")) == []
+    assert list(read_all_events(tmp_path / "journal.db")) == []
 
 
 async def test_a_full_disk_is_told_and_loses_nothing_that_was_written(tmp_path: Path, journal: Journal) -> None:
@@ -126,31 +126,31 @@ def test_a_file_that_is_no_journal_is_told(tmp_path: Path) -> None:
     path = tmp_path / "journal.db"
     path.write_bytes(b"this is not a database, but long enough to be looked at as one" * 20)
     with pytest.raises(JournalProblem, match="file is not a database; `orchestrate repair`"):
-        Store.open_reader(path)
+        EventStore.open_reader(path)
 
 
 def test_a_missing_journal_is_told(tmp_path: Path) -> None:
     with pytest.raises(JournalProblem, match="there is no journal"):
-        Store.open_reader(tmp_path / "journal.db")
+        EventStore.open_reader(tmp_path / "journal.db")
 
 
 @pytest.mark.damaged_journal
 def test_a_journal_of_a_newer_program_is_refused(tmp_path: Path) -> None:
-    store = Store.open_writer(tmp_path / "journal.db")
+    store = EventStore.open_writer(tmp_path / "journal.db")
     store._connection.execute("PRAGMA user_version = 99")
     store._connection.execute(f"PRAGMA application_id = {0x4F726300 + 99}")
     store.close()
     with pytest.raises(JournalProblem, match="journal schema 99"):
-        Store.open_reader(tmp_path / "journal.db")
+        EventStore.open_reader(tmp_path / "journal.db")
     with pytest.raises(JournalProblem, match="journal schema 99"):
-        repair(RunDirectory(tmp_path))
+        repair_journal(RunDirectory(tmp_path))
 
 
 def insert_raw(path: Path, kind: str, version: int, body: str) -> None:
     """An event as a program that knows other events might have written it: with a sound sum."""
-    Store.open_writer(path).close()
+    EventStore.open_writer(path).close()
     at = "2026-01-01T00:00:00+00:00"
-    total = chained(BEGINNING, (1, at.encode(), kind.encode(), version, None, None, None, body.encode()))
+    total = chain_sum(INITIAL_SUM, (1, at.encode(), kind.encode(), version, None, None, None, body.encode()))
     connection = sqlite3.connect(path)
     connection.execute(
         "INSERT INTO event(seq, at, kind, v, body, sum) VALUES(1, ?, ?, ?, ?, ?)", (at, kind, version, body, total)
@@ -160,17 +160,17 @@ def insert_raw(path: Path, kind: str, version: int, body: str) -> None:
 
 
 def test_an_event_of_an_unknown_version_is_refused_with_its_place(tmp_path: Path) -> None:
-    insert_raw(tmp_path / "journal.db", "run.noticed", 7, to_body(notice("x")))
+    insert_raw(tmp_path / "journal.db", "run.noticed", 7, format_event_body(notice("x")))
     with pytest.raises(
         JournalProblem, match=r"event 1: event 'run.noticed' version 7: this program knows version \[1\]"
     ):
-        fold(read_all(tmp_path / "journal.db"))
+        fold_events(read_all_events(tmp_path / "journal.db"))
 
 
 def test_a_damaged_event_is_told_with_its_place(tmp_path: Path) -> None:
     insert_raw(tmp_path / "journal.db", "run.noticed", 1, '{"level": "info"}')
     with pytest.raises(JournalProblem, match=r"is damaged: event 1 \(run.noticed\) does not have its shape"):
-        fold(read_all(tmp_path / "journal.db"))
+        fold_events(read_all_events(tmp_path / "journal.db"))
 
 
 WRITER = """
@@ -221,8 +221,8 @@ def test_a_journal_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     words = [sys.executable, "-c", textwrap.dedent(DIES_AT_RENAME), str(path)]
     assert subprocess.run(words, check=False).returncode == -9
     assert not path.exists()
-    Store.open_writer(path).close()
-    assert list(read_all(path)) == []
+    EventStore.open_writer(path).close()
+    assert list(read_all_events(path)) == []
 
 
 async def test_a_follower_whose_terminal_has_gone_away_is_told_nothing_more_and_the_journal_goes_on(
@@ -230,7 +230,7 @@ async def test_a_follower_whose_terminal_has_gone_away_is_told_nothing_more_and_
 ) -> None:
     seen: list[int] = []
 
-    def gone(_: Recorded) -> None:
+    def gone(_: RecordedEvent) -> None:
         raise BrokenPipeError
 
     journal.listeners += [gone, lambda recorded: seen.append(recorded.seq)]
@@ -256,7 +256,7 @@ async def test_what_a_person_said_is_in_what_is_derived_as_soon_as_it_is_recorde
     tmp_path: Path, journal: Journal
 ) -> None:
     journal.projections["status"] = lambda state: f'{{"seq": {state.seq}}}'
-    taken = CommandTaken(key="k", by="ada", sent_at=journal.now(), command=Pause())
+    taken = CommandTaken(key="k", by="ada", sent_at=journal.read_clock(), command=Pause())
     for event in (notice("one"), notice("two"), taken):
         await journal.append(event)
     kept = read_projection(tmp_path / "journal.db", "status")

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.check import ReceiptStatus
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged
 from orchestrator.domain.event.run import CheckFinished, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId
 from orchestrator.journal.runs import StateDirectory
-from orchestrator.journal.store import Store, read_all
+from orchestrator.journal.store import EventStore, read_all_events
 from tests.golden import DATA
 from tests.running.landings import LandingWatch, landing_problems
 from tests.running.projects import git, repository, tree_at
@@ -25,34 +25,34 @@ OTHER = TreeId("0" * 40)
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> list[Recorded]:
+def kept(tmp_path: Path) -> list[RecordedEvent]:
     """The events of a run that landed four times."""
-    return list(read_all(restore(DATA / "journals" / "goal.v2.jsonl", tmp_path / "golden.db")))
+    return list(read_all_events(restore(DATA / "journals" / "goal.v2.jsonl", tmp_path / "golden.db")))
 
 
-def forged(place: Path, events: list[Recorded], name: str = "forged.db") -> Path:
+def forged(place: Path, events: list[RecordedEvent], name: str = "forged.db") -> Path:
     """A journal of these events, numbered anew, that is sound in all but what it tells."""
-    store = Store.open_writer(place / name)
-    store.claim()
-    store.insert([Recorded(seq, one.at, one.event) for seq, one in enumerate(events, start=1)])
+    store = EventStore.open_writer(place / name)
+    store.claim_writer()
+    store.insert_events([RecordedEvent(seq, one.at, one.event) for seq, one in enumerate(events, start=1)])
     store.close()
     return place / name
 
 
-def changed(events: list[Recorded], kind: type[Event], **fields: Any) -> list[Recorded]:
+def changed(events: list[RecordedEvent], kind: type[Event], **fields: Any) -> list[RecordedEvent]:
     """The events with one of their kind, the last, told otherwise."""
     at = max(number for number, one in enumerate(events) if isinstance(one.event, kind))
     other = events[at].event.model_copy(update=fields)
-    return [*events[:at], Recorded(events[at].seq, events[at].at, other), *events[at + 1 :]]
+    return [*events[:at], RecordedEvent(events[at].seq, events[at].at, other), *events[at + 1 :]]
 
 
-def test_in_a_journal_that_a_run_wrote_every_landing_was_tested(tmp_path: Path, kept: list[Recorded]) -> None:
+def test_in_a_journal_that_a_run_wrote_every_landing_was_tested(tmp_path: Path, kept: list[RecordedEvent]) -> None:
     landed = [one for one in kept if isinstance(one.event, LandingFinished)]
     assert len(landed) == 4
     assert list(landing_problems(forged(tmp_path, kept))) == []
 
 
-def test_a_landing_whose_tree_nobody_tested_is_told(tmp_path: Path, kept: list[Recorded]) -> None:
+def test_a_landing_whose_tree_nobody_tested_is_told(tmp_path: Path, kept: list[RecordedEvent]) -> None:
     problems = list(landing_problems(forged(tmp_path, changed(kept, LandingFinished, tree=OTHER))))
     assert [problem.partition(": ")[2][:21] for problem in problems] == [
         "no completed receipt ",
@@ -61,10 +61,10 @@ def test_a_landing_whose_tree_nobody_tested_is_told(tmp_path: Path, kept: list[R
     assert all(OTHER in problem for problem in problems)
 
 
-def test_a_receipt_that_did_not_complete_stands_for_nothing(tmp_path: Path, kept: list[Recorded]) -> None:
+def test_a_receipt_that_did_not_complete_stands_for_nothing(tmp_path: Path, kept: list[RecordedEvent]) -> None:
     landing = [one.event for one in kept if isinstance(one.event, LandingFinished)][-1]
     killed = [
-        Recorded(one.seq, one.at, one.event.model_copy(update={"receipt": _killed(one.event)}))
+        RecordedEvent(one.seq, one.at, one.event.model_copy(update={"receipt": _killed(one.event)}))
         if isinstance(one.event, CheckFinished) and one.event.receipt.tree == landing.tree
         else one
         for one in kept
@@ -77,14 +77,14 @@ def _killed(event: CheckFinished) -> object:
     return event.receipt.model_copy(update={"status": ReceiptStatus.KILLED})
 
 
-def _checks(events: list[Recorded]) -> str:
+def _checks(events: list[RecordedEvent]) -> str:
     first = next(one.event for one in events if isinstance(one.event, CheckFinished))
     return first.receipt.check
 
 
 @pytest.mark.parametrize("kind", [CheckFinished, TrialJudged])
 def test_what_was_tested_after_it_landed_does_not_count(
-    tmp_path: Path, kept: list[Recorded], kind: type[Event]
+    tmp_path: Path, kept: list[RecordedEvent], kind: type[Event]
 ) -> None:
     landing = [one.event for one in kept if isinstance(one.event, LandingFinished)][-1]
     about = [one for one in kept if isinstance(one.event, kind) and _tree(one.event) == landing.tree]
@@ -97,14 +97,14 @@ def _tree(event: Event) -> str:
     return event.receipt.tree if isinstance(event, CheckFinished) else getattr(event, "tree", "")
 
 
-def test_a_run_that_landed_without_any_baseline_is_told(tmp_path: Path, kept: list[Recorded]) -> None:
+def test_a_run_that_landed_without_any_baseline_is_told(tmp_path: Path, kept: list[RecordedEvent]) -> None:
     without = [one for one in kept if one.event.kind != "baseline.recorded"]
     problems = list(landing_problems(forged(tmp_path, without)))
     assert len(problems) == 4
     assert all(problem.endswith("the gate had no baseline") for problem in problems)
 
 
-def test_git_has_the_last_word_on_which_tree_a_commit_holds(tmp_path: Path, kept: list[Recorded]) -> None:
+def test_git_has_the_last_word_on_which_tree_a_commit_holds(tmp_path: Path, kept: list[RecordedEvent]) -> None:
     root = repository(tmp_path / "repo", {"a.txt": "a\n"})
     head = CommitId(git(root, "rev-parse", "HEAD"))
     until = next(number for number, one in enumerate(kept) if isinstance(one.event, LandingFinished))
@@ -116,7 +116,7 @@ def test_git_has_the_last_word_on_which_tree_a_commit_holds(tmp_path: Path, kept
 
 
 def test_a_run_that_travelled_is_held_against_the_clone_in_which_it_went_on(
-    tmp_path: Path, kept: list[Recorded]
+    tmp_path: Path, kept: list[RecordedEvent]
 ) -> None:
     began = repository(tmp_path / "first" / "repo", {"a.txt": "a\n"})
     git(tmp_path, "clone", "-q", str(began), str(tmp_path / "second" / "repo"))
@@ -128,7 +128,7 @@ def test_a_run_that_travelled_is_held_against_the_clone_in_which_it_went_on(
     events = changed(changed(kept[: until + 1], RunStarted, **told), LandingFinished, **landed)
 
     def in_git(at: Path) -> list[str]:
-        place = StateDirectory.locate(at, str(at.parent / "state")).run(RunId("r")).path
+        place = StateDirectory.locate_for(at, str(at.parent / "state")).get_run(RunId("r")).path
         place.mkdir(parents=True)
         problems = list(landing_problems(forged(place, events, "journal.db")))
         shutil.rmtree(place)  # it is this test that is under the watch too
@@ -138,7 +138,7 @@ def test_a_run_that_travelled_is_held_against_the_clone_in_which_it_went_on(
     assert in_git(began) == [f"landing {landed['new'][:12]}: in git its tree is nowhere, not {landed['tree']}"]
 
 
-def test_only_what_is_new_or_went_on_is_looked_at_again(tmp_path: Path, kept: list[Recorded]) -> None:
+def test_only_what_is_new_or_went_on_is_looked_at_again(tmp_path: Path, kept: list[RecordedEvent]) -> None:
     watch = LandingWatch(tmp_path)
     place = tmp_path / "state" / "runs" / "r"
     place.mkdir(parents=True)
@@ -174,7 +174,7 @@ def test_uses_a_run_of_its_module(together):
 
 
 @pytest.mark.parametrize("is_forged", [True, False])
-def test_a_test_that_leaves_a_forged_journal_fails(tmp_path: Path, kept: list[Recorded], is_forged: bool) -> None:
+def test_a_test_that_leaves_a_forged_journal_fails(tmp_path: Path, kept: list[RecordedEvent], is_forged: bool) -> None:
     events = changed(kept, LandingFinished, tree=OTHER) if is_forged else kept
     inner = tmp_path / "test_inner.py"
     inner.write_text(LEAVES.format(journal=str(forged(tmp_path, events))))

@@ -10,14 +10,14 @@ import pytest
 from pydantic import BaseModel
 
 from orchestrator.domain.chat import ToolCall
-from orchestrator.domain.event import EVENTS
+from orchestrator.domain.event import EVENT_CLASSES
 from orchestrator.domain.event.run import Noticed, RunPaused
 from orchestrator.domain.event.work import ModelFailed, ModelReplied, TaskCreated
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.task import Task
 from orchestrator.domain.usage import Usage
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.redacting import IDENTIFIERS, TO_THE_LETTER, redacted
+from orchestrator.journal.redacting import UNREDACTED_FIELDS, VERBATIM_FIELDS, redact_event
 from orchestrator.redact.redactor import Redactor
 
 SECRET = 'k"7\\x-Vb7x\u00e9Wp-Tq93'
@@ -57,9 +57,9 @@ async def test_no_word_of_an_event_brings_a_secret_to_the_disk_or_into_the_state
 
 
 async def test_long_texts_and_blobs_are_kept_without_secrets(tmp_path: Path, journal: Journal) -> None:
-    text = await journal.keep(f"{'x' * 5_000} {SECRET} {TOKEN}")
-    blob = await journal.keep_bytes(b"\xff\x00" + SECRET.encode() + TOKEN.encode())
-    assert (await journal.read(text)).endswith(f" {MARK} [redacted:github-token]")
+    text = await journal.store_text(f"{'x' * 5_000} {SECRET} {TOKEN}")
+    blob = await journal.store_bytes(b"\xff\x00" + SECRET.encode() + TOKEN.encode())
+    assert (await journal.read_text(text)).endswith(f" {MARK} [redacted:github-token]")
     assert await journal.read_bytes(blob) == b"\xff\x00" + MARK.encode() + TOKEN.encode()
     assert "Vb7x" not in everything(tmp_path)
 
@@ -76,21 +76,21 @@ def test_a_token_that_a_model_made_up_stays_in_its_words_and_arguments_and_a_kno
         key="k~0", session=SessionId("s"), turn=0, role="worker", model="m", finish_reason="stop", usage=Usage(),
         seconds=0, text={"head": f"{TOKEN} {SECRET}"}, tool_calls=(ToolCall(id="c", name="write", arguments=TOKEN),),
     )  # fmt: skip
-    kept = redacted(said, REDACTOR)
+    kept = redact_event(said, REDACTOR)
     assert isinstance(kept, ModelReplied)
     assert (kept.text.head, kept.tool_calls) == (f"{TOKEN} {MARK}", said.tool_calls)
 
 
 def test_an_event_without_a_secret_is_the_same_one() -> None:
     event = Noticed(level="info", text="da39a3ee5e6b4b0d3255bfef95601890afd80709")
-    assert redacted(event, REDACTOR) is event
+    assert redact_event(event, REDACTOR) is event
 
 
 def test_every_name_in_an_event_is_known_for_a_name_or_for_words() -> None:
     """Whoever adds a field of an event decides here whether it is a name or words."""
-    fields = {name for cls in EVENTS.values() for name in _strings(cls)}
-    assert fields >= IDENTIFIERS - {"kind", "v", "error", "mode"}, "no longer a field of anything"
-    assert fields - IDENTIFIERS - TO_THE_LETTER == {
+    fields = {name for cls in EVENT_CLASSES.values() for name in _strings(cls)}
+    assert fields >= UNREDACTED_FIELDS - {"kind", "v", "error", "mode"}, "no longer a field of anything"
+    assert fields - UNREDACTED_FIELDS - VERBATIM_FIELDS == {
         *("acceptance", "approval", "believed", "by", "claim", "concerns", "decisions", "detail", "deviations", "done"),
         *(
             "dropped",
@@ -132,4 +132,4 @@ def test_times_and_numbers_survive() -> None:
         key="k~0", session=SessionId("s"), turn=3, role="judge", model="m", error="rate", detail=SECRET,
         retry_in_s=1.5, opens_at=datetime(2026, 1, 2, tzinfo=UTC),
     )  # fmt: skip
-    assert redacted(failed, REDACTOR) == failed.model_copy(update={"detail": MARK})
+    assert redact_event(failed, REDACTOR) == failed.model_copy(update={"detail": MARK})

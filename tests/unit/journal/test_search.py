@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.event.work import SessionStarted, ToolCalled, ToolReturned
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.journal.blobs import Blobs
-from orchestrator.journal.caretaker import Caretaker
-from orchestrator.journal.index import NAME
+from orchestrator.journal.blobs import BlobStore
+from orchestrator.journal.caretaker import JournalMaintenance
+from orchestrator.journal.index import INDEX_FILE
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.search import find, search
-from orchestrator.journal.store import Store
+from orchestrator.journal.search import find_events, search_events
+from orchestrator.journal.store import EventStore
 from tests.golden import DATA
 from tests.unit.journal.test_golden_journals import restore
 from tests.unit.journal.test_snapshots import kept
@@ -40,10 +40,10 @@ async def told(directory: Path) -> Journal:
         notice("the first word"),
         SessionStarted(
             task=TASK, session=SESSION, role="worker", model="m", prompt="p",
-            system=await journal.keep("You are a worker"), brief=await journal.keep("Überprüfe the naïve index"),
+            system=await journal.store_text("You are a worker"), brief=await journal.store_text("Überprüfe the naïve index"),
         ),
-        ToolCalled(**shared, arguments=await journal.keep('{"command": "pytest -q\\ntail log"}')),
-        ToolReturned(**shared, call_id="c", ok=True, observation=await journal.keep(output), seconds=0.5),
+        ToolCalled(**shared, arguments=await journal.store_text('{"command": "pytest -q\\ntail log"}')),
+        ToolReturned(**shared, call_id="c", ok=True, observation=await journal.store_text(output), seconds=0.5),
         notice("the word at the end"),
     )  # fmt: skip
     return journal
@@ -67,14 +67,14 @@ async def told(directory: Path) -> Journal:
 )
 async def test_words_are_found_wherever_they_were_said(tmp_path: Path, query: str, seqs: list[int]) -> None:
     (await told(tmp_path)).close()
-    assert [hit.seq for hit in search(tmp_path, query, 10)] == seqs
+    assert [hit.seq for hit in search_events(tmp_path, query, 10)] == seqs
 
 
 async def test_a_hit_tells_where_it_was_and_marks_the_match(tmp_path: Path) -> None:
     (await told(tmp_path)).close()
-    hit = search(tmp_path, "refused* OR connectionrefused", 10)
+    hit = search_events(tmp_path, "refused* OR connectionrefused", 10)
     assert hit == []  # OR is a word like others
-    hit = search(tmp_path, "connectionrefused", 10)
+    hit = search_events(tmp_path, "connectionrefused", 10)
     assert [(h.seq, h.kind, h.task, h.session, h.turn) for h in hit] == [(4, "tool.returned", TASK, SESSION, 3)]
     assert "«ConnectionRefused» by peer_name at the end" in hit[0].snippet
 
@@ -83,32 +83,32 @@ async def test_a_search_can_be_narrowed_to_a_task_or_session(tmp_path: Path) -> 
     journal = await told(tmp_path)
     await journal.append(notice("pytest too").model_copy(update={"task": TaskId("storage/index/deep")}))
     journal.close()
-    assert [hit.seq for hit in search(tmp_path, "pytest", 10)] == [6, 3]
-    assert [hit.seq for hit in search(tmp_path, "pytest", 10, task=TASK)] == [3]
-    assert [hit.seq for hit in search(tmp_path, "pytest", 10, session=SESSION)] == [3]
-    assert search(tmp_path, "pytest", 10, task="storage") == []
+    assert [hit.seq for hit in search_events(tmp_path, "pytest", 10)] == [6, 3]
+    assert [hit.seq for hit in search_events(tmp_path, "pytest", 10, task=TASK)] == [3]
+    assert [hit.seq for hit in search_events(tmp_path, "pytest", 10, session=SESSION)] == [3]
+    assert search_events(tmp_path, "pytest", 10, task="storage") == []
 
 
 async def test_the_newest_come_first_and_no_more_than_the_limit(tmp_path: Path) -> None:
     journal = Journal(tmp_path, SystemClock())
     await journal.append(*(notice(f"same {number}") for number in range(30)))
     journal.close()
-    assert [hit.seq for hit in search(tmp_path, "same", 3)] == [30, 29, 28]
+    assert [hit.seq for hit in search_events(tmp_path, "same", 3)] == [30, 29, 28]
 
 
 async def test_what_is_recorded_after_a_search_is_found_by_the_next(tmp_path: Path) -> None:
     journal = await told(tmp_path)
-    assert await journal.search("later", 5) == []
+    assert await journal.search_events("later", 5) == []
     await journal.append(notice("said later"))
-    assert [hit.seq for hit in await journal.search("later", 5)] == [6]
+    assert [hit.seq for hit in await journal.search_events("later", 5)] == [6]
     journal.close()
 
 
 @pytest.mark.parametrize("harm", ["deleted", "garbage", "cut", "alien"])
 async def test_an_index_that_is_lost_or_does_not_fit_is_made_anew(tmp_path: Path, harm: str) -> None:
     (await told(tmp_path)).close()
-    assert len(search(tmp_path, "word", 10)) == 2
-    index = tmp_path / NAME
+    assert len(search_events(tmp_path, "word", 10)) == 2
+    index = tmp_path / INDEX_FILE
     if harm == "deleted":
         index.unlink()
     elif harm == "garbage":
@@ -120,9 +120,9 @@ async def test_an_index_that_is_lost_or_does_not_fit_is_made_anew(tmp_path: Path
         journal = Journal(other, SystemClock())
         await journal.append(*(notice(f"other {number}") for number in range(9)))
         journal.close()
-        search(other, "other", 1)
-        index.write_bytes((other / NAME).read_bytes())
-    assert len(search(tmp_path, "word", 10)) == 2
+        search_events(other, "other", 1)
+        index.write_bytes((other / INDEX_FILE).read_bytes())
+    assert len(search_events(tmp_path, "word", 10)) == 2
 
 
 async def test_a_lost_blob_costs_only_what_stood_in_it(tmp_path: Path) -> None:
@@ -130,8 +130,8 @@ async def test_a_lost_blob_costs_only_what_stood_in_it(tmp_path: Path) -> None:
     for path in (tmp_path / "blobs").rglob("?" * 64):
         path.unlink()
     journal.close()
-    assert [hit.seq for hit in search(tmp_path, '"line 7"', 5)] == [4]
-    assert search(tmp_path, "connectionrefused", 5) == []
+    assert [hit.seq for hit in search_events(tmp_path, '"line 7"', 5)] == [4]
+    assert search_events(tmp_path, "connectionrefused", 5) == []
 
 
 async def test_of_a_damaged_journal_what_can_be_read_is_searched(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ async def test_of_a_damaged_journal_what_can_be_read_is_searched(tmp_path: Path)
     raw.execute("UPDATE event SET body = replace(body, 'word at', 'wurd at') WHERE seq = 5")
     raw.commit()
     raw.close()
-    found = find(tmp_path, "word", 10)
+    found = find_events(tmp_path, "word", 10)
     assert [hit.seq for hit in found.hits] == [1]
     assert found.damage is not None
     assert found.damage.seq == 4
@@ -150,8 +150,8 @@ async def test_of_a_damaged_journal_what_can_be_read_is_searched(tmp_path: Path)
 def test_a_journal_of_an_older_schema_is_searched_without_being_changed(tmp_path: Path) -> None:
     path = restore(DATA / "journals" / "goal.v1.jsonl", tmp_path / "journal.db")
     before = path.read_bytes()
-    assert search(tmp_path, "discounts", 100)
-    assert search(tmp_path, "discounts", 100) == search(tmp_path, "discounts", 100)
+    assert search_events(tmp_path, "discounts", 100)
+    assert search_events(tmp_path, "discounts", 100) == search_events(tmp_path, "discounts", 100)
     assert path.read_bytes() == before
 
 
@@ -159,7 +159,7 @@ def test_a_journal_of_an_older_schema_is_searched_without_being_changed(tmp_path
 @given(st.text(max_size=40) | st.text(alphabet='"*^():{}+-~ANDORNEAR \0\ud800', max_size=20), st.text(max_size=5))
 def test_no_query_is_an_error(tmp_path_factory: pytest.TempPathFactory, query: str, task: str) -> None:
     place = _one_place(tmp_path_factory)
-    for hit in search(place, query, 3, task=task or None):
+    for hit in search_events(place, query, 3, task=task or None):
         assert hit.seq
 
 
@@ -167,33 +167,33 @@ def _one_place(factory: pytest.TempPathFactory) -> Path:
     place = factory.getbasetemp() / "queries"
     if not place.exists():
         place.mkdir()
-        store = Store.open_writer(place / "journal.db")
-        store.claim()
-        store.insert([Recorded(1, SystemClock().now(), notice("some words AND others"))])
+        store = EventStore.open_writer(place / "journal.db")
+        store.claim_writer()
+        store.insert_events([RecordedEvent(1, SystemClock().now(), notice("some words AND others"))])
         store.close()
     return place
 
 
 def test_everything_said_in_a_real_run_is_found_by_its_words(tmp_path: Path) -> None:
-    store = Store.open_writer(tmp_path / "journal.db")
-    store.claim()
+    store = EventStore.open_writer(tmp_path / "journal.db")
+    store.claim_writer()
     events = kept("goal.v2", tmp_path)
-    store.insert(events)
+    store.insert_events(events)
     store.close()
     notices = [recorded for recorded in events if isinstance(recorded.event, Noticed)]
     for recorded in notices:
         words = recorded.event.text.split()[:4]  # type: ignore[attr-defined]
-        assert recorded.seq in [hit.seq for hit in search(tmp_path, " ".join(words), 1_000)]
+        assert recorded.seq in [hit.seq for hit in search_events(tmp_path, " ".join(words), 1_000)]
     assert {"run.started", "session.started", "model.replied", "tool.called", "tool.returned", "verdict.given"} <= {
-        hit.kind for word in ("discounts", "a", "the", "finish") for hit in search(tmp_path, word, 1_000)
+        hit.kind for word in ("discounts", "a", "the", "finish") for hit in search_events(tmp_path, word, 1_000)
     }
 
 
 async def test_the_caretaker_keeps_the_index_close_behind_the_journal(tmp_path: Path) -> None:
     journal = await told(tmp_path)
-    caretaker = Caretaker(journal, pause_s=0.01)
+    caretaker = JournalMaintenance(journal, pause_s=0.01)
     for _ in range(6_000):
-        if (tmp_path / NAME).exists() and _indexed(tmp_path) == 5:
+        if (tmp_path / INDEX_FILE).exists() and _indexed(tmp_path) == 5:
             break
         await anyio.sleep(0.01)
     caretaker.close()
@@ -202,7 +202,7 @@ async def test_the_caretaker_keeps_the_index_close_behind_the_journal(tmp_path: 
 
 
 def _indexed(directory: Path) -> int:
-    connection = sqlite3.connect(directory / NAME)
+    connection = sqlite3.connect(directory / INDEX_FILE)
     try:
         return int(connection.execute("SELECT seq FROM place").fetchone()[0])
     except sqlite3.OperationalError:
@@ -230,17 +230,17 @@ def read_only(place: str) -> tuple[str, str]:
 async def test_a_read_only_directory_is_read_and_searched(tmp_path: Path) -> None:
     (await told(tmp_path / "run")).close()
     assert read_only(str(tmp_path / "run")) == ("[5, 1] 5\n", "")
-    assert not (tmp_path / "run" / NAME).exists()
+    assert not (tmp_path / "run" / INDEX_FILE).exists()
 
 
 def test_a_blob_given_up_by_repair_is_not_asked_for_again(tmp_path: Path) -> None:
-    blobs = Blobs(tmp_path / "blobs")
-    sha = blobs.put(b"content")
-    blobs.lose(sha, tmp_path / "aside")
+    blobs = BlobStore(tmp_path / "blobs")
+    sha = blobs.write_blob(b"content")
+    blobs.discard_blob(sha, tmp_path / "aside")
     assert (tmp_path / "aside" / sha).read_bytes() == b"content"
-    assert blobs.is_whole(sha)
-    assert blobs.put(b"content") == sha
-    assert blobs.get(sha) == b"content"
+    assert blobs.is_intact(sha)
+    assert blobs.write_blob(b"content") == sha
+    assert blobs.read_blob(sha) == b"content"
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_a_blob_given_up_by_repair_is_not_asked_for_again(tmp_path: Path) -> Non
 async def test_whatever_a_model_gives_a_tool_costs_no_search_and_reads_no_file(tmp_path: Path, arguments: str) -> None:
     journal = Journal(tmp_path, SystemClock())
     shared = {"task": TASK, "session": SESSION, "turn": 3, "key": "tool~0", "name": "shell"}
-    await journal.append(ToolCalled(**shared, arguments=await journal.keep(arguments)), notice("the end"))
+    await journal.append(ToolCalled(**shared, arguments=await journal.store_text(arguments)), notice("the end"))
     journal.close()
-    assert [hit.seq for hit in search(tmp_path, "end", 10)] == [2]
-    assert [hit.seq for hit in search(tmp_path, "needle", 10)] == [1] * ("needle" in arguments)
+    assert [hit.seq for hit in search_events(tmp_path, "end", 10)] == [2]
+    assert [hit.seq for hit in search_events(tmp_path, "needle", 10)] == [1] * ("needle" in arguments)

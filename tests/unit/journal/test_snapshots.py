@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.run import Noticed
-from orchestrator.domain.fold import fold
-from orchestrator.errors import JournalProblem, Replaced
+from orchestrator.domain.fold import fold_events
+from orchestrator.errors import JournalProblem, RunTakenOver
 from orchestrator.journal import snapshot
-from orchestrator.journal.caretaker import Caretaker
+from orchestrator.journal.caretaker import JournalMaintenance
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.problems import Damaged
-from orchestrator.journal.reader import Reader
+from orchestrator.journal.problems import DamagedJournal
+from orchestrator.journal.reader import EventReader
 from orchestrator.journal.states import read_state
-from orchestrator.journal.store import Store, read_all
+from orchestrator.journal.store import EventStore, read_all_events
 from tests.golden import DATA
 from tests.unit.journal.test_golden_journals import restore
 
@@ -29,8 +29,8 @@ GOAL, MIGRATION = "goal.v2", "migration.v1"
 
 
 @cache
-def kept(name: str, place: Path) -> list[Recorded]:
-    return list(read_all(restore(DATA / "journals" / f"{name}.jsonl", place / f"{name}.db")))
+def kept(name: str, place: Path) -> list[RecordedEvent]:
+    return list(read_all_events(restore(DATA / "journals" / f"{name}.jsonl", place / f"{name}.db")))
 
 
 @pytest.fixture(scope="module")
@@ -41,17 +41,17 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", [GOAL, MIGRATION])
 def test_a_snapshot_at_any_point_and_the_rest_fold_to_what_all_events_fold_to(name: str, place: Path) -> None:
     events = kept(name, place)
-    whole = fold(events)
+    whole = fold_events(events)
 
     @settings(max_examples=40, deadline=None)
     @given(st.integers(0, len(events)))
     def holds(point: int) -> None:
-        before = fold(events[:point])
-        snapshot.save(place, snapshot.copy_of(before), b"sum")
-        loaded = snapshot.load(place)
+        before = fold_events(events[:point])
+        snapshot.save_snapshot(place, snapshot.copy_state(before), b"sum")
+        loaded = snapshot.load_snapshot(place)
         assert loaded is not None
         assert loaded == (before, b"sum")
-        assert fold(events[point:], loaded[0]) == whole
+        assert fold_events(events[point:], loaded[0]) == whole
 
     holds()
 
@@ -59,28 +59,28 @@ def test_a_snapshot_at_any_point_and_the_rest_fold_to_what_all_events_fold_to(na
 def written(directory: Path, place: Path) -> Path:
     """A journal with a snapshot in its middle."""
     events = kept(GOAL, place)
-    store = Store.open_writer(directory / "journal.db")
-    store.claim()
-    store.insert(events)
+    store = EventStore.open_writer(directory / "journal.db")
+    store.claim_writer()
+    store.insert_events(events)
     store.close()
-    middle = fold(events[: len(events) // 2])
-    with_sum = Reader.open_reader(directory / "journal.db")
-    snapshot.save(directory, middle, with_sum.sum_at(middle.seq, middle.last_at))
+    middle = fold_events(events[: len(events) // 2])
+    with_sum = EventReader.open_reader(directory / "journal.db")
+    snapshot.save_snapshot(directory, middle, with_sum.find_sum(middle.seq, middle.last_at))
     with_sum.close()
-    return directory / snapshot.NAME
+    return directory / snapshot.SNAPSHOT_FILE
 
 
 def test_a_reader_starts_from_the_snapshot(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(tmp_path, place)
     begun: list[int] = []
-    read = Reader.read
+    read = EventReader.read_events
 
-    def watched(self: Reader, after: int = 0) -> object:
+    def watched(self: EventReader, after: int = 0) -> object:
         begun.append(after)
         return read(self, after)
 
-    monkeypatch.setattr(Reader, "read", watched)
-    assert read_state(tmp_path / "journal.db") == fold(kept(GOAL, place))
+    monkeypatch.setattr(EventReader, "read", watched)
+    assert read_state(tmp_path / "journal.db") == fold_events(kept(GOAL, place))
     assert begun == [len(kept(GOAL, place)) // 2]
 
 
@@ -99,9 +99,9 @@ def of_other_code(path: Path) -> None:
 
 
 def of_another_journal(path: Path) -> None:
-    loaded = snapshot.load(path.parent)
+    loaded = snapshot.load_snapshot(path.parent)
     assert loaded is not None
-    snapshot.save(path.parent, loaded[0], b"another!")
+    snapshot.save_snapshot(path.parent, loaded[0], b"another!")
 
 
 def alien(path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_snapshot_that_does_not_fit_is_passed_over_silently(
     tmp_path: Path, place: Path, harm: Callable[[Path], None]
 ) -> None:
     harm(written(tmp_path, place))
-    assert read_state(tmp_path / "journal.db") == fold(kept(GOAL, place))
+    assert read_state(tmp_path / "journal.db") == fold_events(kept(GOAL, place))
 
 
 def test_events_before_the_snapshot_that_are_gone_do_not_hide_behind_it(tmp_path: Path, place: Path) -> None:
@@ -121,9 +121,9 @@ def test_events_before_the_snapshot_that_are_gone_do_not_hide_behind_it(tmp_path
     kept_snapshot = path.read_bytes()
     for file in tmp_path.glob("journal.*"):
         file.unlink()
-    store = Store.open_writer(tmp_path / "journal.db")
-    store.claim()
-    store.insert(kept(GOAL, place)[:3])
+    store = EventStore.open_writer(tmp_path / "journal.db")
+    store.claim_writer()
+    store.insert_events(kept(GOAL, place)[:3])
     store.close()
     path.write_bytes(kept_snapshot)
     assert read_state(tmp_path / "journal.db").seq == 3
@@ -131,11 +131,11 @@ def test_events_before_the_snapshot_that_are_gone_do_not_hide_behind_it(tmp_path
 
 async def test_the_caretaker_keeps_a_snapshot_when_the_engine_leaves(tmp_path: Path, place: Path) -> None:
     journal = Journal(tmp_path, SystemClock())
-    caretaker = Caretaker(journal, least_events=10)
+    caretaker = JournalMaintenance(journal, least_events=10)
     await journal.append(*(recorded.event for recorded in kept(GOAL, place)))
     caretaker.close()
     journal.close()
-    loaded = snapshot.load(tmp_path)
+    loaded = snapshot.load_snapshot(tmp_path)
     assert loaded is not None
     assert loaded[0] == journal.state
 
@@ -143,17 +143,17 @@ async def test_the_caretaker_keeps_a_snapshot_when_the_engine_leaves(tmp_path: P
 async def test_a_state_that_never_became_durable_is_not_kept(tmp_path: Path, place: Path) -> None:
     events = [recorded.event for recorded in kept(GOAL, place)]
     journal = Journal(tmp_path, SystemClock())
-    caretaker = Caretaker(journal, least_events=10)
+    caretaker = JournalMaintenance(journal, least_events=10)
     await journal.append(*events[:4])
     other = Journal(tmp_path, SystemClock())
-    with pytest.raises(Replaced):
+    with pytest.raises(RunTakenOver):
         await journal.append(*events[4:])
     await other.append(*events[4:])  # at the same places, by another process
     caretaker.close()
     journal.close()
     other.close()
     assert journal.state.seq == other.state.seq
-    assert snapshot.load(tmp_path) is None
+    assert snapshot.load_snapshot(tmp_path) is None
 
 
 async def test_damage_before_the_snapshot_is_found_while_the_run_goes_on_and_ends_it(
@@ -166,8 +166,8 @@ async def test_damage_before_the_snapshot_is_found_while_the_run_goes_on_and_end
     raw.commit()
     raw.close()
     journal = Journal(tmp_path, SystemClock())
-    caretaker = Caretaker(journal)
-    with pytest.raises(Damaged, match="event 5 is not what was written"):
+    caretaker = JournalMaintenance(journal)
+    with pytest.raises(DamagedJournal, match="event 5 is not what was written"):
         while True:
             await journal.append(Noticed(level="info", text="still going"))
             await anyio.sleep(0.01)
@@ -177,10 +177,10 @@ async def test_damage_before_the_snapshot_is_found_while_the_run_goes_on_and_end
 
 def test_events_that_cannot_follow_each_other_are_told_as_damage(tmp_path: Path, place: Path) -> None:
     events = kept(GOAL, place)
-    store = Store.open_writer(tmp_path / "journal.db")
-    store.claim()
+    store = EventStore.open_writer(tmp_path / "journal.db")
+    store.claim_writer()
     ended = next(r for r in events if r.event.kind in {"task.ended", "attempt.ended"})
-    store.insert([Recorded(1, ended.at, ended.event)])
+    store.insert_events([RecordedEvent(1, ended.at, ended.event)])
     store.close()
     with pytest.raises(JournalProblem, match="event 1 cannot have happened"):
         read_state(tmp_path / "journal.db")

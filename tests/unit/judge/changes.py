@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from orchestrator.judge.addressed import AddedLine
 from orchestrator.judge.changed import ChangedFile, DiffHunk
-from orchestrator.judge.examine import examine
+from orchestrator.judge.examine import check_change
 
 Text = bytes | str | None
 
@@ -28,7 +28,7 @@ def findings(
     hunks: Sequence[DiffHunk] = (),
 ) -> list[tuple[bool, str]]:
     """What one rule says of a change: whether it blocks, and its words."""
-    found = examine(files, lines, grants, hunks)
+    found = check_change(files, lines, grants, hunks)
     return [(finding.is_blocking, finding.text) for finding in found if finding.rule == rule]
 
 

@@ -4,11 +4,11 @@ import pytest
 
 from orchestrator.domain.check import Receipt, ReceiptStatus, TestOutcome
 from orchestrator.domain.ids import TreeId
-from orchestrator.judge.canary import TESTS, doubt_of
-from orchestrator.judge.planted import plant_canaries
+from orchestrator.judge.canary import CANARY_TESTS, find_canary_doubt
+from orchestrator.judge.planted import build_canary_injection
 
 PASSED, FAILED, SKIPPED = TestOutcome.PASSED, TestOutcome.FAILED, TestOutcome.SKIPPED
-RIGHT = {f"canary_0::{name.replace('_', '-')}": PASSED if name == "must_pass" else FAILED for name in TESTS}
+RIGHT = {f"canary_0::{name.replace('_', '-')}": PASSED if name == "must_pass" else FAILED for name in CANARY_TESTS}
 SECOND = {test.replace("_0", "_1"): outcome for test, outcome in RIGHT.items()}
 
 
@@ -28,7 +28,7 @@ def receipt(status: ReceiptStatus = ReceiptStatus.COMPLETED, exit_code: int | No
 
 @pytest.mark.parametrize("outcomes", [RIGHT, RIGHT | SECOND, RIGHT | {"(collection) tests.test_x": TestOutcome.ERROR}])
 def test_canaries_that_end_as_they_have_to_leave_no_doubt(outcomes: dict[str, TestOutcome]) -> None:
-    assert not doubt_of(receipt(), outcomes, 1)
+    assert not find_canary_doubt(receipt(), outcomes, 1)
 
 
 @pytest.mark.parametrize(
@@ -48,20 +48,20 @@ def test_canaries_that_end_as_they_have_to_leave_no_doubt(outcomes: dict[str, Te
     ],
 )
 def test_what_came_otherwise_is_said(outcomes: dict[str, TestOutcome], said: str) -> None:
-    assert said in doubt_of(receipt(), outcomes, 1)
+    assert said in find_canary_doubt(receipt(), outcomes, 1)
 
 
 def test_an_exit_code_is_held_against_that_of_the_base() -> None:
-    assert doubt_of(receipt(exit_code=0), RIGHT, 1).startswith("the run exits with 0")
-    assert not doubt_of(receipt(exit_code=2), RIGHT, None)
+    assert find_canary_doubt(receipt(exit_code=0), RIGHT, 1).startswith("the run exits with 0")
+    assert not find_canary_doubt(receipt(exit_code=2), RIGHT, None)
 
 
 def test_a_run_that_was_broken_off_is_told_by_its_ending() -> None:
-    assert "timed-out" in doubt_of(receipt(ReceiptStatus.TIMED_OUT, None), {}, 1)
+    assert "timed-out" in find_canary_doubt(receipt(ReceiptStatus.TIMED_OUT, None), {}, 1)
 
 
 def test_names_are_drawn_for_each_run_and_lead_back_to_the_same_words() -> None:
-    one, other = plant_canaries(TESTS), plant_canaries(TESTS)
+    one, other = build_canary_injection(CANARY_TESTS), build_canary_injection(CANARY_TESTS)
     assert one.before == other.before
     assert not one.names.keys() & other.names.keys()
-    assert [*map(one.steady, one.names)] == [*map(other.steady, other.names)]
+    assert [*map(one.hide_drawn_names, one.names)] == [*map(other.hide_drawn_names, other.names)]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.contract import Contract, Criterion, CriterionFinding, IterationVerdict
-from orchestrator.judge.contract import Proof, settled, uncited
+from orchestrator.judge.contract import CriterionProof, settle_contract_verdict, list_uncited_criteria
 
 IDS = ("goal", "gate", "docs", "must-1", "must-2")
 CONTRACT = Contract(
@@ -20,7 +20,7 @@ VERDICTS = st.builds(
     ).map(tuple),
     reasons=st.lists(st.sampled_from(("r", "s"))).map(tuple),
 )
-PROOFS = st.lists(st.builds(Proof, id=NAMES, receipt=st.just("k"), red=st.sampled_from(("", "`x` exits 1")))).map(
+PROOFS = st.lists(st.builds(CriterionProof, id=NAMES, receipt=st.just("k"), red=st.sampled_from(("", "`x` exits 1")))).map(
     lambda proofs: {proof.id: proof for proof in proofs}
 )
 CONTRACTS = st.lists(st.sampled_from(CONTRACT.criteria), unique=True).map(lambda some: Contract(criteria=tuple(some)))
@@ -28,9 +28,9 @@ CONTRACTS = st.lists(st.sampled_from(CONTRACT.criteria), unique=True).map(lambda
 
 @given(CONTRACTS, VERDICTS, PROOFS)
 def test_nothing_is_done_that_a_command_or_the_judge_does_not_find_met(
-    contract: Contract, said: IterationVerdict, proofs: dict[str, Proof]
+    contract: Contract, said: IterationVerdict, proofs: dict[str, CriterionProof]
 ) -> None:
-    verdict = settled(contract, said, proofs)
+    verdict = settle_contract_verdict(contract, said, proofs)
     assert [finding.id for finding in verdict.findings] == [criterion.id for criterion in contract.criteria]
     for criterion, finding in zip(contract.criteria, verdict.findings, strict=True):
         proof, own = proofs.get(criterion.id), [one for one in said.findings if one.id == criterion.id]
@@ -53,15 +53,15 @@ def found(**met: bool) -> IterationVerdict:
 
 def test_a_red_command_makes_of_done_a_task_for_the_planner() -> None:
     contract = Contract(criteria=(Criterion(id="lint", text="clean", command="ruff"),))
-    red = Proof(id="lint", receipt="k", red="`ruff` exits 1; it printed:\nx.py:1: E1")
-    verdict = settled(contract, found(lint=True), {"lint": red})
+    red = CriterionProof(id="lint", receipt="k", red="`ruff` exits 1; it printed:\nx.py:1: E1")
+    verdict = settle_contract_verdict(contract, found(lint=True), {"lint": red})
     assert (verdict.decision, verdict.reasons) == ("continue", (f"lint is not met: {red.red}",))
     assert verdict.findings[0] == CriterionFinding(id="lint", met=False, evidence=red.red, receipt="k")
 
 
 def test_a_green_command_does_not_make_met_what_the_judge_calls_unmet() -> None:
     contract = Contract(criteria=(Criterion(id="lint", text="clean", command="ruff"),))
-    verdict = settled(contract, found(lint=False), {"lint": Proof(id="lint", receipt="k")})
+    verdict = settle_contract_verdict(contract, found(lint=False), {"lint": CriterionProof(id="lint", receipt="k")})
     assert (verdict.decision, verdict.findings[0].met, verdict.findings[0].receipt) == ("continue", False, "k")
 
 
@@ -84,4 +84,4 @@ def test_evidence_names_something_that_is_known(evidence: str, is_cited: bool) -
     finding = CriterionFinding(id="goal", met=True, evidence=evidence)
     unmet = CriterionFinding(id="docs", met=False, evidence="nothing is there to be named")
     verdict = IterationVerdict(decision="done", findings=(finding, unmet))
-    assert list(uncited(verdict, known)) == ([] if is_cited else ["goal"])
+    assert list(list_uncited_criteria(verdict, known)) == ([] if is_cited else ["goal"])

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.verdict import Finding
-from orchestrator.judge.changed import LINK, ChangedFile, DiffHunk
-from orchestrator.judge.kinds import counted_lines
-from orchestrator.judge.rules import MOST_FLAGS, few
+from orchestrator.judge.changed import SYMLINK_MODE, ChangedFile, DiffHunk
+from orchestrator.judge.kinds import count_reviewed_lines
+from orchestrator.judge.rules import MAX_FLAGS_PER_RULE, limit_flags
 from tests.unit.judge.changes import changed, findings, red, told
 
 CODE = "def f(a):\n    return 'x'\n"
@@ -48,7 +48,7 @@ def test_names_and_texts_of_other_languages_are_not_told(source: str) -> None:
         ("binary", changed("logo.png", b"\0", b"\0" * 40_000), "logo.png is binary (40 kB)"),
         ("mode", changed("run.sh", "a\n", "a\n", new="100755"), "run.sh can be executed, and could not before"),
         ("mode", changed("run.sh", None, "a\n", new="100755"), "run.sh is new and can be executed"),
-        ("mode", changed("here", None, "there", new=LINK), "here is a link now, to 'there'"),
+        ("mode", changed("here", None, "there", new=SYMLINK_MODE), "here is a link now, to 'there'"),
         ("mode", ChangedFile("sub", None, None, None, "160000"), "sub is a submodule now"),
         ("linter", changed(".flake8", "a", "b"), ".flake8 sets what linters or type checkers ask for"),
         (
@@ -122,19 +122,19 @@ def test_lines_of_lock_files_and_of_what_was_generated_before_do_not_count_as_re
         changed("src/a.py", CODE, "x = 1\n"),
     ]
     sizes = {"poetry.lock": 9_000, "api_pb2.py": 800, "fresh.py": 70, "src/a.py": 6}
-    assert counted_lines(files, sizes) == (76, 9_800)
+    assert count_reviewed_lines(files, sizes) == (76, 9_800)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), max_size=40))
 def test_of_what_is_told_only_some_is_kept_and_of_what_blocks_all(seen: list[tuple[str, bool]]) -> None:
     found = [Finding(rule=rule, text=str(n), is_blocking=blocks) for n, (rule, blocks) in enumerate(seen)]
-    kept = few(found)
+    kept = limit_flags(found)
     assert [one for one in kept if one.is_blocking] == [one for one in found if one.is_blocking]
     for rule in "abc":
         flags = [one for one in found if one.rule == rule and not one.is_blocking]
         left = [one.text for one in kept if one.rule == rule and not one.is_blocking]
-        more = [f"and {len(flags) - MOST_FLAGS} more of the kind `{rule}`"] if len(flags) > MOST_FLAGS else []
-        assert left == [one.text for one in flags[:MOST_FLAGS]] + more
+        more = [f"and {len(flags) - MAX_FLAGS_PER_RULE} more of the kind `{rule}`"] if len(flags) > MAX_FLAGS_PER_RULE else []
+        assert left == [one.text for one in flags[:MAX_FLAGS_PER_RULE]] + more
 
 
 @given(st.text(max_size=60))

@@ -14,10 +14,10 @@ from orchestrator.domain.event.run import FlakesSeen, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId
 from orchestrator.errors import EnvironmentProblem
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.judge.checks import CheckRunner, check_name
+from orchestrator.judge.checks import CheckRunner, build_check_key
 from orchestrator.judge.gate import HarnessGate
 from orchestrator.ports.gate import GateResult
-from orchestrator.ports.hands import Ending
+from orchestrator.ports.hands import CommandEnding
 from tests.doubles.hands import LaidDownHands, Run
 
 P, F, S = Outcome.PASSED, Outcome.FAILED, Outcome.SKIPPED
@@ -56,7 +56,7 @@ class Gate:
         return self
 
     async def judge(self, tree: str, *, reruns: int = 1, fresh: bool = False) -> GateResult:
-        return await self.gate.judge(CommitId(tree), TreeId(tree), "a test", fresh=fresh, reruns=reruns)
+        return await self.gate.judge_tree(CommitId(tree), TreeId(tree), "a test", fresh=fresh, reruns=reruns)
 
 
 async def gate(journal: Journal, **laid_down: list[Run]) -> Gate:
@@ -84,14 +84,14 @@ async def test_a_tree_of_another_name_or_a_check_of_another_definition_is_tested
     await seen.judge("tree")
     await seen.judge("base")
     for spec in (TESTS, TESTS.model_copy(update={"timeout_s": 6})):
-        await seen.gate.run_extra(spec, CommitId("tree"), TreeId("tree"), "a test")
+        await seen.gate.run_extra_check(spec, CommitId("tree"), TreeId("tree"), "a test")
     assert dict(seen.hands.runs) == {"base": 1, "tree": 2}
 
 
 async def test_the_same_tree_in_another_environment_is_tested_again(journal: Journal) -> None:
     seen = await gate(journal, tree=[ALL])
     await seen.judge("tree")
-    seen.hands.environment = "another"
+    seen.hands.environment_hash = "another"
     await seen.judge("tree")
     assert seen.hands.runs["tree"] == 2
 
@@ -110,9 +110,9 @@ async def test_a_test_that_is_red_in_one_run_only_is_flaky_and_the_tree_green(jo
     assert len(result.receipts) == 2
     assert journal.state.receipts[result.receipts[-1]].exit_code == 0
     assert seen.flakes == [
-        FlakesSeen(check=check_name(TESTS), tree=TreeId("tree"), flaky=("a",), receipts=result.receipts[:2])
+        FlakesSeen(check=build_check_key(TESTS), tree=TreeId("tree"), flaky=("a",), receipts=result.receipts[:2])
     ]
-    assert journal.state.flaky_tests() == [("a", 1)]
+    assert journal.state.list_flaky_tests() == [("a", 1)]
     assert await seen.judge("tree") == result.model_copy(update={"cached": True})
     assert seen.hands.runs["tree"] == 2
 
@@ -140,7 +140,7 @@ async def test_tests_that_are_known_as_flaky_from_another_tree_get_one_run_more(
     assert (await seen.judge("two")).difference.is_green
     assert not (await seen.judge("three")).difference.is_green
     assert (seen.hands.runs["two"], seen.hands.runs["three"]) == (3, 2)
-    assert journal.state.flaky_tests() == [("a", 2)]
+    assert journal.state.list_flaky_tests() == [("a", 2)]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ async def test_the_second_look_of_the_queue_learns_the_same_and_runs_no_more_tha
         assert seen.hands.runs[tree] == 2
     assert result.difference.unsettled == ("b",)
     assert [(flakes.tree, flakes.flaky) for flakes in seen.flakes] == [("one", ("a",)), ("two", ("a", "b"))]
-    assert journal.state.flaky_tests() == [("a", 2), ("b", 1)]
+    assert journal.state.list_flaky_tests() == [("a", 2), ("b", 1)]
 
 
 async def test_a_third_run_of_a_tree_tells_only_what_is_new(journal: Journal) -> None:
@@ -187,7 +187,7 @@ async def test_a_third_run_of_a_tree_tells_only_what_is_new(journal: Journal) ->
 async def test_a_check_that_cannot_be_started_twice_is_the_environments_trouble_and_no_red_tree(
     journal: Journal,
 ) -> None:
-    seen = await gate(journal, once=[Ending.NOT_STARTED, ALL], twice=[Ending.NOT_STARTED, Ending.NOT_STARTED, ALL])
+    seen = await gate(journal, once=[CommandEnding.NOT_STARTED, ALL], twice=[CommandEnding.NOT_STARTED, CommandEnding.NOT_STARTED, ALL])
     assert (await seen.judge("once")).difference.is_green
     with pytest.raises(EnvironmentProblem, match="could not be started, 2 times in a row: it has no legs"):
         await seen.judge("twice")
@@ -197,7 +197,7 @@ async def test_a_check_that_cannot_be_started_twice_is_the_environments_trouble_
 async def test_a_check_that_is_late_once_is_run_again_and_the_second_time_it_is_red_and_says_so(
     journal: Journal,
 ) -> None:
-    seen = await gate(journal, once=[Ending.TIMED_OUT, ALL], twice=[Ending.TIMED_OUT])
+    seen = await gate(journal, once=[CommandEnding.TIMED_OUT, ALL], twice=[CommandEnding.TIMED_OUT])
     assert (await seen.judge("once")).difference.is_green
     assert (await seen.judge("twice")).difference.problems == (
         "the check `gate` did not end within 5 s, 2 times in a row",
@@ -272,7 +272,7 @@ async def test_a_probe_takes_the_first_answer_and_further_looks_run_again_but_th
     seen = await gate(journal, tree=[A_RED, ALL])
 
     async def probe(look: int) -> GateResult:
-        return await seen.gate.probe(CommitId("tree"), TreeId("tree"), "a test", ["a"], look)
+        return await seen.gate.probe_tree(CommitId("tree"), TreeId("tree"), "a test", ["a"], look)
 
     first, known, second, again = [await probe(look) for look in (0, 0, 1, 1)]
     assert [one.difference.new_failures for one in (first, known, second, again)] == [("a",), ("a",), (), ()]
@@ -289,8 +289,8 @@ async def test_a_probe_runs_the_narrow_check_where_there_is_one_and_says_nothing
 
     checks = CheckRunner(seen.hands, journal, 1_000_000)
     one = HarnessGate(checks, journal, [TESTS], only_a)
-    found = await one.probe(CommitId("tree"), TreeId("tree"), "a test", ["a"])
+    found = await one.probe_tree(CommitId("tree"), TreeId("tree"), "a test", ["a"])
     assert (found.difference.new_failures, found.is_whole) == (("a",), False)
     assert seen.hands.lines[-1].startswith("run-a ")
-    whole = await one.probe(CommitId("tree"), TreeId("tree"), "a test", ["a", "b"])
+    whole = await one.probe_tree(CommitId("tree"), TreeId("tree"), "a test", ["a", "b"])
     assert (set(whole.difference.new_failures), whole.is_whole) == ({"a", "b"}, True)

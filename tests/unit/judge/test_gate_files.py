@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.judge.gate_files import GateReader, fold_path, imported_names
+from orchestrator.judge.gate_files import GateFileFinder, fold_path, iterate_imported_names
 
 PATHS = (
     "check.sh",
@@ -38,15 +38,15 @@ PATHS = (
 )
 RULES = "test: lint\n\tpytest\nlint:\n\t@bash ci/a.sh\nrelease:\n\tscripts/release.sh\n"
 PACKAGE = '{"scripts": {"test": "npm run lint", "prelint": "sh ci/a.sh", "x": "ci/b.sh"}}'
-READER = GateReader(PATHS, imported={"calc", "till", "index"})
+READER = GateFileFinder(PATHS, imported={"calc", "till", "index"})
 
 
-def named(command: str, reader: GateReader = READER) -> list[str]:
-    return sorted(reader.files_named(command))
+def named(command: str, reader: GateFileFinder = READER) -> list[str]:
+    return sorted(reader.find_named_files(command))
 
 
 def followed(path: str, text: str, *words: str) -> list[str]:
-    return sorted(READER.files_followed(path, text.encode(), frozenset(words)))
+    return sorted(READER.find_followed_files(path, text.encode(), frozenset(words)))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_file_that_is_named_names_others(path: str, text: str, words: tuple[st
 
 
 def test_a_link_stands_for_what_it_leads_to() -> None:
-    reader = GateReader(["check.sh", "ci/check.sh", "go", ".ci/a.sh"], links={"check.sh": "ci/check.sh", "go": ".ci"})
+    reader = GateFileFinder(["check.sh", "ci/check.sh", "go", ".ci/a.sh"], links={"check.sh": "ci/check.sh", "go": ".ci"})
     assert named("./check.sh", reader) == ["check.sh", "ci/check.sh"]
     assert named("go/a.sh", reader) == [".ci/a.sh"]
 
@@ -130,7 +130,7 @@ def test_names_that_a_file_system_may_take_for_one_are_one() -> None:
 
 
 def test_what_tests_import_is_read_by_its_first_name() -> None:
-    found = imported_names(
+    found = iterate_imported_names(
         b"from till.cli import x\nimport calc\n  import late\nconst y = require('../lib/index.js')\n"
     )
     assert sorted(found) == ["calc", "index", "late", "till"]

@@ -3,12 +3,12 @@
 import pytest
 
 from orchestrator.judge.changed import ChangedFile
-from orchestrator.judge.examine import examine
-from orchestrator.judge.syntax import DEEPEST
+from orchestrator.judge.examine import check_change
+from orchestrator.judge.syntax import MAX_TREE_DEPTH
 from tests.unit.judge.changes import added, changed
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4
-DEEP = f"x = {'-' * DEEPEST}1\n"
+DEEP = f"x = {'-' * MAX_TREE_DEPTH}1\n"
 CASES = {
     "forgery": changed("src/app.py", "x = 1\n", "import os\nos._exit(0)\n"),
     "credential": changed("src/app.py", "x = 1\n", f"T = '{TOKEN}'\n"),
@@ -19,7 +19,7 @@ CASES = {
 def seen(rule: str, file: ChangedFile, *grants: str) -> list[tuple[bool, bool]]:
     """Of each finding of a rule: whether it blocks, and whether it was granted."""
     lines = added(file.path, (file.after or b"").decode())
-    return [(one.is_blocking, one.is_granted) for one in examine([file], lines, grants) if one.rule == rule]
+    return [(one.is_blocking, one.is_granted) for one in check_change([file], lines, grants) if one.rule == rule]
 
 
 @pytest.mark.parametrize("rule", CASES)

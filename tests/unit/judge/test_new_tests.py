@@ -4,7 +4,7 @@ import pytest
 
 from orchestrator.domain.check import TestOutcome
 from orchestrator.judge.changed import ChangedFile
-from orchestrator.judge.new_tests import alters_behaviour, finding_on_new_tests, new_test_files
+from orchestrator.judge.new_tests import has_behaviour_change, check_new_tests, list_new_test_files
 
 OLD = b"def double(number):\n    return number * 2\n"
 PASSED, FAILED = TestOutcome.PASSED, TestOutcome.FAILED
@@ -29,7 +29,7 @@ def changed(path: str, before: bytes | None, after: bytes | None) -> ChangedFile
     ],
 )
 def test_code_alters_behaviour(path: str, before: bytes | None, after: bytes | None) -> None:
-    assert alters_behaviour([changed(path, before, after)])
+    assert has_behaviour_change([changed(path, before, after)])
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_code_alters_behaviour(path: str, before: bytes | None, after: bytes | N
     ],
 )
 def test_what_no_test_could_tell_apart_alters_none(path: str, before: bytes | None, after: bytes | None) -> None:
-    assert not alters_behaviour([changed(path, before, after)])
+    assert not has_behaviour_change([changed(path, before, after)])
 
 
 def test_test_files_that_are_gone_or_granted_bring_no_new_tests() -> None:
@@ -56,11 +56,11 @@ def test_test_files_that_are_gone_or_granted_bring_no_new_tests() -> None:
         changed(f"tests/test_{name}.py", OLD if name != "new" else None, OLD) for name in ("new", "grown", "granted")
     ]
     gone = changed("tests/test_gone.py", OLD, None)
-    paths = new_test_files([*files, gone, changed("calc.py", OLD, OLD)], lambda path: "granted" in path)
+    paths = list_new_test_files([*files, gone, changed("calc.py", OLD, OLD)], lambda path: "granted" in path)
     assert paths == ("tests/test_new.py", "tests/test_grown.py")
 
 
 def test_a_new_test_that_fails_or_cannot_run_without_the_change_shows_it() -> None:
     now = {"old": PASSED, "a": PASSED, "b": PASSED, "c": TestOutcome.SKIPPED}
-    assert finding_on_new_tests({"old": PASSED}, now, {"old": PASSED, "a": PASSED, "b": FAILED}, is_strict=True) is None
-    assert finding_on_new_tests({"old": PASSED}, now, {}, is_strict=True) is None
+    assert check_new_tests({"old": PASSED}, now, {"old": PASSED, "a": PASSED, "b": FAILED}, is_strict=True) is None
+    assert check_new_tests({"old": PASSED}, now, {}, is_strict=True) is None

@@ -2,12 +2,12 @@
 
 import pytest
 
-from orchestrator.judge.additive import lost_or_altered
-from orchestrator.judge.changed import LINK, ChangedFile
-from orchestrator.judge.examine import examine
-from orchestrator.judge.forgery import forgery_findings
-from orchestrator.judge.places import Place, place_of
-from orchestrator.judge.protected import granter, held_back
+from orchestrator.judge.additive import describe_non_additive_change
+from orchestrator.judge.changed import SYMLINK_MODE, ChangedFile
+from orchestrator.judge.examine import check_change
+from orchestrator.judge.forgery import check_forgery
+from orchestrator.judge.places import PathProtection, find_path_protection
+from orchestrator.judge.protected import build_grant_matcher, list_held_back_tests
 
 TEST = (
     b"import unittest\n\nfrom calc import add\n\n\nclass CalcTest(unittest.TestCase):\n"
@@ -28,32 +28,32 @@ def changed(path: str, before: bytes | str | None, after: bytes | str | None, mo
 
 
 def red(file: ChangedFile, *grants: str) -> list[str]:
-    return [finding.text for finding in examine([file], (), grants) if finding.is_blocking]
+    return [finding.text for finding in check_change([file], (), grants) if finding.is_blocking]
 
 
 @pytest.mark.parametrize(
     ("path", "place"),
     [
-        ("conftest.py", Place.CONFIGURATION),
-        ("tests/unit/conftest.py", Place.CONFIGURATION),
-        (".github/workflows/ci.yml", Place.CONFIGURATION),
-        ("sub/poetry.lock", Place.CONFIGURATION),
-        ("GNUmakefile", Place.CONFIGURATION),
-        ("tests/data/golden.json", Place.TESTS),
-        ("pkg/test_x.py", Place.TESTS),
-        ("src/app.test.ts", Place.TESTS),
-        ("shop/tests.py", Place.TESTS),
-        ("calc_tests.py", Place.TESTS),
-        ("cart-test.js", Place.TESTS),
-        ("lib/test-cart.mjs", Place.TESTS),
-        ("lib/evil.pth", Place.STARTER),
-        ("sitecustomize/__init__.py", Place.STARTER),
-        ("pytest.py", Place.SHADOW),
-        ("_pytest/__init__.py", Place.SHADOW),
-        ("src/json.py", Place.SHADOW),
-        ("random/__init__.py", Place.SHADOW),
-        ("tests/pytest.py", Place.SHADOW),
-        ("unittest.cpython-311-x86_64-linux-gnu.so", Place.SHADOW),
+        ("conftest.py", PathProtection.CONFIGURATION),
+        ("tests/unit/conftest.py", PathProtection.CONFIGURATION),
+        (".github/workflows/ci.yml", PathProtection.CONFIGURATION),
+        ("sub/poetry.lock", PathProtection.CONFIGURATION),
+        ("GNUmakefile", PathProtection.CONFIGURATION),
+        ("tests/data/golden.json", PathProtection.TESTS),
+        ("pkg/test_x.py", PathProtection.TESTS),
+        ("src/app.test.ts", PathProtection.TESTS),
+        ("shop/tests.py", PathProtection.TESTS),
+        ("calc_tests.py", PathProtection.TESTS),
+        ("cart-test.js", PathProtection.TESTS),
+        ("lib/test-cart.mjs", PathProtection.TESTS),
+        ("lib/evil.pth", PathProtection.STARTER),
+        ("sitecustomize/__init__.py", PathProtection.STARTER),
+        ("pytest.py", PathProtection.SHADOW),
+        ("_pytest/__init__.py", PathProtection.SHADOW),
+        ("src/json.py", PathProtection.SHADOW),
+        ("random/__init__.py", PathProtection.SHADOW),
+        ("tests/pytest.py", PathProtection.SHADOW),
+        ("unittest.cpython-311-x86_64-linux-gnu.so", PathProtection.SHADOW),
         ("src/app/json.py", None),
         ("site/index.html", None),
         ("queue/README.md", None),
@@ -65,8 +65,8 @@ def red(file: ChangedFile, *grants: str) -> list[str]:
         ("latest.js", None),
     ],
 )
-def test_a_path_is_protected_for_what_it_is_to_a_test_run(path: str, place: Place | None) -> None:
-    assert place_of(path) == place
+def test_a_path_is_protected_for_what_it_is_to_a_test_run(path: str, place: PathProtection | None) -> None:
+    assert find_path_protection(path) == place
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_path_is_protected_for_what_it_is_to_a_test_run(path: str, place: Plac
             "setup.cfg: options.entry_points.pytest11 may",
         ),
         (changed("cart.test.js", "test(1)\n", "test(1)\ntest(2)\n"), "put new tests into a file of their own"),
-        (changed("tests/test_a.py", TEST, b"other.py", LINK), "tests/test_a.py is a test of the base and was changed"),
+        (changed("tests/test_a.py", TEST, b"other.py", SYMLINK_MODE), "tests/test_a.py is a test of the base and was changed"),
     ],
 )
 def test_what_tests_rest_on_is_red_without_a_grant_and_free_with_one(file: ChangedFile, said: str) -> None:
@@ -164,7 +164,7 @@ def test_an_honest_change_needs_no_grant(file: ChangedFile) -> None:
     ],
 )
 def test_more_than_new_tests_is_no_addition(added: str, said: str) -> None:
-    assert said in lost_or_altered(TEST, TEST + b"\n\n" + added.encode())
+    assert said in describe_non_additive_change(TEST, TEST + b"\n\n" + added.encode())
 
 
 @pytest.mark.parametrize(
@@ -178,9 +178,9 @@ def test_more_than_new_tests_is_no_addition(added: str, said: str) -> None:
 def test_a_name_that_the_old_tests_use_keeps_its_meaning(added: str, name: str) -> None:
     body = b"def test_a(client):\n    n = len(client)\n    assert n == add(0, 1)\n"
     old = b"import pytest\nfrom calc import add\n\n\n" + body
-    assert f"gives {name} another meaning" in lost_or_altered(old, old + added.encode())
-    assert "gives len another meaning" in lost_or_altered(old, old.replace(b"import add", b"import add, size as len"))
-    assert lost_or_altered(old, old + b"\n\n@pytest.fixture\ndef n():\n    return 3\n") == ""
+    assert f"gives {name} another meaning" in describe_non_additive_change(old, old + added.encode())
+    assert "gives len another meaning" in describe_non_additive_change(old, old.replace(b"import add", b"import add, size as len"))
+    assert describe_non_additive_change(old, old + b"\n\n@pytest.fixture\ndef n():\n    return 3\n") == ""
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_an_expression_of_many_parts_is_looked_into_and_one_of_very_many_is_refu
 
 def test_what_a_granted_file_forges_is_told_and_does_not_block() -> None:
     file = changed("src/app.py", "x = 1\n", "import os\nos._exit(0)\n")
-    (told,) = forgery_findings([file], granter(["src/*.py"]))
+    (told,) = check_forgery([file], build_grant_matcher(["src/*.py"]))
     assert not told.is_blocking
     assert told.text.startswith("src/app.py:2 calls os._exit")
 
@@ -261,8 +261,8 @@ def test_new_tests_may_use_their_runner_and_not_reach_into_it() -> None:
 
 def test_the_base_s_tests_are_put_back_unless_they_were_granted() -> None:
     files = [changed("tests/test_new.py", None, TEST), changed("test_calc.py", TEST, TEST), changed("a.py", "", "x\n")]
-    assert held_back(files, granter(())) == ("tests/test_new.py", "test_calc.py")
-    assert held_back(files, granter(("tests/**",))) == ("test_calc.py",)
+    assert list_held_back_tests(files, build_grant_matcher(())) == ("tests/test_new.py", "test_calc.py")
+    assert list_held_back_tests(files, build_grant_matcher(("tests/**",))) == ("test_calc.py",)
 
 
 def test_a_file_that_was_not_read_is_red_where_its_content_would_have_counted() -> None:

@@ -7,8 +7,8 @@ from orchestrator.domain.attempt import Exit
 from orchestrator.domain.check import Difference
 from orchestrator.domain.check import TestOutcome as Outcome
 from orchestrator.domain.verdict import Finding, LensVote, VerdictKind
-from orchestrator.judge.difference import compare
-from orchestrator.judge.verdict import Evidence, decide
+from orchestrator.judge.difference import compare_outcomes
+from orchestrator.judge.verdict import VerdictEvidence, decide_verdict
 
 MERGE = VerdictKind.MERGE
 VETOES = ("revise", "restart", "split", "reject", "unreadable")
@@ -38,7 +38,7 @@ def votes(*decisions: str) -> st.SearchStrategy[LensVote]:
 
 
 anything = st.builds(
-    Evidence,
+    VerdictEvidence,
     exit=st.sampled_from(Exit),
     detail=st.text(max_size=3),
     findings=st.lists(finding, max_size=3).map(tuple),
@@ -50,7 +50,7 @@ anything = st.builds(
     revisions=st.integers(0, 4),
 )
 good = st.builds(
-    Evidence,
+    VerdictEvidence,
     exit=st.just(Exit.FINISHED),
     findings=st.lists(flags, max_size=2).map(tuple),
     difference=harmless,
@@ -62,8 +62,8 @@ good = st.builds(
 
 
 @given(anything | good)
-def test_what_merges_was_run_is_green_and_was_approved_by_everybody_who_voted(seen: Evidence) -> None:
-    if decide(seen).kind != MERGE:
+def test_what_merges_was_run_is_green_and_was_approved_by_everybody_who_voted(seen: VerdictEvidence) -> None:
+    if decide_verdict(seen).kind != MERGE:
         return
     assert seen.is_green
     assert seen.difference is not None
@@ -74,48 +74,48 @@ def test_what_merges_was_run_is_green_and_was_approved_by_everybody_who_voted(se
 
 
 @given(anything, st.lists(votes("approve"), max_size=9))
-def test_no_number_of_approvals_makes_anything_merge_that_is_not_green(seen: Evidence, more: list[LensVote]) -> None:
+def test_no_number_of_approvals_makes_anything_merge_that_is_not_green(seen: VerdictEvidence, more: list[LensVote]) -> None:
     assume(not seen.is_green)
-    assert decide(seen.but(votes=(*seen.votes, *more))).kind != MERGE
-    assert decide(seen.but(votes=tuple(more))).kind != MERGE
+    assert decide_verdict(seen.with_changes(votes=(*seen.votes, *more))).kind != MERGE
+    assert decide_verdict(seen.with_changes(votes=tuple(more))).kind != MERGE
 
 
 @given(anything, st.lists(votes("approve", *VETOES), max_size=4), words)
 def test_neither_votes_nor_receipts_are_a_way_from_another_verdict_to_a_merge(
-    seen: Evidence, more: list[LensVote], receipts: tuple[str, ...]
+    seen: VerdictEvidence, more: list[LensVote], receipts: tuple[str, ...]
 ) -> None:
-    assume(decide(seen).kind != MERGE)
-    assert decide(seen.but(votes=(*seen.votes, *more))).kind != MERGE
-    assert decide(seen.but(receipts=(*seen.receipts, *receipts))).kind != MERGE
+    assume(decide_verdict(seen).kind != MERGE)
+    assert decide_verdict(seen.with_changes(votes=(*seen.votes, *more))).kind != MERGE
+    assert decide_verdict(seen.with_changes(receipts=(*seen.receipts, *receipts))).kind != MERGE
 
 
 @given(good)
-def test_control_what_nothing_speaks_against_merges(seen: Evidence) -> None:
-    assert decide(seen).kind == MERGE
+def test_control_what_nothing_speaks_against_merges(seen: VerdictEvidence) -> None:
+    assert decide_verdict(seen).kind == MERGE
 
 
 @given(anything | good, votes(*VETOES), st.integers(0, 5))
 def test_one_vote_against_it_or_unreadable_keeps_it_out_wherever_it_stands(
-    seen: Evidence, veto: LensVote, place: int
+    seen: VerdictEvidence, veto: LensVote, place: int
 ) -> None:
     against = (*seen.votes[:place], veto, *seen.votes[place:])
-    assert decide(seen.but(votes=against)).kind != MERGE
+    assert decide_verdict(seen.with_changes(votes=against)).kind != MERGE
 
 
 @given(anything | good, st.sampled_from(LOST))
-def test_one_red_receipt_more_keeps_it_out(seen: Evidence, lost: str) -> None:
+def test_one_red_receipt_more_keeps_it_out(seen: VerdictEvidence, lost: str) -> None:
     red = Difference(**{lost: ("x",)})
-    assert decide(seen.but(difference=(seen.difference or Difference()) + red)).kind != MERGE
-    assert decide(seen.but(difference=red + (seen.difference or Difference()))).kind != MERGE
-    assert decide(seen.but(failed_checks=(*seen.failed_checks, "`make` exits 1"))).kind != MERGE
+    assert decide_verdict(seen.with_changes(difference=(seen.difference or Difference()) + red)).kind != MERGE
+    assert decide_verdict(seen.with_changes(difference=red + (seen.difference or Difference()))).kind != MERGE
+    assert decide_verdict(seen.with_changes(failed_checks=(*seen.failed_checks, "`make` exits 1"))).kind != MERGE
 
 
 @given(anything | good, st.sampled_from([one for one in Exit if one != Exit.FINISHED]))
-def test_what_did_not_finish_was_not_tested_or_breaks_a_rule_stays_out(seen: Evidence, other: Exit) -> None:
+def test_what_did_not_finish_was_not_tested_or_breaks_a_rule_stays_out(seen: VerdictEvidence, other: Exit) -> None:
     blocking = Finding(rule="protected", text="said", is_blocking=True)
-    assert decide(seen.but(exit=other)).kind != MERGE
-    assert decide(seen.but(difference=None)).kind != MERGE
-    assert decide(seen.but(findings=(*seen.findings, blocking))).kind != MERGE
+    assert decide_verdict(seen.with_changes(exit=other)).kind != MERGE
+    assert decide_verdict(seen.with_changes(difference=None)).kind != MERGE
+    assert decide_verdict(seen.with_changes(findings=(*seen.findings, blocking))).kind != MERGE
 
 
 outcomes = st.dictionaries(
@@ -137,7 +137,7 @@ def test_a_test_that_passed_and_does_not_any_more_is_never_green(
     assume(became not in {Outcome.PASSED, Outcome.XPASSED})
     after = {name: outcome for name, outcome in now.items() if name != test}
     after |= {} if became is None else {test: became}
-    assert not compare(base | {test: Outcome.PASSED}, base_exit, after, now_exit).is_green
+    assert not compare_outcomes(base | {test: Outcome.PASSED}, base_exit, after, now_exit).is_green
 
 
 @given(outcomes, exits, outcomes, exits)
@@ -145,7 +145,7 @@ def test_a_test_that_passed_and_does_not_any_more_is_never_green(
 def test_whatever_is_green_has_every_test_of_the_base_and_every_one_that_passed_passes(
     base: dict[str, Outcome], base_exit: int | None, now: dict[str, Outcome], now_exit: int | None
 ) -> None:
-    if not compare(base, base_exit, now, now_exit).is_green:
+    if not compare_outcomes(base, base_exit, now, now_exit).is_green:
         return
     tests = {name for name in base if not name.startswith("(")}
     good_ones = {name for name, outcome in base.items() if outcome == Outcome.PASSED and name in now}
@@ -157,7 +157,7 @@ def test_whatever_is_green_has_every_test_of_the_base_and_every_one_that_passed_
 def test_a_check_that_tells_less_than_it_told_on_the_base_is_never_green(
     base: dict[str, Outcome] | None, base_exit: int | None, now: dict[str, Outcome] | None, now_exit: int | None
 ) -> None:
-    difference = compare(base, base_exit, now, now_exit)
+    difference = compare_outcomes(base, base_exit, now, now_exit)
     if base is not None and now is None:
         assert not difference.is_green
     if base is None and (base_exit is None or now_exit != 0):

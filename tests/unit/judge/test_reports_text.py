@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.check import ReportFormat
 from orchestrator.domain.check import TestOutcome as Outcome
-from orchestrator.judge.reports import ParsedReport, is_test, parse_report
+from orchestrator.judge.reports import ParsedReport, is_test_id, parse_report
 
 REAL = sorted((Path(__file__).parents[2] / "scenarios" / "reports").glob("*/*.[tx][xm][tl]"))
 TAP, UNITTEST, PYTEST = ReportFormat.TAP, ReportFormat.UNITTEST, ReportFormat.PYTEST_RA
@@ -227,7 +227,7 @@ def test_an_output_file_that_is_gone_is_a_problem(tmp_path: Path) -> None:
     ],
 )
 def test_ids_of_what_is_no_test(test_id: str, is_one: bool) -> None:
-    assert is_test(test_id) is is_one
+    assert is_test_id(test_id) is is_one
 
 
 @settings(deadline=None, max_examples=200)

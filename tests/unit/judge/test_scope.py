@@ -2,21 +2,21 @@
 
 from typing import Any
 
-from orchestrator.domain.ids import ROOT, TaskId
+from orchestrator.domain.ids import ROOT_TASK, TaskId
 from orchestrator.domain.task import Task
 from orchestrator.judge.changed import ChangedFile
-from orchestrator.judge.scope import beside, scope_findings
+from orchestrator.judge.scope import list_parallel_tasks, check_task_scope
 from tests.unit.judge.changes import changed
 
 
-def task(name: str, *paths: str, parent: str = ROOT, **more: Any) -> Task:
+def task(name: str, *paths: str, parent: str = ROOT_TASK, **more: Any) -> Task:
     depth = name.count("/") + 1
     values = {"id": TaskId(name), "parent": TaskId(parent), "kind": "leaf", "title": name, "outcome": name}
     return Task.model_validate({**values, "depth": depth, "paths": paths, **more})
 
 
 def red(mine: Task, other: Task, *files: ChangedFile) -> list[str]:
-    found = list(scope_findings(mine, files, [other]))
+    found = list(check_task_scope(mine, files, [other]))
     assert all(finding.is_blocking and finding.rule == "scope" for finding in found)
     return [finding.text for finding in found]
 
@@ -24,7 +24,7 @@ def red(mine: Task, other: Task, *files: ChangedFile) -> list[str]:
 def names(mine: Task, *others: Task) -> list[str]:
     """The others that work beside a task, if all are live."""
     tasks = {one.id: one for one in (mine, *others)}
-    return [one.id for one in beside(mine, tasks, list(tasks.values()))]
+    return [one.id for one in list_parallel_tasks(mine, tasks, list(tasks.values()))]
 
 
 MINE, OTHER = task("mine", "src/a/**"), task("other", "src/b/**", "docs/new.md", "README.md")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.judge.signature import EXCERPT_CHARS, SIGNATURE_CHARS, failure_excerpt, signature
+from orchestrator.judge.signature import EXCERPT_CHARS, SIGNATURE_CHARS, extract_failure_excerpt, build_failure_signature
 
 REPORTS = Path(__file__).parents[2] / "scenarios" / "reports"
 
@@ -49,7 +49,7 @@ REPORTS = Path(__file__).parents[2] / "scenarios" / "reports"
     ],
 )  # fmt: skip
 def test_signature(text: str, wanted: str) -> None:
-    assert signature(text) == wanted
+    assert build_failure_signature(text) == wanted
 
 
 def test_the_last_exception_of_a_traceback_counts() -> None:
@@ -64,13 +64,13 @@ Traceback (most recent call last):
 mypackage.errors.StorageError: cannot store 12 items
 - a diff line
 """
-    assert signature(text) == "mypackage.errors.StorageError: cannot store N items"
+    assert build_failure_signature(text) == "mypackage.errors.StorageError: cannot store N items"
 
 
 def test_failures_that_differ_only_in_places_and_values_are_alike() -> None:
     one = "E   AssertionError: assert 'a b' == 'c d'\n/x/test_one.py:12: AssertionError"
     other = "E   AssertionError: assert 'e' == 'f'\n/x/test_two.py:99: AssertionError"
-    assert signature(one) == signature(other)
+    assert build_failure_signature(one) == build_failure_signature(other)
 
 
 @pytest.mark.parametrize(
@@ -85,17 +85,17 @@ def test_failures_that_differ_only_in_places_and_values_are_alike() -> None:
 )
 def test_signature_of_an_excerpt_is_that_of_the_reason(folder: str, test: str, wanted: str) -> None:
     output = (REPORTS / folder / "output.txt").read_text(encoding="utf-8")
-    assert signature(failure_excerpt(output, [test])) == wanted
+    assert build_failure_signature(extract_failure_excerpt(output, [test])) == wanted
 
 
 def test_a_signature_is_bounded() -> None:
-    assert signature("ValueError: " + "word " * 10_000) == ("ValueError: " + "word " * 100)[:SIGNATURE_CHARS]
+    assert build_failure_signature("ValueError: " + "word " * 10_000) == ("ValueError: " + "word " * 100)[:SIGNATURE_CHARS]
 
 
 @settings(deadline=None)
 @given(st.text())
 def test_any_text_has_a_bounded_signature_of_one_line(text: str) -> None:
-    reduced = signature(text)
+    reduced = build_failure_signature(text)
     assert len(reduced) <= SIGNATURE_CHARS
     assert "\n" not in reduced
 
@@ -135,32 +135,32 @@ def test_any_text_has_a_bounded_signature_of_one_line(text: str) -> None:
     ],
 )
 def test_excerpt_of_a_real_output(folder: str, tests: list[str], wanted: str) -> None:
-    assert failure_excerpt((REPORTS / folder / "output.txt").read_text(encoding="utf-8"), tests) == wanted
+    assert extract_failure_excerpt((REPORTS / folder / "output.txt").read_text(encoding="utf-8"), tests) == wanted
 
 
 def test_excerpt_takes_the_class_into_account() -> None:
     output = "\n".join(
         f"______ {name}.test_same ______\nE   ValueError: in {name}" for name in ("TestOne", "TestTwo", "TestThree")
     )
-    assert failure_excerpt(output, ["m.TestTwo::test_same"]) == "m.TestTwo::test_same\n  ValueError: in TestTwo"
+    assert extract_failure_excerpt(output, ["m.TestTwo::test_same"]) == "m.TestTwo::test_same\n  ValueError: in TestTwo"
 
 
 def test_excerpt_from_the_summary_alone() -> None:
     output = "FAILED t.py::test_a - TypeError: no\nFAILED t.py::test_b\n"
-    assert failure_excerpt(output, ["t.py::test_a"]) == "t.py::test_a\n  TypeError: no"
+    assert extract_failure_excerpt(output, ["t.py::test_a"]) == "t.py::test_a\n  TypeError: no"
 
 
 def test_excerpt_without_any_of_the_tests_is_the_last_words_of_the_output() -> None:
-    assert failure_excerpt("a\nImportError: no x\nb\n", ["t"]) == "ImportError: no x"
-    assert failure_excerpt("make: *** [all]\n-----\nError 2\n", []) == "make: *** [all]\nError 2"
-    assert failure_excerpt("", ["t"]) == ""
+    assert extract_failure_excerpt("a\nImportError: no x\nb\n", ["t"]) == "ImportError: no x"
+    assert extract_failure_excerpt("make: *** [all]\n-----\nError 2\n", []) == "make: *** [all]\nError 2"
+    assert extract_failure_excerpt("", ["t"]) == ""
 
 
 def test_excerpt_is_bounded() -> None:
     output = "".join(f"___ test_{n} ___\n" + f"E   ValueError: {'x' * 5_000}\n" * 9 for n in range(40))
-    excerpt = failure_excerpt(output, [f"t::test_{n}" for n in range(40)])
+    excerpt = extract_failure_excerpt(output, [f"t::test_{n}" for n in range(40)])
     assert len(excerpt) == EXCERPT_CHARS
-    short = failure_excerpt(output.replace("x" * 5_000, "x"), [f"t::test_{n}" for n in range(40)])
+    short = extract_failure_excerpt(output.replace("x" * 5_000, "x"), [f"t::test_{n}" for n in range(40)])
     assert short.endswith("\nand 30 more")
     assert short.count("ValueError") == 30
 
@@ -168,4 +168,4 @@ def test_excerpt_is_bounded() -> None:
 @settings(deadline=None)
 @given(st.text(), st.lists(st.text(), max_size=3))
 def test_any_output_has_a_bounded_excerpt(output: str, tests: list[str]) -> None:
-    assert len(failure_excerpt(output, tests)) <= EXCERPT_CHARS
+    assert len(extract_failure_excerpt(output, tests)) <= EXCERPT_CHARS

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.judge.stripping import stripped
+from orchestrator.judge.stripping import strip_comments
 
 PYTHON = '''\
 #!/usr/bin/env python
@@ -24,7 +24,7 @@ def f(a):
 
 
 def test_python_loses_comments_docstrings_and_bare_strings_and_every_line_keeps_its_place() -> None:
-    lines = stripped("a.py", PYTHON.encode())
+    lines = strip_comments("a.py", PYTHON.encode())
     assert lines == (
         *("#!/usr/bin/env python", "", "", "import os", ""),
         *("def f(a):", '     ; x = "# stays"', "", "", '    f"{a}"', '    return f"{a} # stays"', ""),
@@ -32,12 +32,12 @@ def test_python_loses_comments_docstrings_and_bare_strings_and_every_line_keeps_
 
 
 def test_characters_that_nobody_sees_are_gone_from_strings_too() -> None:
-    assert stripped("a.py", 'x = "a\u200bb\u202e"\n'.encode()) == ('x = "ab"', "")
+    assert strip_comments("a.py", 'x = "a\u200bb\u202e"\n'.encode()) == ('x = "ab"', "")
 
 
 def test_what_looks_like_a_comment_only_without_such_characters_stays() -> None:
-    assert stripped("a.js", "x = /\u200b/;f()".encode()) == ("x = //;f()",)
-    assert stripped("a.yaml", "a: b \u200b# c".encode()) == ("a: b # c",)
+    assert strip_comments("a.js", "x = /\u200b/;f()".encode()) == ("x = //;f()",)
+    assert strip_comments("a.yaml", "a: b \u200b# c".encode()) == ("a: b # c",)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_what_looks_like_a_comment_only_without_such_characters_stays() -> None:
     ],
 )
 def test_other_languages_lose_their_comments(path: str, content: str, lines: str) -> None:
-    assert stripped(path, content.encode()) == tuple(lines.split("|"))
+    assert strip_comments(path, content.encode()) == tuple(lines.split("|"))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_other_languages_lose_their_comments(path: str, content: str, lines: str
     ],
 )
 def test_a_file_that_leaves_any_doubt_is_not_stripped(path: str, content: bytes) -> None:
-    assert stripped(path, content) is None
+    assert strip_comments(path, content) is None
 
 
 _PIECES = st.sampled_from(
@@ -118,7 +118,7 @@ _PIECES = st.sampled_from(
 @given(st.lists(_PIECES, max_size=12))
 def test_what_is_left_of_python_is_the_same_program(pieces: list[str]) -> None:
     source = "\n".join(pieces)
-    lines = stripped("a.py", source.encode())
+    lines = strip_comments("a.py", source.encode())
     try:
         before = ast.parse(source)
     except SyntaxError:

@@ -7,8 +7,8 @@ from orchestrator.domain.attempt import Exit
 from orchestrator.domain.check import Difference
 from orchestrator.domain.task import EndCause, Task
 from orchestrator.domain.verdict import Finding, LensVote, VerdictKind
-from orchestrator.judge.rules import check_diff, out_of_scope
-from orchestrator.judge.verdict import Evidence, decide
+from orchestrator.judge.rules import check_diff_summary, list_paths_out_of_scope
+from orchestrator.judge.verdict import VerdictEvidence, decide_verdict
 
 GREEN = Difference()
 RED = Difference(new_failures=("t",))
@@ -22,7 +22,7 @@ def vote(decision: str, *reasons: str) -> LensVote:
 
 
 def kind(**evidence: object) -> VerdictKind:
-    return decide(Evidence.model_validate({"exit": Exit.FINISHED} | evidence)).kind
+    return decide_verdict(VerdictEvidence.model_validate({"exit": Exit.FINISHED} | evidence)).kind
 
 
 def test_green_with_approval_merges() -> None:
@@ -30,20 +30,20 @@ def test_green_with_approval_merges() -> None:
 
 
 def test_a_green_gate_does_not_merge_what_fails_the_tasks_own_checks() -> None:
-    evidence = Evidence(exit=Exit.FINISHED, difference=GREEN, failed_checks=("`x` exits 1",), votes=(vote("approve"),))
-    assert decide(evidence).kind == VerdictKind.REVISE
-    assert decide(evidence).reasons == ("checks of the task that fail (1): `x` exits 1",)
+    evidence = VerdictEvidence(exit=Exit.FINISHED, difference=GREEN, failed_checks=("`x` exits 1",), votes=(vote("approve"),))
+    assert decide_verdict(evidence).kind == VerdictKind.REVISE
+    assert decide_verdict(evidence).reasons == ("checks of the task that fail (1): `x` exits 1",)
 
 
 def test_tests_that_nobody_can_settle_are_a_persons_matter_with_a_cause_of_their_own() -> None:
-    evidence = Evidence(exit=Exit.FINISHED, difference=Difference(unsettled=("t",), flaky=("s", "t")))
-    verdict = decide(evidence)
+    evidence = VerdictEvidence(exit=Exit.FINISHED, difference=Difference(unsettled=("t",), flaky=("s", "t")))
+    verdict = decide_verdict(evidence)
     assert (verdict.kind, verdict.cause) == (VerdictKind.ESCALATE, EndCause.UNSETTLED_TESTS)
     assert verdict.reasons[0].endswith("on this very tree, of which no run was green as a whole (1): t")
 
 
 def test_what_is_red_beside_unsettled_tests_is_revised() -> None:
-    verdict = decide(Evidence(exit=Exit.FINISHED, difference=Difference(unsettled=("t",), missing_tests=("m",))))
+    verdict = decide_verdict(VerdictEvidence(exit=Exit.FINISHED, difference=Difference(unsettled=("t",), missing_tests=("m",))))
     assert (verdict.kind, verdict.cause) == (VerdictKind.REVISE, EndCause.RED_TESTS)
 
 
@@ -57,7 +57,7 @@ def test_red_is_revised_and_after_two_revisions_begun_afresh() -> None:
 
 
 def test_a_session_without_a_result_is_begun_afresh_and_named() -> None:
-    verdict = decide(Evidence(exit=Exit.STUCK, detail="went in circles"))
+    verdict = decide_verdict(VerdictEvidence(exit=Exit.STUCK, detail="went in circles"))
     assert (verdict.kind, verdict.reasons) == (VerdictKind.RESTART, ("the attempt ended stuck: went in circles",))
 
 
@@ -67,7 +67,7 @@ def test_without_a_gate_nothing_merges() -> None:
 
 def test_the_strictest_lens_decides() -> None:
     votes = [vote("approve"), vote("revise", "a"), vote("reject", "b"), vote("restart", "c")]
-    verdict = decide(Evidence(exit=Exit.FINISHED, difference=GREEN, votes=tuple(votes)))
+    verdict = decide_verdict(VerdictEvidence(exit=Exit.FINISHED, difference=GREEN, votes=tuple(votes)))
     assert (verdict.kind, verdict.reasons) == (VerdictKind.REJECT, ("diff: b",))
 
 
@@ -89,7 +89,7 @@ def test_a_reviewer_can_have_a_task_split_where_no_other_says_that_it_must_not_b
 
 def test_every_verdict_names_what_it_rests_on() -> None:
     def cause(**given: object) -> EndCause | None:
-        return decide(Evidence.model_validate({"exit": Exit.FINISHED, "difference": GREEN} | given)).cause
+        return decide_verdict(VerdictEvidence.model_validate({"exit": Exit.FINISHED, "difference": GREEN} | given)).cause
 
     rule = Finding(rule="r", text="t", is_blocking=True)
     assert cause() is None
@@ -119,7 +119,7 @@ votes = st.lists(
     max_size=4,
 )
 evidence = st.builds(
-    Evidence,
+    VerdictEvidence,
     exit=st.sampled_from(Exit),
     difference=st.none() | reds,
     failed_checks=st.lists(st.just("c"), max_size=1).map(tuple),
@@ -133,7 +133,7 @@ evidence = st.builds(
 
 
 @given(evidence)
-def test_no_red_check_no_veto_and_no_missing_receipt_ever_leads_to_merge(seen: Evidence) -> None:
+def test_no_red_check_no_veto_and_no_missing_receipt_ever_leads_to_merge(seen: VerdictEvidence) -> None:
     may_merge = (
         seen.exit == Exit.FINISHED
         and seen.difference is not None
@@ -142,7 +142,7 @@ def test_no_red_check_no_veto_and_no_missing_receipt_ever_leads_to_merge(seen: E
         and not any(finding.is_blocking for finding in seen.findings)
         and all(one.decision == "approve" for one in seen.votes)
     )
-    verdict = decide(seen)
+    verdict = decide_verdict(seen)
     assert (verdict.kind == VerdictKind.MERGE) == may_merge
     assert verdict.kind == VerdictKind.MERGE or verdict.reasons, "whoever is sent back is told why"
     assert (verdict.cause is None) == may_merge, "and why has a name"
@@ -150,7 +150,7 @@ def test_no_red_check_no_veto_and_no_missing_receipt_ever_leads_to_merge(seen: E
 
 def test_rules_block_the_empty_and_the_endless_and_only_note_the_rest() -> None:
     def rules(grown: bool = True, lines: int = 10, dropped: tuple[str, ...] = ()) -> dict[str, bool]:
-        return {f.rule: f.is_blocking for f in check_diff(TASK, ["src/a.py", "setup.py"], lines, dropped, grown)}
+        return {f.rule: f.is_blocking for f in check_diff_summary(TASK, ["src/a.py", "setup.py"], lines, dropped, grown)}
 
     assert rules(grown=False) == {"empty": True, "scope": False}
     assert rules(lines=6_000) == {"size": True, "scope": False}
@@ -158,13 +158,13 @@ def test_rules_block_the_empty_and_the_endless_and_only_note_the_rest() -> None:
 
 
 def test_of_many_files_left_out_a_reviewer_is_told_some_and_how_many() -> None:
-    found = check_diff(TASK, ["src/a.py"], 1, [f"{n}.bin: too large" for n in range(5_000)], grown=True)
+    found = check_diff_summary(TASK, ["src/a.py"], 1, [f"{n}.bin: too large" for n in range(5_000)], grown=True)
     assert [finding.text[-14:] for finding in found] == ["; and 4990 more"[-14:]]
 
 
 def test_a_task_that_names_no_paths_has_no_scope_to_leave() -> None:
-    assert out_of_scope(TASK, ["src/x/y.py", "README.md", "setup.py"]) == ("setup.py",)
-    assert out_of_scope(TASK.model_copy(update={"paths": ()}), ["anything"]) == ()
+    assert list_paths_out_of_scope(TASK, ["src/x/y.py", "README.md", "setup.py"]) == ("setup.py",)
+    assert list_paths_out_of_scope(TASK.model_copy(update={"paths": ()}), ["anything"]) == ()
 
 
 def test_a_verdict_names_the_rules_whose_findings_it_rests_on_and_those_that_are_only_told() -> None:
@@ -172,6 +172,6 @@ def test_a_verdict_names_the_rules_whose_findings_it_rests_on_and_those_that_are
         Finding(rule="suppression", text="a.py:1 silences a tool", is_blocking=True),
         Finding(rule="addressed", text="a.py:2 speaks to whoever reviews it", is_blocking=False),
     )
-    verdict = decide(Evidence(exit=Exit.FINISHED, findings=findings, difference=GREEN))
+    verdict = decide_verdict(VerdictEvidence(exit=Exit.FINISHED, findings=findings, difference=GREEN))
     assert verdict.findings == findings
     assert (verdict.reasons, verdict.flags) == ((findings[0].text,), (findings[1].text,))

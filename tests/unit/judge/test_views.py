@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.review import Shown
-from orchestrator.judge.reading_order import read_first
-from orchestrator.judge.views import Sides, code_view, codebase_view, diff_view
+from orchestrator.domain.review import ReviewMaterial
+from orchestrator.judge.reading_order import order_patch
+from orchestrator.judge.views import FileSides, build_code_view, build_codebase_view, build_diff_view
 from tests.running.projects import git, repository
-from worktrees.diff import Diff, diff, diff_text
-from worktrees.repository import Repository
+from worktrees.diff import Diff, diff_trees, read_diff_text
+from worktrees.repository import GitRepository
 
 BASE = 'import os\n\n\ndef add(a, b):\n    """Adds."""\n    return a + b  # sum\n\n\ndef last():\n    return 1\n'
 
@@ -33,18 +33,18 @@ class Change:
                 self.after[name] = _bytes(content)
         git(root, "add", "-A")
         git(root, "commit", "-q", "-m", "change")
-        self.git = Repository.open(root).git
+        self.git = GitRepository.open(root).git
 
     async def diff(self) -> Diff:
-        return await diff(self.git, "HEAD~1", "HEAD")
+        return await diff_trees(self.git, "HEAD~1", "HEAD")
 
-    async def code(self) -> Shown:
+    async def code(self) -> ReviewMaterial:
         changed = await self.diff()
-        sides: dict[str, Sides] = {
+        sides: dict[str, FileSides] = {
             file.path: (self.before.get(file.old_path or file.path), self.after.get(file.path))
             for file in changed.files
         }
-        return code_view(changed, sides)
+        return build_code_view(changed, sides)
 
 
 def _bytes(content: str | bytes) -> bytes:
@@ -53,7 +53,7 @@ def _bytes(content: str | bytes) -> bytes:
 
 async def test_the_diff_can_be_cited_by_the_lines_of_its_hunks_on_either_side(tmp_path: Path) -> None:
     change = Change(tmp_path, {"a.py": BASE, "gone.py": "x = 1\n"}, {"a.py": BASE + "x = 2\n", "gone.py": None})
-    shown = diff_view(await diff_text(change.git, "HEAD~1", "HEAD"), await change.diff())
+    shown = build_diff_view(await read_diff_text(change.git, "HEAD~1", "HEAD"), await change.diff())
     assert shown.places == {"a.py": ((8, 11), (8, 10)), "gone.py": ((1, 1),)}
 
 
@@ -114,7 +114,7 @@ async def test_a_name_that_speaks_to_reviewers_does_not_do_so_in_the_code_view(t
 
 def test_the_codebase_shows_changed_files_as_they_are_with_numbers_and_what_lies_around_them() -> None:
     names = ["README.md", "far/away.py", "shop/cart.py", "shop/tax.py"]
-    shown = codebase_view({"shop/cart.py": b"x = 1\ny = '\xe2\x80\x8b'\n"}, ["shop/old.py"], names)
+    shown = build_codebase_view({"shop/cart.py": b"x = 1\ny = '\xe2\x80\x8b'\n"}, ["shop/old.py"], names)
     assert shown.text == (
         "shop/cart.py\n"
         "      1  x = 1\n"
@@ -127,7 +127,7 @@ def test_the_codebase_shows_changed_files_as_they_are_with_numbers_and_what_lies
 
 def test_the_codebase_is_bounded_and_says_what_is_not_shown() -> None:
     files = {"a.py": b"x" * 50_000 + b"\n" + b"y = 1\n" * 30_000, "big.py": None, "e.py": b"", "z.bin": b"\0"}
-    shown = codebase_view(files, [], [f"a{number}.py" for number in range(500)])
+    shown = build_codebase_view(files, [], [f"a{number}.py" for number in range(500)])
     assert len(shown.text) < 210_000 + 400 * 10
     (spans,) = (places for path, places in shown.places.items() if path == "a.py")
     assert f"a.py ({30_001 - spans[0][1]} of its 30001 lines are not shown)" in shown.text
@@ -153,7 +153,7 @@ async def test_what_stands_far_to_the_right_is_not_hidden_though_the_line_is_cut
         *["1004 more characters of this line]"],
     ]
     assert set(shown.places) == {"a.py", "b.py", "c.sh"}
-    whole = codebase_view({"c.sh": f"{far}evil\n".encode()}, [], ["c.sh"])
+    whole = build_codebase_view({"c.sh": f"{far}evil\n".encode()}, [], ["c.sh"])
     assert "1004 more characters of this line" in whole.text
 
 
@@ -162,11 +162,11 @@ async def test_of_a_diff_that_is_too_long_code_is_shown_first_and_what_is_not_sh
 ) -> None:
     files = {"a.lock": "1\n" * 900, "b.py": "x = 1\n" * 400, "tests/test_c.py": "y = 1\n", "z.py": "evil()\n"}
     change = Change(tmp_path, {"o.py": "\n"}, files)
-    patch, changed = await diff_text(change.git, "HEAD~1", "HEAD"), await change.diff()
-    assert read_first(patch, changed, len(patch)) == (patch, ())
-    text, unseen = read_first(patch, changed, 3_500)
+    patch, changed = await read_diff_text(change.git, "HEAD~1", "HEAD"), await change.diff()
+    assert order_patch(patch, changed, len(patch)) == (patch, ())
+    text, unseen = order_patch(patch, changed, 3_500)
     at = [text.index(f"+++ b/{name}") for name in ("z.py", "b.py", "tests/test_c.py", "a.lock")]
     assert (at, len(text), unseen) == (sorted(at), len(patch), ("a.lock",))
-    assert set(diff_view(text[:3_500], changed, unseen).places) == {"b.py", "tests/test_c.py", "z.py"}
-    _, unseen = read_first(patch, changed, 500)
+    assert set(build_diff_view(text[:3_500], changed, unseen).places) == {"b.py", "tests/test_c.py", "z.py"}
+    _, unseen = order_patch(patch, changed, 500)
     assert unseen == ("b.py", "tests/test_c.py", "a.lock")

@@ -12,7 +12,7 @@ from anyio.lowlevel import checkpoint
 from orchestrator.config.model import BudgetSettings
 from orchestrator.domain.accounts import Accounts
 from orchestrator.domain.chat import Role
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.work import (
     ModelCalled,
     ModelFailed,
@@ -22,15 +22,15 @@ from orchestrator.domain.event.work import (
     TaskCreated,
     TaskEnded,
 )
-from orchestrator.domain.fold import advance
-from orchestrator.domain.ids import ROOT, SessionId, TaskId
-from orchestrator.domain.price import FREE, Price
+from orchestrator.domain.fold import apply_recorded_event
+from orchestrator.domain.ids import ROOT_TASK, SessionId, TaskId
+from orchestrator.domain.price import FREE_PRICE, Price
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import Task, TaskStatus
 from orchestrator.domain.text import Text
 from orchestrator.domain.usage import Usage
 from orchestrator.errors import LimitReached, OutOfBudget
-from orchestrator.llm.budget import Budget
+from orchestrator.llm.budget import RunBudget
 from tests.loopback.builders import request
 
 DOLLAR = Price(input_usd=Decimal(0), output_usd=Decimal(1_000_000))
@@ -44,13 +44,13 @@ class Run:
     def __init__(self) -> None:
         self.state = RunState(epoch_at=DAY, last_at=DAY)
         self._second = 0
-        for name, parent, kind in ((ROOT, None, "branch"), ("ui", ROOT, "branch"), ("ui/a", "ui", "leaf")):
+        for name, parent, kind in ((ROOT_TASK, None, "branch"), ("ui", ROOT_TASK, "branch"), ("ui/a", "ui", "leaf")):
             self.add(_created(name, parent, kind))
 
     def add(self, *events: Event) -> None:
         for event in events:
             at = DAY + timedelta(seconds=self._second)
-            advance(self.state, Recorded(self.state.seq + 1, at, event))
+            apply_recorded_event(self.state, RecordedEvent(self.state.seq + 1, at, event))
 
     def wait(self, seconds: int) -> None:
         self._second += seconds
@@ -91,10 +91,10 @@ def _created(name: str, parent: str | None, kind: str, **fields: Any) -> TaskCre
     return TaskCreated(task=TaskId(name), spec=Task.model_validate(spec | fields))
 
 
-async def asked(run: Run, limits: dict[str, Any], price: Price | None = FREE, **call: Any) -> Usage:
+async def asked(run: Run, limits: dict[str, Any], price: Price | None = FREE_PRICE, **call: Any) -> Usage:
     """What one more call of a worker reserves."""
     wanted = {"task": "ui/a", "max_output_tokens": 1, **call}
-    return await Budget(BudgetSettings.model_validate({"reserve": 0, **limits})).reserve(
+    return await RunBudget(BudgetSettings.model_validate({"reserve": 0, **limits})).reserve_call(
         run.state, request(**wanted), price
     )
 
@@ -188,8 +188,8 @@ async def test_the_time_of_a_task_counts_from_its_beginning() -> None:
         await asked(run, {"branch": {"wall_s": 10}})
     run.add(TaskEnded(task=TaskId("ui"), status=TaskStatus.REJECTED, reason="late"))
     run.wait(99)
-    run.spends(Usage(calls=1), task=ROOT)
-    assert Accounts(run.state, BudgetSettings()).node(TaskId("ui")).wall_s == 10, "it ended then"
+    run.spends(Usage(calls=1), task=ROOT_TASK)
+    assert Accounts(run.state, BudgetSettings()).get_task_account(TaskId("ui")).wall_s == 10, "it ended then"
 
 
 async def test_only_the_judge_may_use_what_is_held_back() -> None:
@@ -208,8 +208,8 @@ async def test_a_call_that_was_perhaps_billed_counts_as_what_it_had_reserved() -
     run = Run()
     run.fails(run.calls(Usage(calls=1, cost_usd=Decimal(2))), "timed-out")
     run.fails(run.calls(Usage(calls=1, cost_usd=Decimal(5))), "unavailable")
-    assert (run.state.spent.calls, run.state.at_risk.cost_usd, run.state.possibly_billed) == (0, 2, 1)
-    assert run.state.at_risk_by_node[ROOT] == run.state.at_risk_by_role["worker"] == run.state.at_risk
+    assert (run.state.spent.calls, run.state.at_risk.cost_usd, run.state.possibly_billed_calls) == (0, 2, 1)
+    assert run.state.at_risk_by_node[ROOT_TASK] == run.state.at_risk_by_role["worker"] == run.state.at_risk
     assert (await asked(run, {"usd": 3}, DOLLAR)).cost_usd == 1
     with pytest.raises(LimitReached, match=r"\$2.00 spent"):
         await asked(run, {"usd": "2.5"}, DOLLAR)
@@ -217,10 +217,10 @@ async def test_a_call_that_was_perhaps_billed_counts_as_what_it_had_reserved() -
 
 async def test_what_is_reserved_by_a_call_under_way_is_waited_for() -> None:
     run, begun = Run(), []
-    budget = Budget(BudgetSettings(usd=10, reserve=0))
+    budget = RunBudget(BudgetSettings(usd=10, reserve=0))
 
     async def ask(name: str) -> None:
-        reserved = await budget.reserve(run.state, request(task="ui/a", max_output_tokens=6), DOLLAR)
+        reserved = await budget.reserve_call(run.state, request(task="ui/a", max_output_tokens=6), DOLLAR)
         begun.append((name, run.calls(reserved)))
 
     async with anyio.create_task_group() as group:
@@ -229,7 +229,7 @@ async def test_what_is_reserved_by_a_call_under_way_is_waited_for() -> None:
         await settle()
         assert [name for name, _ in begun] == ["first"]
         run.settles(begun[0][1], Usage(calls=1, cost_usd=Decimal(2)))
-        budget.settled()
+        budget.settle_call()
         await settle()
         assert [name for name, _ in begun] == ["first", "second"]
 
@@ -260,7 +260,7 @@ def test_a_task_is_charged_for_all_below_it() -> None:
     run = Run()
     run.spends(SPENT)
     run.spends(SPENT, role="planner", task="ui")
-    run.spends(SPENT, role="planner", task=ROOT)
+    run.spends(SPENT, role="planner", task=ROOT_TASK)
     by_node = {name: usage.calls for name, usage in run.state.spent_by_node.items()}
-    assert by_node == {ROOT: 9, "ui": 6, "ui/a": 3}
+    assert by_node == {ROOT_TASK: 9, "ui": 6, "ui/a": 3}
     assert total(run.state.spent_by_task.values()) == run.state.spent

@@ -16,7 +16,7 @@ from orchestrator.llm.errors import (
     Unavailable,
     UnknownModel,
 )
-from orchestrator.llm.failures import retry_after_s, told, translate, wait_in_words
+from orchestrator.llm.failures import parse_retry_after_s, parse_provider_message, map_error, parse_wait_text
 
 NOW_S = 1_700_000_000.0
 
@@ -33,7 +33,7 @@ class ProviderError(Exception):
 
 
 def translated(status: int | None, message: str = "", **headers: str) -> ModelError:
-    return translate(ProviderError(status, message, **headers), "openai/x", "OPENAI_API_KEY", NOW_S)
+    return map_error(ProviderError(status, message, **headers), "openai/x", "OPENAI_API_KEY", NOW_S)
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,14 @@ def test_class_names_decide_where_the_status_does_not() -> None:
     class Timeout(ProviderError):
         pass
 
-    assert type(translate(ContextWindowExceededError(400, "too much"), "m", "K", NOW_S)) is ContextOverflow
-    assert type(translate(Timeout(None, "Request timed out"), "m", "K", NOW_S)) is CallTimedOut
+    assert type(map_error(ContextWindowExceededError(400, "too much"), "m", "K", NOW_S)) is ContextOverflow
+    assert type(map_error(Timeout(None, "Request timed out"), "m", "K", NOW_S)) is CallTimedOut
 
 
 def test_a_missing_package_is_named_and_not_tried_again() -> None:
     wrapped = ProviderError(500, "No module named 'mcp'")
     wrapped.__context__ = ModuleNotFoundError("No module named 'mcp'", name="mcp")
-    error = translate(wrapped, "openai/x", "K", NOW_S)
+    error = map_error(wrapped, "openai/x", "K", NOW_S)
     assert type(error) is RequestRefused
     assert "package 'mcp' is missing" in str(error)
 
@@ -122,7 +122,7 @@ def test_the_message_says_model_meaning_and_the_providers_words() -> None:
     ],
 )
 def test_what_the_provider_said_is_unwrapped(raw: str, words: str, code: str) -> None:
-    assert told(raw) == (words, code)
+    assert parse_provider_message(raw) == (words, code)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_what_the_provider_said_is_unwrapped(raw: str, words: str, code: str) ->
     ],
 )
 def test_retry_after_is_read_as_seconds_milliseconds_or_date(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after_s(headers, NOW_S) == seconds
+    assert parse_retry_after_s(headers, NOW_S) == seconds
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_retry_after_is_read_as_seconds_milliseconds_or_date(headers: dict[str, 
     ],
 )
 def test_a_wait_in_words_is_understood(text: str, seconds: float | None) -> None:
-    assert wait_in_words(text) == (None if seconds is None else pytest.approx(seconds))
+    assert parse_wait_text(text) == (None if seconds is None else pytest.approx(seconds))
 
 
 def test_the_headers_wish_goes_before_the_words() -> None:

@@ -16,8 +16,8 @@ from orchestrator.llm.errors import (
     RateLimited,
     Unavailable,
 )
-from orchestrator.llm.fallbacks import Asking, complete_with_fallbacks
-from orchestrator.llm.limits import ProviderRules, Providers
+from orchestrator.llm.fallbacks import ModelCallPolicy, complete_with_fallbacks
+from orchestrator.llm.limits import ProviderRules, ProviderRegistry
 from orchestrator.llm.retry import RetryPolicy
 from tests.loopback.builders import request
 
@@ -35,19 +35,19 @@ class World:
         self.failures: list[str] = []
         found = {"breaker_pause_s": 0.05, "breaker_failures": 9} | rules
         policy = RetryPolicy(tries=3, base_s=0, cap_s=0)
-        self.asking = Asking(Providers(ProviderRules.model_validate(found)), policy, self.failed, self.answered)
+        self.asking = ModelCallPolicy(ProviderRegistry(ProviderRules.model_validate(found)), policy, self.failed, self.answered)
 
     async def ask(self, *models: str) -> str:
         requests = [request(model=model) for model in models or (USUAL, SPARE, LAST)]
         return (await complete_with_fallbacks(self, requests, self.asking)).model
 
-    async def complete(self, request: Request) -> Reply:
+    async def request_completion(self, request: Request) -> Reply:
         self.asked[request.model] += 1
         if request.model in self.says:
             raise self.says[request.model]
         return Reply(model=request.model)
 
-    async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
+    async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
         return None
 
     async def failed(self, error: ModelError, try_no: int, retry_in_s: float | None) -> None:
@@ -85,7 +85,7 @@ async def test_the_usual_model_is_asked_again_when_it_can_be() -> None:
     world = World({USUAL: Unavailable("down")}, breaker_failures=1, breaker_pause_s=0.001)
     assert await world.ask() == SPARE
     world.says.clear()
-    await world.asking.world.sleep(0.01)
+    await world.asking.environment.sleep(0.01)
     assert await world.ask() == USUAL
     assert world.answers[-1] == (USUAL, "")
 

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.domain.chat import Reply, ToolCall
 from orchestrator.domain.usage import Usage
-from orchestrator.llm.credentials import usual_key
+from orchestrator.llm.credentials import describe_key_variable
 from orchestrator.llm.errors import (
     CallTimedOut,
     ContextOverflow,
@@ -23,7 +23,7 @@ from orchestrator.llm.errors import (
 )
 from orchestrator.llm.litellm_client import LiteLLMClient
 from orchestrator.llm.pricing import Price
-from orchestrator.llm.retry import RetryPolicy, Surroundings, complete_with_retries
+from orchestrator.llm.retry import RetryPolicy, RetryEnvironment, complete_with_retries
 from orchestrator.llm.script import ScriptedReply, ScriptedUsage
 from tests.loopback.builders import SHELL, call, called, reply, request, returned, user
 from tests.loopback.server import LoopbackServer
@@ -41,7 +41,7 @@ async def serving(*items: ScriptedReply) -> AsyncIterator[tuple[LiteLLMClient, L
 
 async def test_a_text_reply_comes_with_usage_and_an_unknown_price() -> None:
     async with serving(reply("Hello.", usage=TOKENS)) as (client, _, url):
-        answer = await client.complete(request(api_base=url, tools=(SHELL,)))
+        answer = await client.request_completion(request(api_base=url, tools=(SHELL,)))
     assert answer == Reply(
         text="Hello.",
         model="worker",
@@ -49,14 +49,14 @@ async def test_a_text_reply_comes_with_usage_and_an_unknown_price() -> None:
         usage=BOOKED.model_copy(update={"unpriced_calls": 1}),
         seconds=answer.seconds,
     )
-    assert answer.usage.price == "unknown"
+    assert answer.usage.cost_text == "unknown"
     assert 0 < answer.seconds < 60
 
 
 async def test_several_tool_calls_come_back_with_their_arguments_as_written() -> None:
     calls = (call(command="ls  -l"), call(raw='{"command": "unfinished'), call("finish", raw=""))
     async with serving(reply("Looking.", call=calls)) as (client, _, url):
-        answer = await client.complete(request(api_base=url, tools=(SHELL,)))
+        answer = await client.request_completion(request(api_base=url, tools=(SHELL,)))
     assert (answer.text, answer.finish_reason) == ("Looking.", "tool_calls")
     assert answer.tool_calls == (
         ToolCall(id="call_0_0", name="shell", arguments='{"command": "ls  -l"}'),
@@ -69,7 +69,7 @@ async def test_the_server_gets_the_conversation_the_tools_and_the_settings() -> 
     step = called(ToolCall(id="a", name="shell", arguments='{"command": "ls"}'))
     async with serving(reply()) as (client, server, url):
         asked = request(step, returned("a", "x.py"), api_base=url, tools=(SHELL,), temperature=0.25)
-        await client.complete(asked.model_copy(update={"max_output_tokens": 99}))
+        await client.request_completion(asked.model_copy(update={"max_output_tokens": 99}))
     assert server.bodies == [
         {
             "model": "worker",
@@ -94,14 +94,14 @@ async def test_the_server_gets_the_conversation_the_tools_and_the_settings() -> 
 async def test_a_model_on_the_price_list_is_priced_as_asked_for_not_as_it_calls_itself() -> None:
     server = LoopbackServer([reply(usage=TOKENS, model="gpt-4o")], roles={"gpt-4o-mini": "worker"})
     async with server.run() as url, LiteLLMClient() as client:
-        answer = await client.complete(request(api_base=url, model="openai/gpt-4o-mini"))
+        answer = await client.request_completion(request(api_base=url, model="openai/gpt-4o-mini"))
     assert answer.model == "gpt-4o"
     assert answer.usage == BOOKED.model_copy(update={"cost_usd": Decimal("0.00018")})
 
 
 async def test_a_model_that_calls_itself_by_a_priced_name_stays_unpriced() -> None:
     async with serving(reply(usage=TOKENS, model="gpt-4o")) as (client, _, url):
-        assert (await client.complete(request(api_base=url))).usage.price == "unknown"
+        assert (await client.request_completion(request(api_base=url))).usage.cost_text == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ async def test_a_model_that_calls_itself_by_a_priced_name_stays_unpriced() -> No
 )
 async def test_a_price_is_known_before_the_call_as_the_list_books_it(model: str) -> None:
     async with LiteLLMClient() as client:
-        price = await client.price(model)
+        price = await client.find_price(model)
     assert price is not None
     assert 0 < price.input_usd < price.output_usd < 100
     assert price.cached_usd is not None
@@ -121,24 +121,24 @@ async def test_a_model_that_is_not_on_the_list_has_no_price_beforehand(
     model: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with LiteLLMClient() as client:
-        assert await client.price(model) is None
+        assert await client.find_price(model) is None
     assert capsys.readouterr() == ("", "")
 
 
 async def test_what_the_list_says_beforehand_is_what_a_call_costs() -> None:
     server = LoopbackServer([reply(usage=TOKENS)], roles={"gpt-4o-mini": "worker"})
     async with server.run() as url, LiteLLMClient() as client:
-        answer = await client.complete(request(api_base=url, model="openai/gpt-4o-mini"))
-        price = await client.price("openai/gpt-4o-mini")
+        answer = await client.request_completion(request(api_base=url, model="openai/gpt-4o-mini"))
+        price = await client.find_price("openai/gpt-4o-mini")
     assert price is not None
-    assert price.of(answer.usage) == answer.usage.cost_usd
+    assert price.compute_cost(answer.usage) == answer.usage.cost_usd
 
 
 async def test_the_users_own_price_goes_before_the_list() -> None:
     price = Price(input_usd=Decimal(1), output_usd=Decimal(2), cached_usd=Decimal(0))
     async with LoopbackServer([reply(usage=TOKENS)]).run() as url, LiteLLMClient({"openai/worker": price}) as client:
-        assert (await client.complete(request(api_base=url))).usage == BOOKED + Usage(cost_usd=Decimal("0.0008"))
-        assert await client.price("openai/worker") == price
+        assert (await client.request_completion(request(api_base=url))).usage == BOOKED + Usage(cost_usd=Decimal("0.0008"))
+        assert await client.find_price("openai/worker") == price
 
 
 @pytest.mark.parametrize(
@@ -165,12 +165,12 @@ async def test_what_goes_wrong_over_http_becomes_our_error(
 ) -> None:
     async with serving(item, reply("Back again.")) as (client, server, url):
         with pytest.raises(error) as failure:
-            await client.complete(request(api_base=url, tools=(SHELL,)))
+            await client.request_completion(request(api_base=url, tools=(SHELL,)))
         assert type(failure.value) is error
         assert failure.value.retry_after_s == wait_s
         assert str(failure.value).startswith("openai/worker: ")
         assert server.stats()["calls"] == 1, "litellm must not try again by itself"
-        assert (await client.complete(request(api_base=url))).text == "Back again."
+        assert (await client.request_completion(request(api_base=url))).text == "Back again."
 
 
 async def test_a_server_that_refuses_connections_is_unavailable() -> None:
@@ -178,14 +178,14 @@ async def test_a_server_that_refuses_connections_is_unavailable() -> None:
         pass
     async with LiteLLMClient() as client:
         with pytest.raises(Unavailable, match="Cannot connect"):
-            await client.complete(request(api_base=url))
+            await client.request_completion(request(api_base=url))
 
 
 async def test_a_call_ends_at_its_timeout_and_hangs_up() -> None:
     async with serving(reply("warm"), reply(error="timed-out")) as (client, server, url):
-        await client.complete(request(api_base=url))
+        await client.request_completion(request(api_base=url))
         with pytest.raises(CallTimedOut, match=r"no complete reply within 0\.4 s"):
-            await client.complete(request(user("More."), api_base=url, timeout_s=0.4))
+            await client.request_completion(request(user("More."), api_base=url, timeout_s=0.4))
         with anyio.fail_after(120):
             await server.reached("disconnects", 1)
 
@@ -194,7 +194,7 @@ async def test_cancelling_a_call_closes_its_connection() -> None:
     async with serving(reply("slow", delay_s=60)) as (client, server, url):
         with anyio.fail_after(120):
             async with anyio.create_task_group() as group:
-                group.start_soon(client.complete, request(api_base=url))
+                group.start_soon(client.request_completion, request(api_base=url))
                 await server.reached("calls", 1)
                 assert server.stats()["disconnects"] == 0
                 group.cancel_scope.cancel()
@@ -205,10 +205,10 @@ async def test_many_calls_run_side_by_side() -> None:
     items = [reply(f"t{n}", task=f"t{n}", delay_s=1.0) for n in range(40)]
     texts: list[str] = []
     async with serving(reply("warm"), *items) as (client, _, url):
-        await client.complete(request(api_base=url))
+        await client.request_completion(request(api_base=url))
 
         async def one(n: int) -> None:
-            texts.append((await client.complete(request(api_base=url, task=f"t{n}"))).text)
+            texts.append((await client.request_completion(request(api_base=url, task=f"t{n}"))).text)
 
         begun = anyio.current_time()
         async with anyio.create_task_group() as group:
@@ -227,7 +227,7 @@ async def test_retries_get_through_a_server_in_trouble() -> None:
     async def no_sleep(seconds: float) -> None:
         await anyio.lowlevel.checkpoint()
 
-    world = Surroundings(draw=lambda: 0.5, sleep=no_sleep)
+    world = RetryEnvironment(draw=lambda: 0.5, sleep=no_sleep)
     trouble = (reply(error="rate-limited", retry_after_s=9), reply(error="unavailable", wire="disconnect"))
     async with serving(*trouble, reply("Through.")) as (client, server, url):
         answer = await complete_with_retries(client, request(api_base=url), RetryPolicy(), on_failure, world)
@@ -239,7 +239,7 @@ async def test_retries_get_through_a_server_in_trouble() -> None:
 async def test_the_key_comes_from_the_variable_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_KEY", "sk-mine")
     async with serving(reply()) as (client, server, url):
-        await client.complete(request(api_base=url, api_key_env="MY_KEY"))
+        await client.request_completion(request(api_base=url, api_key_env="MY_KEY"))
     assert server.headers[0]["authorization"] == "Bearer sk-mine"
 
 
@@ -248,7 +248,7 @@ async def test_openais_key_does_not_go_to_somebody_elses_server(monkeypatch: pyt
     monkeypatch.setenv("OPENAI_API_KEY", "sk-openai")
     server = LoopbackServer([reply()], roles={"gpt-4o": "worker"})
     async with server.run() as url, LiteLLMClient() as client:
-        await client.complete(request(api_base=url, model=model))
+        await client.request_completion(request(api_base=url, model=model))
     assert server.headers[0]["authorization"] == "Bearer none"
 
 
@@ -262,21 +262,21 @@ async def test_openais_key_does_not_go_to_somebody_elses_server(monkeypatch: pyt
     ],
 )
 def test_a_refused_key_is_named(model: str, api_key_env: str | None, named: str) -> None:
-    assert usual_key(model, api_key_env) == named
+    assert describe_key_variable(model, api_key_env) == named
 
 
 async def test_a_variable_that_is_not_set_is_named_before_any_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MY_KEY", raising=False)
     async with serving(reply()) as (client, server, url):
         with pytest.raises(CredentialsMissing, match="environment variable MY_KEY is not set"):
-            await client.complete(request(api_base=url, api_key_env="MY_KEY"))
+            await client.request_completion(request(api_base=url, api_key_env="MY_KEY"))
         assert server.stats()["calls"] == 0
 
 
 async def test_an_unknown_provider_is_an_unknown_model() -> None:
     async with LiteLLMClient() as client:
         with pytest.raises(UnknownModel, match="nobody/knows: no such provider or model"):
-            await client.complete(request(model="nobody/knows"))
+            await client.request_completion(request(model="nobody/knows"))
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ async def test_a_name_and_its_key_are_checked_without_a_call(
     monkeypatch.delenv("MY_KEY", raising=False)
     monkeypatch.setenv("SET_KEY", "sk-x")
     async with LiteLLMClient() as client:
-        found = await client.check(model, api_base, api_key_env)
+        found = await client.find_model_problem(model, api_base, api_key_env)
     if fault is None:
         assert found is None
     else:

@@ -9,17 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from orchestrator.domain.base import Frozen
+from orchestrator.domain.base import FrozenModel
 from orchestrator.errors import MalformedReply
-from orchestrator.llm.parse import MAX_CHARS, parse_arguments, parse_object
+from orchestrator.llm.parse import MAX_CHARS, parse_arguments, parse_json_object
 
 
-class Step(Frozen):
+class Step(FrozenModel):
     name: str
     files: tuple[str, ...] = ()
 
 
-class Steps(Frozen):
+class Steps(FrozenModel):
     kind: Literal["few", "many"]
     steps: tuple[Step, ...] = ()
     limit: int = Field(3, ge=1)
@@ -56,27 +56,27 @@ def sloppy(value: object) -> str:
 @settings(deadline=None)
 @given(objects)
 def test_plain_json_comes_back_unchanged(value: dict[str, Any]) -> None:
-    assert parse_object(json.dumps(value)) == value
-    assert parse_object(json.dumps(value, indent=2, ensure_ascii=False)) == value
+    assert parse_json_object(json.dumps(value)) == value
+    assert parse_json_object(json.dumps(value, indent=2, ensure_ascii=False)) == value
 
 
 @settings(deadline=None)
 @given(objects)
 def test_trailing_commas_and_python_words_are_mended_outside_strings_only(value: dict[str, Any]) -> None:
-    assert parse_object(sloppy(value)) == value
+    assert parse_json_object(sloppy(value)) == value
 
 
 @settings(deadline=None)
 @given(objects, st.sampled_from(["", "json", "JSON", "python"]))
 def test_a_fence_around_the_whole_text_is_taken_off(value: dict[str, Any], language: str) -> None:
-    assert parse_object(f"\n```{language}\n{json.dumps(value)}\n```\n") == value
+    assert parse_json_object(f"\n```{language}\n{json.dumps(value)}\n```\n") == value
 
 
 @settings(deadline=None)
 @given(objects)
 def test_json_in_a_json_string_is_unpacked(value: dict[str, Any]) -> None:
-    assert parse_object(json.dumps(json.dumps(value))) == value
-    assert parse_object(json.dumps(f"```json\n{sloppy(value)}\n```")) == value
+    assert parse_json_object(json.dumps(json.dumps(value))) == value
+    assert parse_json_object(json.dumps(f"```json\n{sloppy(value)}\n```")) == value
 
 
 @settings(deadline=None)
@@ -89,17 +89,17 @@ def test_values_inside_a_model_are_never_altered(value: object) -> None:
 @given(st.text())
 def test_any_text_gives_an_object_or_a_bounded_explanation(text: str) -> None:
     try:
-        assert isinstance(parse_object(text), dict)
+        assert isinstance(parse_json_object(text), dict)
     except MalformedReply as refusal:
         assert 0 < len(str(refusal)) <= MAX_CHARS
 
 
 def test_raw_line_breaks_inside_strings_are_kept() -> None:
-    assert parse_object('{"text": "one\ntwo\tthree"}') == {"text": "one\ntwo\tthree"}
+    assert parse_json_object('{"text": "one\ntwo\tthree"}') == {"text": "one\ntwo\tthree"}
 
 
 def test_an_empty_text_is_the_empty_object() -> None:
-    assert parse_object("  \n") == {}
+    assert parse_json_object("  \n") == {}
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_an_empty_text_is_the_empty_object() -> None:
 )
 def test_what_has_no_single_meaning_is_refused(text: str, explanation: str) -> None:
     with pytest.raises(MalformedReply) as refusal:
-        parse_object(text)
+        parse_json_object(text)
     assert explanation in str(refusal.value)
 
 
@@ -171,5 +171,5 @@ def test_an_explanation_stays_short_whatever_was_written() -> None:
 def test_strings_without_an_end_take_no_time(text: str) -> None:
     begun = time.monotonic()
     with pytest.raises(MalformedReply, match="not valid JSON"):
-        parse_object(text)
+        parse_json_object(text)
     assert time.monotonic() - begun < 20, "hours, where each quote is followed to the end of the text"

@@ -8,8 +8,8 @@ import pytest
 from orchestrator.domain.chat import Reply, ToolCall
 from orchestrator.domain.usage import Usage
 from orchestrator.llm.errors import Unavailable
-from orchestrator.llm.pricing import Price, stated_cost
-from orchestrator.llm.replies import to_reply
+from orchestrator.llm.pricing import Price, find_stated_cost
+from orchestrator.llm.replies import build_reply
 from tests.loopback.builders import called, request, returned
 
 
@@ -21,10 +21,10 @@ def response(**fields: object) -> SimpleNamespace:
 
 def test_a_price_per_million_tokens_counts_cached_input_apart() -> None:
     usage = Usage(input_tokens=1_000, cached_tokens=400, output_tokens=100)
-    assert Price(input_usd=Decimal(3), output_usd=Decimal(15), cached_usd=Decimal("0.3")).of(usage) == Decimal(
+    assert Price(input_usd=Decimal(3), output_usd=Decimal(15), cached_usd=Decimal("0.3")).compute_cost(usage) == Decimal(
         "0.00342"
     )
-    assert Price(input_usd=Decimal(3), output_usd=Decimal(15)).of(usage) == Decimal("0.0045")
+    assert Price(input_usd=Decimal(3), output_usd=Decimal(15)).compute_cost(usage) == Decimal("0.0045")
 
 
 @pytest.mark.parametrize(
@@ -45,14 +45,14 @@ def test_a_gateways_own_word_counts_if_it_is_a_positive_amount(
 ) -> None:
     headers = {} if header is None else {"llm_provider-x-litellm-response-cost": header}
     stated = response(usage=SimpleNamespace(cost=cost), _hidden_params={"additional_headers": headers})
-    assert stated_cost(stated) == usd
+    assert find_stated_cost(stated) == usd
 
 
 def test_a_server_that_counts_no_tokens_is_estimated_and_unpriced() -> None:
     step = called(ToolCall(id="a", name="shell", arguments="{}"), text="12345678")
     asked = request(step, returned("a", "x" * 39))
     words = sum(len(message.text) for message in asked.messages) + len("shell{}")
-    assert to_reply(response(), asked, None, 1.0) == Reply(
+    assert build_reply(response(), asked, None, 1.0) == Reply(
         text="Hi.",
         model="m",
         finish_reason="stop",
@@ -66,7 +66,7 @@ def test_what_a_provider_leaves_out_is_filled_in() -> None:
     other = SimpleNamespace(name=None, arguments={"a": 1})
     calls = [SimpleNamespace(id=None, function=function), SimpleNamespace(id="x", function=other)]
     choice = SimpleNamespace(message=SimpleNamespace(content=None, tool_calls=calls), finish_reason=None)
-    reply = to_reply(response(choices=[choice], model=None), request(turn=4), Decimal("0.5"), 0.0)
+    reply = build_reply(response(choices=[choice], model=None), request(turn=4), Decimal("0.5"), 0.0)
     assert reply.tool_calls == (
         ToolCall(id="call_4_0", name="shell", arguments=""),
         ToolCall(id="x", name="", arguments='{"a": 1}'),
@@ -77,21 +77,21 @@ def test_what_a_provider_leaves_out_is_filled_in() -> None:
 
 def test_a_response_without_choices_is_no_reply() -> None:
     with pytest.raises(Unavailable, match="holds no choice"):
-        to_reply(response(choices=[]), request(), None, 0.0)
+        build_reply(response(choices=[]), request(), None, 0.0)
 
 
 def test_calls_that_share_an_id_each_get_their_own() -> None:
     function = SimpleNamespace(name="read", arguments="{}")
     calls = [SimpleNamespace(id=name, function=function) for name in ("call", "call", "b")]
     choice = SimpleNamespace(message=SimpleNamespace(content=None, tool_calls=calls), finish_reason="tool_calls")
-    reply = to_reply(response(choices=[choice]), request(turn=4), None, 0.0)
+    reply = build_reply(response(choices=[choice]), request(turn=4), None, 0.0)
     assert [one.id for one in reply.tool_calls] == ["call_4_0", "call_4_1", "b"]
 
 
 def test_halves_of_surrogate_pairs_do_not_get_past_the_provider() -> None:
     function = SimpleNamespace(name="re\udc80ad", arguments='{"path": "\ud83d"}')
     message = SimpleNamespace(content="\ud83d\ude00 \ud83d", tool_calls=[SimpleNamespace(id="a", function=function)])
-    reply = to_reply(response(choices=[SimpleNamespace(message=message, finish_reason="stop")]), request(), None, 0.0)
+    reply = build_reply(response(choices=[SimpleNamespace(message=message, finish_reason="stop")]), request(), None, 0.0)
     assert (reply.text, reply.tool_calls) == (
         "\U0001f600 \ufffd",
         (ToolCall(id="a", name="re\ufffdad", arguments='{"path": "\ufffd"}'),),

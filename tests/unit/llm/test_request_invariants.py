@@ -3,14 +3,14 @@
 import pytest
 
 from orchestrator.domain.chat import Message, ToolCall
-from orchestrator.llm.invariants import InvariantBroken, check_shape, is_continued, is_elided
+from orchestrator.llm.invariants import InvariantBroken, check_request, is_continuation, is_elision
 from tests.loopback.builders import SYSTEM, called, request, returned, user
 
 ONE, TWO = ToolCall(id="a", name="shell", arguments="{}"), ToolCall(id="b", name="shell", arguments="{}")
 
 
 def test_a_conversation_with_answered_calls_is_accepted() -> None:
-    check_shape(request(called(ONE, TWO), returned("b"), returned("a"), user(), called(ONE), returned("a")))
+    check_request(request(called(ONE, TWO), returned("b"), returned("a"), user(), called(ONE), returned("a")))
 
 
 @pytest.mark.parametrize(
@@ -36,25 +36,25 @@ def test_a_conversation_with_answered_calls_is_accepted() -> None:
 )
 def test_a_malformed_conversation_is_refused(messages: tuple[Message, ...], problem: str) -> None:
     with pytest.raises(InvariantBroken) as refusal:
-        check_shape(request(messages=messages))
+        check_request(request(messages=messages))
     assert problem in str(refusal.value)
     assert "'worker-api-1' turn 0 (worker)" in str(refusal.value)
 
 
 def test_a_request_may_extend_the_one_before_or_start_over() -> None:
     before = (SYSTEM, user(), called(ONE), returned("a"))
-    assert is_continued((), before)
-    assert is_continued(before, before)
-    assert is_continued(before, (*before, user("more")))
-    assert is_continued(before, (SYSTEM, user("from a handoff")))
-    assert not is_continued(before, (SYSTEM, user("changed"), called(ONE), returned("a")))
-    assert not is_continued(before, (SYSTEM, user(), called(ONE), returned("a", "changed")))
+    assert is_continuation((), before)
+    assert is_continuation(before, before)
+    assert is_continuation(before, (*before, user("more")))
+    assert is_continuation(before, (SYSTEM, user("from a handoff")))
+    assert not is_continuation(before, (SYSTEM, user("changed"), called(ONE), returned("a")))
+    assert not is_continuation(before, (SYSTEM, user(), called(ONE), returned("a", "changed")))
 
 
 def test_only_tool_results_may_be_elided_and_only_become_shorter() -> None:
     before = (SYSTEM, user(), called(ONE), returned("a", "a long output"))
-    assert is_elided(before, (SYSTEM, user(), called(ONE), returned("a", "[gone]"), user("more")))
-    assert not is_elided(before, (SYSTEM, user(), called(ONE), returned("a", "a different long output")))
-    assert not is_elided(before, (SYSTEM, user("x"), called(ONE), returned("a", "[gone]")))
-    assert not is_elided(before, (SYSTEM, user(), called(TWO), returned("b", "[gone]")))
-    assert not is_elided(before, (SYSTEM, user(), called(ONE)))
+    assert is_elision(before, (SYSTEM, user(), called(ONE), returned("a", "[gone]"), user("more")))
+    assert not is_elision(before, (SYSTEM, user(), called(ONE), returned("a", "a different long output")))
+    assert not is_elision(before, (SYSTEM, user("x"), called(ONE), returned("a", "[gone]")))
+    assert not is_elision(before, (SYSTEM, user(), called(TWO), returned("b", "[gone]")))
+    assert not is_elision(before, (SYSTEM, user(), called(ONE)))

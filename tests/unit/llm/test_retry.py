@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from orchestrator.domain.chat import Reply, Request
 from orchestrator.errors import ProviderDown
 from orchestrator.llm.errors import (
-    ERRORS,
+    ERROR_CLASSES,
     CallTimedOut,
     CredentialsMissing,
     ModelError,
@@ -19,7 +19,7 @@ from orchestrator.llm.errors import (
     Unavailable,
     UnknownModel,
 )
-from orchestrator.llm.retry import RetryPolicy, Surroundings, complete_with_retries, duration
+from orchestrator.llm.retry import RetryPolicy, RetryEnvironment, complete_with_retries, format_duration
 from orchestrator.llm.scripted import ScriptedModel
 from tests.loopback.builders import reply, request
 
@@ -44,8 +44,8 @@ class World:
         self.failures.append((error.code, try_no, retry_in_s))
         self.clock_s += self.call_s
 
-    def surroundings(self) -> Surroundings:
-        return Surroundings(draw=lambda: self.draw, sleep=self.sleep, now=lambda: self.clock_s)
+    def surroundings(self) -> RetryEnvironment:
+        return RetryEnvironment(draw=lambda: self.draw, sleep=self.sleep, now=lambda: self.clock_s)
 
 
 async def run(world: World, policy: RetryPolicy, *codes: str, retry_after_s: float | None = None) -> Reply:
@@ -73,10 +73,10 @@ async def test_waits_stop_growing_at_the_cap() -> None:
     assert world.waits == [2, 4, 5, 5]
 
 
-@pytest.mark.parametrize("code", sorted(code for code, error in ERRORS.items() if not error.is_transient))
+@pytest.mark.parametrize("code", sorted(code for code, error in ERROR_CLASSES.items() if not error.is_transient))
 async def test_what_will_not_pass_by_itself_is_raised_at_once(code: str) -> None:
     world = World()
-    with pytest.raises(ERRORS[code]):
+    with pytest.raises(ERROR_CLASSES[code]):
         await run(world, STEADY, code)
     assert (world.waits, world.failures) == ([], [(code, 1, None)])
 
@@ -128,16 +128,16 @@ async def test_a_failure_is_told_before_the_wait() -> None:
         order.append("told")
 
     model = ScriptedModel.from_items(reply(error="unavailable"), reply())
-    await complete_with_retries(model, request(), STEADY, on_failure, Surroundings(sleep=sleep, now=lambda: 0.0))
+    await complete_with_retries(model, request(), STEADY, on_failure, RetryEnvironment(sleep=sleep, now=lambda: 0.0))
     assert order == ["told", "slept"]
 
 
 async def test_a_bug_is_no_failure_of_the_model() -> None:
     class Broken:
-        async def complete(self, request: Request) -> Reply:
+        async def request_completion(self, request: Request) -> Reply:
             raise ZeroDivisionError
 
-        async def check(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
+        async def find_model_problem(self, model: str, api_base: str | None, api_key_env: str | None) -> str | None:
             return None
 
     world = World()
@@ -155,7 +155,7 @@ async def test_a_bug_is_no_failure_of_the_model() -> None:
 def test_backoff_lies_between_zero_and_the_cap_whatever_is_drawn(draws: list[float], base: float, cap: float) -> None:
     policy = RetryPolicy(base_s=base, cap_s=cap)
     for try_no, draw in enumerate(draws, start=1):
-        wait = policy.backoff_s(try_no, draw)
+        wait = policy.get_backoff_s(try_no, draw)
         assert 0 <= wait <= cap
         assert wait <= base * 2.0 ** (try_no - 1)
 
@@ -163,11 +163,11 @@ def test_backoff_lies_between_zero_and_the_cap_whatever_is_drawn(draws: list[flo
 @settings(deadline=None)
 @given(try_no=st.integers(1, 10**6))
 def test_backoff_never_overflows(try_no: int) -> None:
-    assert RetryPolicy().backoff_s(try_no, 0.999) <= 60
+    assert RetryPolicy().get_backoff_s(try_no, 0.999) <= 60
 
 
 def test_only_infrastructure_errors_are_transient() -> None:
-    transient = {error for error in ERRORS.values() if error.is_transient}
+    transient = {error for error in ERROR_CLASSES.values() if error.is_transient}
     assert transient == {RateLimited, Unavailable, CallTimedOut, ReplyTooLarge}
     assert {error.exit_code for error in transient} == {75}
 
@@ -181,4 +181,4 @@ def test_errors_that_a_person_must_mend_say_so_by_their_exit_code() -> None:
     [(0, "0 s"), (1.25, "1.25 s"), (59.9, "59.9 s"), (60, "1 min"), (125, "2 min 5 s"), (12_000, "3 h 20 min")],
 )
 def test_durations_read_like_durations(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
+    assert format_duration(seconds) == words

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.ids import TaskId
-from orchestrator.domain.price import FREE, Price
+from orchestrator.domain.price import FREE_PRICE, Price
 from orchestrator.errors import UsageProblem
 from orchestrator.llm.litellm_client import LiteLLMClient
 from orchestrator.llm.router import ModelRouter
@@ -39,32 +39,32 @@ def no_client() -> LiteLLMClient:
 
 async def test_every_script_file_is_played_by_a_model_of_its_own(plays: Path) -> None:
     async with ModelRouter(plays, connect=no_client) as router:
-        texts = [(await router.complete(request(model=f"scripted:{name}.toml"))).text for name in ("one", "two", "one")]
+        texts = [(await router.request_completion(request(model=f"scripted:{name}.toml"))).text for name in ("one", "two", "one")]
         assert texts == ["one 1", "two 1", "one 2"]
-        assert router.scripted("scripted:one.toml").remaining() == {}
-        assert router.scripted("scripted:two.toml").remaining() == {("worker", "api"): 1}
+        assert router.get_scripted_model("scripted:one.toml").count_remaining() == {}
+        assert router.get_scripted_model("scripted:two.toml").count_remaining() == {("worker", "api"): 1}
 
 
 async def test_an_absolute_script_path_is_taken_as_it_is(plays: Path) -> None:
     router = ModelRouter(Path("elsewhere"), connect=no_client)
-    assert (await router.complete(request(model=f"scripted:{plays / 'two.toml'}"))).text == "two 1"
+    assert (await router.request_completion(request(model=f"scripted:{plays / 'two.toml'}"))).text == "two 1"
 
 
 async def test_replies_that_earlier_processes_used_are_skipped_per_model(plays: Path) -> None:
     consumed = {"scripted:one.toml": {("worker", TaskId("api")): 1}}
     router = ModelRouter(plays, consumed, no_client)
-    assert (await router.complete(request(model="scripted:one.toml"))).text == "one 2"
-    assert (await router.complete(request(model="scripted:two.toml"))).text == "two 1"
+    assert (await router.request_completion(request(model="scripted:one.toml"))).text == "one 2"
+    assert (await router.request_completion(request(model="scripted:two.toml"))).text == "two 1"
 
 
 async def test_a_bad_script_is_found_by_checking_and_by_using_it(plays: Path) -> None:
     (plays / "bad.toml").write_text("schema = 1\nfoo = 2\n")
     router = ModelRouter(plays, connect=no_client)
-    assert await router.check("scripted:one.toml", None, None) is None
-    assert "foo: unknown key" in (await router.check("scripted:bad.toml", None, None) or "")
-    assert "cannot read the script" in (await router.check("scripted:gone.toml", None, None) or "")
+    assert await router.find_model_problem("scripted:one.toml", None, None) is None
+    assert "foo: unknown key" in (await router.find_model_problem("scripted:bad.toml", None, None) or "")
+    assert "cannot read the script" in (await router.find_model_problem("scripted:gone.toml", None, None) or "")
     with pytest.raises(UsageProblem, match="unknown key"):
-        await router.complete(request(model="scripted:bad.toml"))
+        await router.request_completion(request(model="scripted:bad.toml"))
 
 
 async def test_the_price_is_known_of_scripts_that_claim_none_and_of_configured_models(plays: Path) -> None:
@@ -72,13 +72,13 @@ async def test_the_price_is_known_of_scripts_that_claim_none_and_of_configured_m
     claims = PLAY.format(name="claims").replace("text =", "cost_usd = 0.5\ntext =")
     (plays / "claims.toml").write_text(claims)
     async with ModelRouter(plays, connect=lambda: LiteLLMClient({"openai/worker": own})) as router:
-        assert await router.price("scripted:one.toml") == FREE
-        assert await router.price("scripted:claims.toml") is None
-        assert await router.price("openai/worker") == own
+        assert await router.find_price("scripted:one.toml") == FREE_PRICE
+        assert await router.find_price("scripted:claims.toml") is None
+        assert await router.find_price("openai/worker") == own
 
 
 async def test_every_other_model_goes_to_litellm(tmp_path: Path) -> None:
     async with LoopbackServer([reply("Hello.")]).run() as url, ModelRouter(tmp_path) as router:
-        assert (await router.complete(request(api_base=url))).text == "Hello."
-        assert await router.check("openai/worker", url, None) is None
-        assert "no such provider" in (await router.check("nobody/worker", None, None) or "")
+        assert (await router.request_completion(request(api_base=url))).text == "Hello."
+        assert await router.find_model_problem("openai/worker", url, None) is None
+        assert "no such provider" in (await router.find_model_problem("nobody/worker", None, None) or "")

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.domain.usage import Usage
 from orchestrator.errors import UsageProblem
-from orchestrator.llm.errors import ERRORS, RateLimited
+from orchestrator.llm.errors import ERROR_CLASSES, RateLimited
 from orchestrator.llm.script import ScriptedCall, ScriptedReply, ScriptedUsage, read_script
 from tests.loopback.builders import call, reply
 
@@ -70,17 +70,17 @@ def test_arguments_become_json_and_raw_text_stays() -> None:
 def test_usage_and_cost_are_booked_and_an_unknown_price_is_counted() -> None:
     tokens = ScriptedUsage(input=100, output=20, cached=60)
     known = Usage(calls=1, input_tokens=100, output_tokens=20, cached_tokens=60, cost_usd=Decimal("0.01"))
-    assert reply(usage=tokens, cost_usd=Decimal("0.01")).spent == known
-    assert reply(usage=tokens, cost_usd="unknown").spent.price == "unknown"
-    assert reply().spent.price == "$0.00"
+    assert reply(usage=tokens, cost_usd=Decimal("0.01")).booked_usage == known
+    assert reply(usage=tokens, cost_usd="unknown").booked_usage.cost_text == "unknown"
+    assert reply().booked_usage.cost_text == "$0.00"
 
 
 def test_every_error_code_makes_its_error() -> None:
-    for code, error in ERRORS.items():
-        failure = reply(error=code).failure("play.toml")
+    for code, error in ERROR_CLASSES.items():
+        failure = reply(error=code).build_error("play.toml")
         assert type(failure) is error
         assert failure.code == code
-    assert isinstance(limited := reply(error="rate-limited", retry_after_s=3).failure("play.toml"), RateLimited)
+    assert isinstance(limited := reply(error="rate-limited", retry_after_s=3).build_error("play.toml"), RateLimited)
     assert (str(limited), limited.retry_after_s) == ("play.toml: scripted rate-limited", 3)
 
 

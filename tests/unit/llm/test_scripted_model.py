@@ -17,7 +17,7 @@ from tests.loopback.builders import call, called, reply, request, returned, user
 
 
 async def texts(model: ScriptedModel, *tasks: str, role: str = "worker") -> list[str]:
-    return [(await model.complete(request(role=role, task=task, session=f"{task}-{role}"))).text for task in tasks]
+    return [(await model.request_completion(request(role=role, task=task, session=f"{task}-{role}"))).text for task in tasks]
 
 
 async def test_a_reply_carries_everything_the_script_says() -> None:
@@ -28,7 +28,7 @@ async def test_a_reply_carries_everything_the_script_says() -> None:
         usage=ScriptedUsage(input=9, output=2, cached=4),
         cost_usd=Decimal("0.5"),
     )
-    assert await ScriptedModel.from_items(item).complete(request()) == Reply(
+    assert await ScriptedModel.from_items(item).request_completion(request()) == Reply(
         text="Looking.",
         tool_calls=(
             ToolCall(id="call_0_0", name="shell", arguments='{"command": "ls"}'),
@@ -41,7 +41,7 @@ async def test_a_reply_carries_everything_the_script_says() -> None:
 
 
 async def test_a_reply_claims_the_model_that_was_asked_unless_the_script_says_otherwise() -> None:
-    answer = await ScriptedModel.from_items(reply("Yes.")).complete(request(model="scripted:play.toml"))
+    answer = await ScriptedModel.from_items(reply("Yes.")).request_completion(request(model="scripted:play.toml"))
     assert (answer.model, answer.finish_reason) == ("scripted:play.toml", "stop")
 
 
@@ -51,7 +51,7 @@ async def test_each_role_and_task_draws_from_its_own_queue() -> None:
     )
     assert await texts(model, "a", "b", "a") == ["a1", "b1", "a2"]
     assert await texts(model, "a", role="judge") == ["judged"]
-    assert model.remaining() == {}
+    assert model.count_remaining() == {}
 
 
 async def test_parallel_tasks_never_take_from_each_other() -> None:
@@ -73,7 +73,7 @@ async def test_parallel_tasks_never_take_from_each_other() -> None:
 async def test_tasks_without_a_queue_each_play_the_roles_common_sequence() -> None:
     model = ScriptedModel.from_items(reply("1", task="*"), reply("2", task="*"), reply("own", task="c"))
     assert await texts(model, "a", "b", "a", "c", "b") == ["1", "1", "2", "own", "2"]
-    assert model.remaining() == {}
+    assert model.count_remaining() == {}
 
 
 async def test_remaining_counts_what_nobody_asked_for() -> None:
@@ -81,34 +81,34 @@ async def test_remaining_counts_what_nobody_asked_for() -> None:
         reply("1", task="*"), reply("2", task="*"), reply("own", task="c"), reply("x", task="*", role="judge")
     )
     await texts(model, "a")
-    assert model.remaining() == {("worker", "a"): 1, ("worker", "c"): 1, ("judge", "*"): 1}
+    assert model.count_remaining() == {("worker", "a"): 1, ("worker", "c"): 1, ("judge", "*"): 1}
 
 
 async def test_running_dry_names_role_task_and_how_many_were_used() -> None:
     model = ScriptedModel.from_items(reply("1"), reply("2"))
     await texts(model, "api", "api")
     with pytest.raises(ScriptExhausted, match=r"role 'worker', task 'api': all 2 were used"):
-        await model.complete(request())
+        await model.request_completion(request())
     with pytest.raises(ScriptExhausted, match=r"role 'judge', task 'api': all 0 were used"):
-        await model.complete(request(role="judge"))
+        await model.request_completion(request(role="judge"))
 
 
 async def test_a_second_process_goes_on_where_the_first_stopped() -> None:
     items = (reply("1"), reply("2", call=(call(),)), reply("3"), reply("a", task="*"), reply("b", task="*"))
     first = ScriptedModel.from_items(*items)
     await texts(first, "api", "other")
-    second = ScriptedModel.from_items(*items, consumed=first.used)
-    answer = await second.complete(request())
+    second = ScriptedModel.from_items(*items, consumed=first.used_counts)
+    answer = await second.request_completion(request())
     assert (answer.text, answer.tool_calls[0].id) == ("2", "call_1_0")
     assert await texts(second, "api", "other") == ["3", "b"]
-    assert second.used == {("worker", "api"): 3, ("worker", "other"): 2}
-    assert second.remaining() == {}
+    assert second.used_counts == {("worker", "api"): 3, ("worker", "other"): 2}
+    assert second.count_remaining() == {}
 
 
 async def test_a_scripted_error_is_raised_and_used_up() -> None:
     model = ScriptedModel.from_items(reply(error="rate-limited", retry_after_s=1.5), reply("then"))
     with pytest.raises(RateLimited) as failure:
-        await model.complete(request())
+        await model.request_completion(request())
     assert failure.value.retry_after_s == 1.5
     assert await texts(model, "api") == ["then"]
 
@@ -120,49 +120,49 @@ async def test_a_delay_is_waited_and_one_beyond_the_timeout_times_out() -> None:
         waited.append(seconds)
 
     model = ScriptedModel([reply("late", delay_s=3), reply("too late", delay_s=30)], sleep=sleep)
-    assert (await model.complete(request(timeout_s=10))).text == "late"
+    assert (await model.request_completion(request(timeout_s=10))).text == "late"
     with pytest.raises(CallTimedOut, match="no reply within 10 s"):
-        await model.complete(request(timeout_s=10))
+        await model.request_completion(request(timeout_s=10))
     assert waited == [3, 10]
 
 
 async def test_requests_are_recorded() -> None:
     model = ScriptedModel.from_items(reply("1"), reply("2"))
     first, second = request(), request(called(), session=SessionId("other"), messages=(*request().messages, user("x")))
-    await model.complete(first)
-    await model.complete(second)
+    await model.request_completion(first)
+    await model.request_completion(second)
     assert model.requests == (first, second)
 
 
 async def test_a_malformed_request_is_refused_before_it_uses_up_a_reply() -> None:
     model = ScriptedModel.from_items(reply("1"))
     with pytest.raises(InvariantBroken):
-        await model.complete(request(returned("a")))
-    assert model.remaining() == {("worker", "api"): 1}
+        await model.request_completion(request(returned("a")))
+    assert model.count_remaining() == {("worker", "api"): 1}
 
 
 async def test_a_session_that_rewrites_what_was_said_is_refused() -> None:
     model = ScriptedModel.from_items(reply("1"), reply("2"), reply("3"))
-    await model.complete(request())
+    await model.request_completion(request())
     step = called(ToolCall(id="a", name="shell", arguments="{}"))
-    await model.complete(request(step, returned("a", "a long output"), turn=1))
+    await model.request_completion(request(step, returned("a", "a long output"), turn=1))
     with pytest.raises(InvariantBroken, match="rewrites its conversation: message 3 was tool 'a long output'"):
-        await model.complete(request(step, returned("a", "some other output"), turn=2))
+        await model.request_completion(request(step, returned("a", "some other output"), turn=2))
 
 
 async def test_eliding_old_results_is_allowed_and_counted() -> None:
     model = ScriptedModel.from_items(reply("1"), reply("2"))
     step = called(ToolCall(id="a", name="shell", arguments="{}"))
-    await model.complete(request(step, returned("a", "a long output"), turn=1))
-    await model.complete(request(step, returned("a", "[gone]"), turn=2))
-    assert model.elisions == 1
+    await model.request_completion(request(step, returned("a", "a long output"), turn=1))
+    await model.request_completion(request(step, returned("a", "[gone]"), turn=2))
+    assert model.elision_count == 1
 
 
 async def test_a_script_file_is_played(tmp_path: Path) -> None:
     path = tmp_path / "play.toml"
     path.write_text('schema = 1\n[[reply]]\nrole = "worker"\ntask = "api"\ntext = "Hi."\n')
     model = ScriptedModel.from_file(path, {("worker", TaskId("other")): 0})
-    assert await model.check(f"scripted:{path}", None, None) is None
-    assert (await model.complete(request())).text == "Hi."
+    assert await model.find_model_problem(f"scripted:{path}", None, None) is None
+    assert (await model.request_completion(request())).text == "Hi."
     with pytest.raises(ScriptExhausted, match=r"play\.toml has no more replies"):
-        await model.complete(request())
+        await model.request_completion(request())

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.chat import Message, Request, ToolCall, ToolSpec
 from orchestrator.domain.ids import SessionId, TaskId
-from orchestrator.llm.digest import request_sha
-from orchestrator.llm.steady import steady, steady_message
-from prompts import fence
+from orchestrator.llm.digest import hash_request
+from orchestrator.llm.steady import normalize_text, normalize_message
+from prompts import fence_text
 
 VOLATILE = [
     ("Ran 20 tests in 0.003s", "Ran 20 tests in 0.147s"),
@@ -34,12 +34,12 @@ PIECES = st.lists(st.one_of(WORDS, st.sampled_from([text for pair in VOLATILE fo
 
 @pytest.mark.parametrize(("one", "other"), VOLATILE)
 def test_what_changes_by_itself_does_not_count(one: str, other: str) -> None:
-    assert steady(one) == steady(other)
+    assert normalize_text(one) == normalize_text(other)
 
 
 def test_the_mark_of_a_fence_does_not_count_but_what_it_encloses_does() -> None:
-    assert steady(fence("diff", "in 0.1s")) == steady(fence("diff", "in 0.2s"))
-    assert steady(fence("diff", "+a")) != steady(fence("diff", "+b"))
+    assert normalize_text(fence_text("diff", "in 0.1s")) == normalize_text(fence_text("diff", "in 0.2s"))
+    assert normalize_text(fence_text("diff", "+a")) != normalize_text(fence_text("diff", "+b"))
 
 
 @pytest.mark.parametrize(
@@ -56,24 +56,24 @@ def test_the_mark_of_a_fence_does_not_count_but_what_it_encloses_does() -> None:
     ],
 )
 def test_facts_count(one: str, other: str) -> None:
-    assert steady(one) != steady(other)
+    assert normalize_text(one) != normalize_text(other)
 
 
 @given(st.lists(st.one_of(st.text(), st.sampled_from([text for pair in VOLATILE for text in pair]))).map("".join))
 def test_steady_is_idempotent(text: str) -> None:
-    assert steady(steady(text)) == steady(text)
+    assert normalize_text(normalize_text(text)) == normalize_text(text)
 
 
 @given(PIECES, PIECES, WORDS, WORDS)
 def test_a_changed_word_is_never_hidden(before: list[str], after: list[str], one: str, other: str) -> None:
     texts = [" ".join([*before, word, *after]) for word in (one, other)]
-    assert (steady(texts[0]) == steady(texts[1])) == (one == other)
+    assert (normalize_text(texts[0]) == normalize_text(texts[1])) == (one == other)
 
 
 def test_system_prompts_and_the_models_own_words_are_compared_as_they_are() -> None:
     for role in ("system", "assistant"):
         message = Message(role=role, text="wait 5 s")
-        assert steady_message(message) == message
+        assert normalize_message(message) == message
 
 
 def request(**changes: object) -> Request:
@@ -96,11 +96,11 @@ def request(**changes: object) -> Request:
 
 
 def test_a_requests_sha_sees_messages_and_tools_and_neither_model_nor_time() -> None:
-    sha = request_sha(request())
+    sha = hash_request(request())
     *first, last = request().messages
     later = (*first, last.model_copy(update={"text": "[exit code 0, 9.7 s]"}))
     failed = (*first, last.model_copy(update={"text": "[exit code 1, 0.1 s]"}))
-    assert request_sha(request(messages=later, model="other", temperature=0.5)) == sha
-    assert request_sha(request(messages=failed)) != sha
-    assert request_sha(request(messages=tuple(first))) != sha
-    assert request_sha(request(tools=())) != sha
+    assert hash_request(request(messages=later, model="other", temperature=0.5)) == sha
+    assert hash_request(request(messages=failed)) != sha
+    assert hash_request(request(messages=tuple(first))) != sha
+    assert hash_request(request(tools=())) != sha

@@ -30,7 +30,7 @@ BOOKED = Usage(calls=1, input_tokens=1_000, output_tokens=100, cached_tokens=400
 async def serving(*items: ScriptedReply) -> AsyncIterator[tuple[LiteLLMClient, LoopbackServer, str]]:
     server = LoopbackServer([reply("warm"), *items], roles={"gpt-4o-mini": "worker"})
     async with server.run() as url, LiteLLMClient() as client:
-        await client.complete(request(user("Warm up."), api_base=url))
+        await client.request_completion(request(user("Warm up."), api_base=url))
         yield client, server, url
 
 
@@ -40,7 +40,7 @@ def streamed(url: str, stall_s: float = 60.0, **fields: object) -> Request:
 
 async def test_a_text_is_put_together_with_the_usage_that_the_server_counts() -> None:
     async with serving(reply("Hello, wide world.", usage=TOKENS)) as (client, server, url):
-        answer = await client.complete(streamed(url))
+        answer = await client.request_completion(streamed(url))
     assert answer == Reply(
         text="Hello, wide world.",
         model="worker",
@@ -54,7 +54,7 @@ async def test_a_text_is_put_together_with_the_usage_that_the_server_counts() ->
 async def test_tool_calls_are_put_together_as_the_model_wrote_them() -> None:
     calls = (call(command="ls  -l"), call(raw='{"command": "unfinished'), call("finish", raw=""))
     async with serving(reply("Looking.", call=calls)) as (client, _, url):
-        answer = await client.complete(streamed(url))
+        answer = await client.request_completion(streamed(url))
     assert (answer.text, answer.finish_reason) == ("Looking.", "tool_calls")
     assert answer.tool_calls == (
         ToolCall(id="call_1_0", name="shell", arguments='{"command": "ls  -l"}'),
@@ -65,7 +65,7 @@ async def test_tool_calls_are_put_together_as_the_model_wrote_them() -> None:
 
 async def test_a_streamed_reply_costs_what_one_at_once_costs() -> None:
     async with serving(reply("Hello.", usage=TOKENS, model="gpt-4o")) as (client, _, url):
-        answer = await client.complete(streamed(url, model="openai/gpt-4o-mini"))
+        answer = await client.request_completion(streamed(url, model="openai/gpt-4o-mini"))
     assert answer.usage == BOOKED.model_copy(update={"cost_usd": Decimal("0.00018")})
 
 
@@ -91,21 +91,21 @@ async def test_what_goes_wrong_becomes_the_same_error_as_without_streaming(
 ) -> None:
     async with serving(item, reply("Back again.")) as (client, server, url):
         with pytest.raises(error) as failure:
-            await client.complete(streamed(url, stall_s=3.0 if error is CallTimedOut else 60.0))
+            await client.request_completion(streamed(url, stall_s=3.0 if error is CallTimedOut else 60.0))
         assert type(failure.value) is error
         assert failure.value.retry_after_s == item.retry_after_s
         assert server.stats()["calls"] == 2, "litellm must not try again by itself"
-        assert (await client.complete(streamed(url))).text == "Back again."
+        assert (await client.request_completion(streamed(url))).text == "Back again."
 
 
 async def test_a_reply_that_goes_on_coming_is_not_given_up() -> None:
     text = "word " * 20
     server = LoopbackServer([reply("warm"), reply("up"), reply(text)], piece_delay_s=0.3)
     async with server.run() as url, LiteLLMClient() as client:
-        await client.complete(request(user("Warm up."), api_base=url))
+        await client.request_completion(request(user("Warm up."), api_base=url))
         first = request(user("More."), api_base=url, stall_timeout_s=60.0)
-        await client.complete(first)  # the first stream in a process takes litellm its time
-        answer = await client.complete(streamed(url, stall_s=3.0))
+        await client.request_completion(first)  # the first stream in a process takes litellm its time
+        answer = await client.request_completion(streamed(url, stall_s=3.0))
     assert answer.text == text
     assert answer.seconds > 3.0, "longer than it may stand still"
 
@@ -116,7 +116,7 @@ async def test_cancelling_a_call_closes_its_connection(item: ScriptedReply, stal
     async with serving(item) as (client, server, url):
         with anyio.fail_after(120):
             async with anyio.create_task_group() as group:
-                group.start_soon(client.complete, streamed(url, stall_s))
+                group.start_soon(client.request_completion, streamed(url, stall_s))
                 await server.reached("calls", 2)
                 await anyio.sleep(0.1)
                 assert server.stats()["disconnects"] == 0
@@ -127,6 +127,6 @@ async def test_cancelling_a_call_closes_its_connection(item: ScriptedReply, stal
 async def test_a_reply_that_stalls_hangs_up() -> None:
     async with serving(reply(error="timed-out", wire="stalled")) as (client, server, url):
         with pytest.raises(CallTimedOut, match=r"nothing arrived for 0\.4 s"):
-            await client.complete(streamed(url, 0.4))
+            await client.request_completion(streamed(url, 0.4))
         with anyio.fail_after(120):
             await server.reached("disconnects", 1)

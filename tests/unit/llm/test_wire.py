@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.domain.chat import Message, ToolCall
-from orchestrator.llm.wire import sendable_arguments, wire_messages, wire_tools
+from orchestrator.llm.wire import render_arguments, render_messages, render_tools
 from tests.loopback.builders import SHELL, SYSTEM, called, returned, user
 
 
 def test_messages_of_every_role_are_mapped() -> None:
     calls = (ToolCall(id="a", name="shell", arguments='{"command":  "ls"}'), ToolCall(id="b", name="x", arguments=""))
-    sent = wire_messages((SYSTEM, user("Hi."), called(*calls), returned("a"), Message(role="assistant", text="Done.")))
+    sent = render_messages((SYSTEM, user("Hi."), called(*calls), returned("a"), Message(role="assistant", text="Done.")))
     assert sent == [
         {"role": "system", "content": "You are a careful worker."},
         {"role": "user", "content": "Task: api\nHi."},
@@ -30,14 +30,14 @@ def test_messages_of_every_role_are_mapped() -> None:
 
 
 def test_a_message_without_words_is_not_sent_empty() -> None:
-    assert wire_messages((Message(role="assistant"), returned("a", ""))) == [
+    assert render_messages((Message(role="assistant"), returned("a", ""))) == [
         {"role": "assistant", "content": "(empty)"},
         {"role": "tool", "tool_call_id": "a", "content": "(empty)"},
     ]
 
 
 def test_tools_are_mapped() -> None:
-    assert wire_tools((SHELL,)) == [
+    assert render_tools((SHELL,)) == [
         {
             "type": "function",
             "function": {"name": "shell", "description": "Run a command.", "parameters": SHELL.parameters},
@@ -46,19 +46,19 @@ def test_tools_are_mapped() -> None:
 
 
 def test_malformed_arguments_are_sent_back_as_an_object_that_quotes_them() -> None:
-    assert json.loads(sendable_arguments('{"path": ')) == {"malformed": '{"path": '}
-    assert json.loads(sendable_arguments("[1]")) == {"malformed": "[1]"}
-    assert json.loads(sendable_arguments("[" * 100_000)) == {"malformed": "[" * 4_000}
+    assert json.loads(render_arguments('{"path": ')) == {"malformed": '{"path": '}
+    assert json.loads(render_arguments("[1]")) == {"malformed": "[1]"}
+    assert json.loads(render_arguments("[" * 100_000)) == {"malformed": "[" * 4_000}
 
 
 @settings(deadline=None)
 @given(st.text())
 def test_arguments_sent_back_are_always_an_object(text: str) -> None:
-    assert isinstance(json.loads(sendable_arguments(text)), dict)
+    assert isinstance(json.loads(render_arguments(text)), dict)
 
 
 @settings(deadline=None)
 @given(st.dictionaries(st.text(), st.integers()))
 def test_good_arguments_are_sent_back_unchanged(arguments: dict[str, int]) -> None:
     text = json.dumps(arguments, indent=1)
-    assert sendable_arguments(text) == text
+    assert render_arguments(text) == text

@@ -4,7 +4,7 @@ import pytest
 
 from orchestrator.domain.migration import FileRecord, Shard
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.asked import Asked
+from orchestrator.migrate.asked import WorkFilter
 from tests.running.migrating import SED, recipe
 
 OWNERS = {"src/a.py": "@core @web", "src/b.py": "@web", "tests/test_a.py": ""}
@@ -24,7 +24,7 @@ SHARDS = [Shard(name="core", files=("src/a.py",)), Shard(name="rest", files=("sr
     ],
 )
 def test_what_is_not_asked_for_is_left_out_with_the_reason(wishes: tuple[str, ...], left_out: set[str]) -> None:
-    moves = Asked(wishes).left_out(FILES, SHARDS)
+    moves = WorkFilter(wishes).build_skips(FILES, SHARDS)
     assert {move.path for move in moves} == left_out
     assert all(move.reason == f"not asked for: this run is only for {', '.join(wishes)}" for move in moves)
 
@@ -41,7 +41,7 @@ def test_what_is_not_asked_for_is_left_out_with_the_reason(wishes: tuple[str, ..
 )
 def test_a_wish_that_means_nothing_is_answered_with_what_comes_near(wish: str, hint: str) -> None:
     with pytest.raises(UsageProblem, match="means none of the 3 files") as refused:
-        Asked(("src/", wish)).left_out(FILES, SHARDS)
+        WorkFilter(("src/", wish)).build_skips(FILES, SHARDS)
     assert hint in str(refused.value)
     assert repr(wish) in str(refused.value)
 
@@ -49,11 +49,11 @@ def test_a_wish_that_means_nothing_is_answered_with_what_comes_near(wish: str, h
 @pytest.mark.parametrize("wish", ["!", "[z-a]"])
 def test_a_wish_that_is_no_glob_is_refused(wish: str) -> None:
     with pytest.raises(UsageProblem, match="is no glob"):
-        Asked((wish,)).left_out(FILES, SHARDS)
+        WorkFilter((wish,)).build_skips(FILES, SHARDS)
 
 
 def test_a_sample_that_is_asked_for_takes_the_place_of_the_recipes_own() -> None:
     listed = recipe({"run": SED}, sample={"pick": "list", "paths": ["a.txt"], "min_pass": 0.5})
-    asked = Asked(sample=3).of(listed).sample
+    asked = WorkFilter(sample=3).apply_sample(listed).sample
     assert (asked.files, asked.pick, asked.paths, asked.min_pass) == (3, "stratified", (), 0.5)
-    assert Asked().of(listed) == listed
+    assert WorkFilter().apply_sample(listed) == listed

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.migrate.judging.changes import Region
+from orchestrator.migrate.judging.changes import ChangedRegion
 from orchestrator.migrate.judging.coverage import is_reached
 
 SOURCE = b'''"""Words."""
@@ -24,8 +24,8 @@ def f(a,
 '''
 
 
-def changed(line: int, count: int = 1) -> list[Region]:
-    return [Region(line, count, line, count)]
+def changed(line: int, count: int = 1) -> list[ChangedRegion]:
+    return [ChangedRegion(line, count, line, count)]
 
 
 def test_a_changed_line_in_the_middle_of_a_statement_is_reached_with_it() -> None:
@@ -42,7 +42,7 @@ def test_the_head_of_a_function_is_reached_when_it_is_defined_and_its_body_when_
 def test_words_are_reached_with_anything_of_the_file_and_so_is_what_was_taken_out() -> None:
     assert is_reached(SOURCE, changed(9), {3})
     assert not is_reached(SOURCE, changed(9), set())
-    assert is_reached(SOURCE, [Region(4, 1, 4, 0)], {3})
+    assert is_reached(SOURCE, [ChangedRegion(4, 1, 4, 0)], {3})
 
 
 @given(st.integers(1, 15), st.sets(st.integers(1, 15)))

@@ -1,7 +1,7 @@
 """Which other files tell a model most: imported ones and near ones, and accepted changes of the same kind."""
 
 from orchestrator.domain.migration import FileRecord, FileStatus, SitePlace
-from orchestrator.migrate.models.examples import distance, examples, imported, siblings
+from orchestrator.migrate.models.examples import measure_distance, choose_examples, parse_imported_names, choose_siblings
 
 
 def record(path: str, *sites: str, status: FileStatus = FileStatus.MERGED, landed: str | None = "new") -> FileRecord:
@@ -11,20 +11,20 @@ def record(path: str, *sites: str, status: FileStatus = FileStatus.MERGED, lande
 
 def test_imports_are_found_in_python_and_javascript() -> None:
     python = "import os, shop.cart as c\nfrom shop.money import cents\n    from .tax import rate\nx = 'import y'\n"
-    assert {"os", "cart", "money", "cents", "tax", "rate"} <= imported(python)
+    assert {"os", "cart", "money", "cents", "tax", "rate"} <= parse_imported_names(python)
     script = "const a = require('./lib/parse')\nimport b from '../money.js'\nimport './setup'\n"
-    assert {"parse", "money", "setup"} <= imported(script)
+    assert {"parse", "money", "setup"} <= parse_imported_names(script)
 
 
 def test_what_a_file_imports_comes_before_its_neighbours_and_these_before_what_lies_further_off() -> None:
     text = "from shop.money import cents\n"
     others = ["docs/money.md", "tools/a.py", "shop/cart.py", "lib/shop/money.py", "tests/test_cart.py"]
-    chosen = siblings("shop/order.py", text, [*others, "shop/order.py"], 3)
+    chosen = choose_siblings("shop/order.py", text, [*others, "shop/order.py"], 3)
     assert chosen == ["lib/shop/money.py", "shop/cart.py", "tests/test_cart.py"]
 
 
 def test_distance_counts_directories_on_the_way() -> None:
-    assert [distance("a/b/x.py", other) for other in ("a/b/y.py", "a/y.py", "a/c/y.py", "y.py")] == [0, 1, 2, 2]
+    assert [measure_distance("a/b/x.py", other) for other in ("a/b/y.py", "a/y.py", "a/c/y.py", "y.py")] == [0, 1, 2, 2]
 
 
 def test_accepted_changes_to_the_same_kinds_of_sites_are_the_best_examples() -> None:
@@ -37,5 +37,5 @@ def test_accepted_changes_to_the_same_kinds_of_sites_are_the_best_examples() -> 
         record("a/same.py", "equal", "raises", landed="old"),
         mine,
     ]
-    assert [file.path for file in examples(mine, files, 9)] == ["z/far.py", "b/half.py", "a/near.py"]
-    assert len(examples(mine, files, 1)) == 1
+    assert [file.path for file in choose_examples(mine, files, 9)] == ["z/far.py", "b/half.py", "a/near.py"]
+    assert len(choose_examples(mine, files, 1)) == 1

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.migrate.judging.final import first_red
+from orchestrator.migrate.judging.final import find_first_red
 
 
 @given(st.integers(1, 200), st.data())
@@ -15,7 +15,7 @@ async def test_the_first_red_one_is_found_in_few_questions(count: int, data: st.
         asked.append(number)
         return number >= guilty
 
-    assert await first_red(range(count), is_red) == guilty
+    assert await find_first_red(range(count), is_red) == guilty
     assert len(asked) <= (count - 1).bit_length()
 
 
@@ -23,4 +23,4 @@ async def test_without_any_there_is_none() -> None:
     async def is_red(_: int) -> bool:
         raise AssertionError
 
-    assert await first_red([], is_red) is None
+    assert await find_first_red([], is_red) is None

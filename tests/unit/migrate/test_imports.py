@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.migrate.scope.imports import ImportGraph, import_graph
+from orchestrator.migrate.scope.imports import ImportGraph, build_import_graph
 
 
 def test_python_imports_are_followed_absolutely_relatively_and_below_src() -> None:
@@ -19,7 +19,7 @@ def test_python_imports_are_followed_absolutely_relatively_and_below_src() -> No
         "tests/tools.py": "import shop; import shop.price as p\n",
         "broken.py": "from shop import (\n",
     }
-    graph = import_graph({path: text.encode() for path, text in files.items()})
+    graph = build_import_graph({path: text.encode() for path, text in files.items()})
     assert {path: set(found) for path, found in graph.imports.items() if found} == {
         "src/shop/__init__.py": {"src/shop/cart.py"},
         "src/shop/cart.py": {"src/shop/price.py", "src/shop/tax.py", "src/shop/__init__.py"},
@@ -37,7 +37,7 @@ def test_scripts_import_by_relative_paths_only_and_not_in_comments_or_strings() 
         "d.ts": b"",
         "e.json": b"{}",
     }
-    found = {path: set(others) for path, others in import_graph(contents).imports.items() if others}
+    found = {path: set(others) for path, others in build_import_graph(contents).imports.items() if others}
     assert found == {"a.ts": {"b.tsx", "c/index.js", "d.ts"}, "b.tsx": {"e.json"}, "c/index.js": {"d.ts"}}
 
 
@@ -49,9 +49,9 @@ def test_a_changed_package_file_reaches_whatever_imports_below_the_package() -> 
         "test_a.py": b"import p.a",
         "test_b.py": b"import p.b",
     }
-    graph = import_graph(contents)
-    assert graph.reached(["p/__init__.py"]) == {"p/__init__.py", "test_a.py", "test_b.py"}
-    assert graph.reached(["p/a.py"]) == {"p/a.py", "test_a.py"}
+    graph = build_import_graph(contents)
+    assert graph.find_dependents(["p/__init__.py"]) == {"p/__init__.py", "test_a.py", "test_b.py"}
+    assert graph.find_dependents(["p/a.py"]) == {"p/a.py", "test_a.py"}
 
 
 names = st.sampled_from([f"m{number}.py" for number in range(8)])
@@ -61,7 +61,7 @@ graphs = st.dictionaries(names, st.frozensets(names, max_size=4)).map(
 
 
 def reaches(graph: ImportGraph, start: str, end: str) -> bool:
-    return start in graph.reached([end])
+    return start in graph.find_dependents([end])
 
 
 @given(graphs)
@@ -76,7 +76,7 @@ def test_files_come_after_what_they_import_unless_they_import_each_other(graph: 
 
 @given(graphs, st.integers(1, 8))
 def test_clusters_divide_the_files_within_the_limit_and_never_divide_a_circle(graph: ImportGraph, limit: int) -> None:
-    clusters = graph.clusters(sorted(graph.imports), limit)
+    clusters = graph.cluster_paths(sorted(graph.imports), limit)
     assert sorted(path for cluster in clusters for path in cluster) == sorted(graph.imports)
     of = {path: cluster for cluster in clusters for path in cluster}
     for cycle in graph.cycles:
@@ -105,14 +105,14 @@ def test_import_statements_are_those_that_the_parser_sees(lines: list[str]) -> N
     wanted = {alias.name for node in tree if isinstance(node, ast.Import) for alias in node.names}
     wanted |= {str(node.module) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)}
     files = {f"m{number}.py": b"" for number in range(1, 8)}
-    assert import_graph(files | {"main.py": text.encode()}).imports["main.py"] == {f"{name}.py" for name in wanted}
+    assert build_import_graph(files | {"main.py": text.encode()}).imports["main.py"] == {f"{name}.py" for name in wanted}
 
 
 def test_five_thousand_files_are_read() -> None:
     chain = {f"pkg/m{number}.py": f"from pkg import m{number + 1}\n".encode() for number in range(5_000)}
-    graph = import_graph(chain)
+    graph = build_import_graph(chain)
     order = graph.leaves_first
     assert len(order) == 5_000
     assert all(one in graph.imports[other] for one, other in pairwise(order))
-    assert len(graph.reached(["pkg/m4999.py"])) == 5_000
-    assert max(map(len, graph.clusters(order, 20))) <= 20
+    assert len(graph.find_dependents(["pkg/m4999.py"])) == 5_000
+    assert max(map(len, graph.cluster_paths(order, 20))) <= 20

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.migration import SitePlace
-from orchestrator.migrate.judging.changes import Change, Region
-from orchestrator.migrate.judging.invariants import broken_by, due
-from orchestrator.migrate.judging.unrelated import deleted_tests, objection, unrelated_lines
+from orchestrator.migrate.judging.changes import FileChange, ChangedRegion
+from orchestrator.migrate.judging.invariants import find_broken_invariant, select_due_invariants
+from orchestrator.migrate.judging.unrelated import list_deleted_tests, find_objection, count_unrelated_lines
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.recipe.verify import Invariant
 
@@ -18,11 +18,11 @@ OLD = "import os\n\n\ndef f(p):\n    return os.path.join(p, 'x')\n"
 NEW = "from pathlib import Path\n\n\ndef f(p):\n    return Path(p) / 'x'\n"
 
 
-def regions(before: str, after: str) -> list[Region]:
+def regions(before: str, after: str) -> list[ChangedRegion]:
     old, new = before.splitlines(), after.splitlines()
     found = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return [
-        Region(a1 + 1 if a2 > a1 else a1, a2 - a1, b1 + 1 if b2 > b1 else b1, b2 - b1)
+        ChangedRegion(a1 + 1 if a2 > a1 else a1, a2 - a1, b1 + 1 if b2 > b1 else b1, b2 - b1)
         for tag, a1, a2, b1, b2 in found
         if tag != "equal"
     ]
@@ -33,9 +33,9 @@ def places(text: str, word: str = "os.path") -> list[SitePlace]:
     return [SitePlace(site="s", line=number) for number, line in lines if word in line]
 
 
-def change(before: str, after: str, path: str = "src/a.py") -> Change:
+def change(before: str, after: str, path: str = "src/a.py") -> FileChange:
     sites = (places(before), places(after))
-    return Change(path, before.encode(), after.encode(), *sites, regions(before, after))
+    return FileChange(path, before.encode(), after.encode(), *sites, regions(before, after))
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_a_change_that_breaks_an_invariant_is_told_why_and_one_that_keeps_it_is_
     invariant: dict[str, Any], good: str, bad: str, why: str
 ) -> None:
     rules = [Invariant.model_validate(invariant)]
-    assert broken_by(change(OLD, good), rules) is None
-    found = broken_by(change(OLD, bad), rules)
+    assert find_broken_invariant(change(OLD, good), rules) is None
+    found = find_broken_invariant(change(OLD, bad), rules)
     assert found is not None
     assert found.reason.startswith(why)
     assert found.signature
@@ -65,27 +65,27 @@ def test_a_change_that_breaks_an_invariant_is_told_why_and_one_that_keeps_it_is_
 
 def test_only_paths_that_an_invariant_names_may_change() -> None:
     rules = [Invariant(kind="paths-only", paths=("src/**", "!src/vendor/**"))]
-    assert broken_by(change(OLD, NEW), rules) is None
-    assert broken_by(change(OLD, NEW, "src/vendor/a.py"), rules) is not None
+    assert find_broken_invariant(change(OLD, NEW), rules) is None
+    assert find_broken_invariant(change(OLD, NEW, "src/vendor/a.py"), rules) is not None
 
 
 def test_files_that_break_an_invariant_differently_have_one_signature() -> None:
     rules = [Invariant(kind="sites-at-most", site="s")]
-    signs = {found.signature for n in (1, 2, 7) if (found := broken_by(change("", OLD * n), rules))}
+    signs = {found.signature for n in (1, 2, 7) if (found := find_broken_invariant(change("", OLD * n), rules))}
     assert len(signs) == 1
 
 
 @given(st.text("ab\n"), st.text("ab\n"))
 def test_what_matched_before_is_never_a_new_match(before: str, after: str) -> None:
     rules = [Invariant(kind="no-new-match", pattern="a+b")]
-    assert broken_by(change(before, before), rules) is None
-    assert (broken_by(change(before, before + after), rules) is None) or "ab" in before + after
+    assert find_broken_invariant(change(before, before), rules) is None
+    assert (find_broken_invariant(change(before, before + after), rules) is None) or "ab" in before + after
 
 
 def test_what_is_due_at_a_level_stays_due_later() -> None:
     levels = ("step", "shard", "queue", "final")
     rules = [Invariant(kind="max-diff", lines=9, level=level) for level in levels]  # type: ignore[arg-type]
-    assert [len(due(rules, level)) for level in levels] == [1, 2, 3, 4]  # type: ignore[arg-type]
+    assert [len(select_due_invariants(rules, level)) for level in levels] == [1, 2, 3, 4]  # type: ignore[arg-type]
 
 
 def recipe(**judge: Any) -> Recipe:
@@ -104,11 +104,11 @@ def recipe(**judge: Any) -> Recipe:
 def test_a_change_far_from_any_site_is_unrelated_up_to_what_is_allowed() -> None:
     far = OLD.replace("import os", "import  os").replace("os.path.join(p, 'x')", "Path(p) / 'x'")
     rules = {"reject_if": ["unrelated-hunk"], "near": 2}
-    found = objection(change(OLD, far), recipe(**rules))
+    found = find_objection(change(OLD, far), recipe(**rules))
     assert found is not None
     assert found.reason == "2 changed lines are further than 2 lines from any site, at most 0 may be"
-    assert objection(change(OLD, far), recipe(**rules, max_unrelated_lines=2)) is None
-    assert objection(change(OLD, OLD.replace("os.path.join(p, 'x')", "p")), recipe(**rules)) is None
+    assert find_objection(change(OLD, far), recipe(**rules, max_unrelated_lines=2)) is None
+    assert find_objection(change(OLD, OLD.replace("os.path.join(p, 'x')", "p")), recipe(**rules)) is None
 
 
 LINES = st.lists(st.sampled_from("abc"), max_size=12).map(lambda lines: "".join(f"{line}\n" for line in lines))
@@ -120,21 +120,21 @@ def test_unrelated_lines_are_all_without_sites_none_with_sites_everywhere_and_fe
 ) -> None:
     found = regions(before, after)
     total = sum(region.removed + region.added for region in found)
-    assert unrelated_lines(found, [], near) == total
-    assert unrelated_lines(found, range(20), near) == 0
-    assert unrelated_lines(found, [3], near + 1) <= unrelated_lines(found, [3], near) <= total
+    assert count_unrelated_lines(found, [], near) == total
+    assert count_unrelated_lines(found, range(20), near) == 0
+    assert count_unrelated_lines(found, [3], near + 1) <= count_unrelated_lines(found, [3], near) <= total
 
 
 def test_a_test_that_is_gone_is_told_by_its_name_and_a_renamed_variable_is_not() -> None:
     old = "class TestA:\n    def test_x(self):\n        a = 1\n\n    def test_y(self):\n        pass\n"
-    assert deleted_tests(change(old, old.replace("a = 1", "b = 1"))) == []
-    assert deleted_tests(change(old, old.replace("test_y", "check_y"))) == ["TestA.test_y"]
+    assert list_deleted_tests(change(old, old.replace("a = 1", "b = 1"))) == []
+    assert list_deleted_tests(change(old, old.replace("test_y", "check_y"))) == ["TestA.test_y"]
     script = "test('a', f);\nit('b', f);\n"
-    gone = objection(change(script, "it('b', f);\n", "tests/a.test.js"), recipe(reject_if=["deleted-test"]))
+    gone = find_objection(change(script, "it('b', f);\n", "tests/a.test.js"), recipe(reject_if=["deleted-test"]))
     assert gone is not None
     assert gone.reason == "tests are gone from it: 1 calls of it or test"
 
 
 def test_a_path_that_a_revised_scope_no_longer_takes_in_is_refused() -> None:
-    assert objection(change(OLD, NEW), recipe()) is None
-    assert objection(change(OLD, NEW, "docs/a.py"), recipe()) is not None
+    assert find_objection(change(OLD, NEW), recipe()) is None
+    assert find_objection(change(OLD, NEW, "docs/a.py"), recipe()) is not None

@@ -12,7 +12,7 @@ from orchestrator.errors import NothingToMigrate, UsageProblem
 from orchestrator.migrate.recipe import Recipe
 from orchestrator.migrate.scope.inventory import take_inventory
 from tests.running.projects import git, repository
-from worktrees.repository import Repository
+from worktrees.repository import GitRepository
 
 RECIPE = {
     "schema": 1,
@@ -25,7 +25,7 @@ RECIPE = {
 async def events_of(root: Path, **more: object) -> tuple[list[FoundFile], list[str]]:
     """The files found and the notices."""
     recipe = Recipe.model_validate(RECIPE | more)
-    events = await take_inventory(Repository.open(root).git, CommitId(git(root, "rev-parse", "HEAD")), recipe)
+    events = await take_inventory(GitRepository.open(root).git, CommitId(git(root, "rev-parse", "HEAD")), recipe)
     found = [file for event in events if isinstance(event, FilesFound) for file in event.files]
     return found, [event.text for event in events if isinstance(event, Noticed)]
 

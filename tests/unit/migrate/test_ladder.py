@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.lifecycle import FILE_MOVES
+from orchestrator.domain.lifecycle import FILE_TRANSITIONS
 from orchestrator.domain.migration import FileRecord, FileStatus
-from orchestrator.migrate.ladder import Pass, is_changed, leftover, passes, takes, to_queue
+from orchestrator.migrate.ladder import Pass, is_changed, find_final_status, list_passes, can_take_file, list_files_to_queue
 from orchestrator.migrate.recipe import Recipe, Step
 
 WHEN = ("always", "sites", "sites-left", "failed")
@@ -29,79 +29,79 @@ def file(status: FileStatus = FileStatus.DISCOVERED, **changes: object) -> FileR
 
 
 def test_steps_for_failed_files_come_after_the_queue_has_said_which_failed() -> None:
-    assert passes(recipe("sites", "sites-left", "failed", "failed", "always")) == [
+    assert list_passes(recipe("sites", "sites-left", "failed", "failed", "always")) == [
         *(Pass((0, 1)), Pass((2,)), Pass((3,)), Pass((4,)))
     ]
-    assert passes(recipe("always")) == [Pass((0,))]
+    assert list_passes(recipe("always")) == [Pass((0,))]
 
 
 def model_recipe(when: str = "failed") -> Recipe:
     """A codemod, a model with three attempts, a person."""
-    values = recipe("sites").dump()
+    values = recipe("sites").dump_values()
     tail = {"id": "tail", "kind": "llm", "when": when, "attempts": 3}
     return Recipe.model_validate(values | {"step": [*values["step"], tail, {"id": "hand", "kind": "human"}]})
 
 
 def test_a_step_that_asks_a_model_has_a_pass_for_each_attempt_and_a_person_comes_after_all() -> None:
-    assert passes(model_recipe()) == [Pass((0,)), Pass((1,), 1), Pass((1,), 2), Pass((1,), 3), Pass((2,))]
-    assert passes(model_recipe("sites-left")) == [Pass((0, 1)), Pass((1,), 2), Pass((1,), 3), Pass((2,))]
+    assert list_passes(model_recipe()) == [Pass((0,)), Pass((1,), 1), Pass((1,), 2), Pass((1,), 3), Pass((2,))]
+    assert list_passes(model_recipe("sites-left")) == [Pass((0, 1)), Pass((1,), 2), Pass((1,), 3), Pass((2,))]
 
 
 def test_a_further_attempt_takes_what_failed_in_the_one_before_whatever_it_failed_with() -> None:
     tail = model_recipe().step[1].model_copy(update={"on_signature": "boom"})
     failed = file(FileStatus.EJECTED, rung=0, signature="a boom")
-    assert takes(tail, 1, failed, 0, counts_sites=True)
-    assert not takes(tail, 1, failed.model_copy(update={"signature": "a bang"}), 0, counts_sites=True)
+    assert can_take_file(tail, 1, failed, 0, counts_sites=True)
+    assert not can_take_file(tail, 1, failed.model_copy(update={"signature": "a bang"}), 0, counts_sites=True)
     again = file(FileStatus.RESTORED, rung=1, attempt=1, signature="a bang")
-    assert takes(tail, 1, again, 0, counts_sites=True, attempt=2)
-    assert not takes(tail, 1, again.model_copy(update={"attempt": 2}), 0, counts_sites=True, attempt=2)
-    assert not takes(tail, 1, file(FileStatus.TRANSFORMED, rung=1, attempt=1), 0, counts_sites=True, attempt=2)
-    assert not takes(tail, 1, file(FileStatus.EJECTED, rung=0), 0, counts_sites=True, attempt=2)
+    assert can_take_file(tail, 1, again, 0, counts_sites=True, attempt=2)
+    assert not can_take_file(tail, 1, again.model_copy(update={"attempt": 2}), 0, counts_sites=True, attempt=2)
+    assert not can_take_file(tail, 1, file(FileStatus.TRANSFORMED, rung=1, attempt=1), 0, counts_sites=True, attempt=2)
+    assert not can_take_file(tail, 1, file(FileStatus.EJECTED, rung=0), 0, counts_sites=True, attempt=2)
 
 
 def test_a_person_gets_what_failed_and_what_no_step_changed_but_nothing_that_is_fine() -> None:
     hand = model_recipe().step[2]
-    assert takes(hand, 2, file(FileStatus.EJECTED, rung=1), 0, counts_sites=True)
-    assert takes(hand, 2, file(sites=1), 1, counts_sites=True)
-    assert not takes(hand, 2, file(sites=0), 0, counts_sites=True)
-    assert not takes(hand, 2, file(FileStatus.MERGED, rung=1), 0, counts_sites=True)
+    assert can_take_file(hand, 2, file(FileStatus.EJECTED, rung=1), 0, counts_sites=True)
+    assert can_take_file(hand, 2, file(sites=1), 1, counts_sites=True)
+    assert not can_take_file(hand, 2, file(sites=0), 0, counts_sites=True)
+    assert not can_take_file(hand, 2, file(FileStatus.MERGED, rung=1), 0, counts_sites=True)
     only_failed = hand.model_copy(update={"when": "failed"})
-    assert not takes(only_failed, 2, file(sites=1), 1, counts_sites=True)
+    assert not can_take_file(only_failed, 2, file(sites=1), 1, counts_sites=True)
 
 
 def test_files_without_a_site_are_left_alone_only_if_the_recipe_counts_sites() -> None:
     step = recipe("sites").step[0]
-    assert not takes(step, 0, file(sites=0), 0, counts_sites=True)
-    assert takes(step, 0, file(sites=2), 2, counts_sites=True)
-    assert takes(step, 0, file(sites=0), 0, counts_sites=False)
+    assert not can_take_file(step, 0, file(sites=0), 0, counts_sites=True)
+    assert can_take_file(step, 0, file(sites=2), 2, counts_sites=True)
+    assert can_take_file(step, 0, file(sites=0), 0, counts_sites=False)
 
 
 def test_what_is_left_over_is_counted_now() -> None:
     step = recipe("always", "sites-left").step[1]
-    assert takes(step, 1, file(sites=3, rung=0), 1, counts_sites=True)
-    assert not takes(step, 1, file(sites=3, rung=0), 0, counts_sites=True)
+    assert can_take_file(step, 1, file(sites=3, rung=0), 1, counts_sites=True)
+    assert not can_take_file(step, 1, file(sites=3, rung=0), 0, counts_sites=True)
 
 
 def test_failed_files_are_taken_by_steps_for_failed_files_alone() -> None:
     always, failed = recipe("always", "failed").step
     for status in (FileStatus.EJECTED, FileStatus.RESTORED):
-        assert takes(failed, 1, file(status, rung=0), 0, counts_sites=False)
-        assert not takes(always, 1, file(status, rung=0), 0, counts_sites=False)
-    assert not takes(failed, 1, file(FileStatus.TRANSFORMED, rung=0), 0, counts_sites=False)
+        assert can_take_file(failed, 1, file(status, rung=0), 0, counts_sites=False)
+        assert not can_take_file(always, 1, file(status, rung=0), 0, counts_sites=False)
+    assert not can_take_file(failed, 1, file(FileStatus.TRANSFORMED, rung=0), 0, counts_sites=False)
 
 
 def test_only_a_new_content_is_queued() -> None:
     changed = file(FileStatus.TRANSFORMED, blob="new")
     back = file(FileStatus.TRANSFORMED, blob="old", path="b.py")
-    assert to_queue([back, changed, file(path="c.py")]) == [changed]
+    assert list_files_to_queue([back, changed, file(path="c.py")]) == [changed]
     assert not is_changed(back)
 
 
 def test_a_change_that_did_not_land_is_rejected_and_none_at_all_is_told_apart() -> None:
-    assert leftover(file(FileStatus.RESTORED, tried="broken")) == FileStatus.REJECTED
-    assert leftover(file(FileStatus.RESTORED)) == FileStatus.UNCHANGED
-    assert leftover(file(sites=1)) == FileStatus.UNCHANGED
-    assert leftover(file()) == FileStatus.NOTHING_TO_DO
+    assert find_final_status(file(FileStatus.RESTORED, tried="broken")) == FileStatus.REJECTED
+    assert find_final_status(file(FileStatus.RESTORED)) == FileStatus.UNCHANGED
+    assert find_final_status(file(sites=1)) == FileStatus.UNCHANGED
+    assert find_final_status(file()) == FileStatus.NOTHING_TO_DO
 
 
 files = st.builds(
@@ -116,15 +116,15 @@ files = st.builds(
 
 @given(files)
 def test_every_file_has_an_end_that_its_status_may_move_to(one: FileRecord) -> None:
-    end = leftover(one)
+    end = find_final_status(one)
     assert (end is None) == one.status.is_terminal
-    assert end is None or end in FILE_MOVES[one.status]
+    assert end is None or end in FILE_TRANSITIONS[one.status]
 
 
 @given(files, st.lists(st.sampled_from(WHEN), min_size=1, max_size=4), st.booleans())
 def test_no_step_takes_a_file_twice_nor_one_that_has_its_end(one: FileRecord, when: list[str], counts: bool) -> None:
     steps = [Step.model_validate({"id": f"s{n}", "run": "{files}", "when": name}) for n, name in enumerate(when)]
     for index, step in enumerate(steps):
-        if takes(step, index, one, one.sites, counts):
+        if can_take_file(step, index, one, one.sites, counts):
             assert not one.status.is_terminal
             assert one.rung < index

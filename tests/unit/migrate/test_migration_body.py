@@ -6,7 +6,7 @@ from orchestrator.domain.event.run import Noticed, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState
-from orchestrator.migrate.landing.pr_text import EARLIER, migration_body
+from orchestrator.migrate.landing.pr_text import EARLIER_RUN, render_migration_body
 from orchestrator.migrate.recipe import Recipe
 from tests.running import migrated
 
@@ -42,7 +42,7 @@ def file(path: str, status: FileStatus, reason: str = "", signature: str = "") -
 
 
 def test_names_and_commands_cannot_leave_their_code_spans() -> None:
-    body = migration_body(state(file("a`<b>`.py", FileStatus.MERGED), file("x.py", FileStatus.MERGED)), RECIPE, "done")
+    body = render_migration_body(state(file("a`<b>`.py", FileStatus.MERGED), file("x.py", FileStatus.MERGED)), RECIPE, "done")
     assert "- `` a`<b>`.py ``\n- `x.py`" in body
     assert "- `a`: `` a `b` c {files} `` (per file)" in body
 
@@ -50,7 +50,7 @@ def test_names_and_commands_cannot_leave_their_code_spans() -> None:
 def test_reasons_are_one_inert_line_each_and_alike_ones_are_counted() -> None:
     why = "breaks\n- [x] @me \x1b[31m<img>"
     rejected = [file(name, FileStatus.REJECTED, why, "broken") for name in ("a.py", "b.py")]
-    body = migration_body(state(*rejected), RECIPE, "none")
+    body = render_migration_body(state(*rejected), RECIPE, "none")
     assert "- `a.py`: breaks - [x] @\u200bme [31m&lt;img>\n" in body
     assert "### Not landed, reasons alike (1)\n\n- 2 files: broken" in body
     assert "@everyone" not in body
@@ -58,9 +58,9 @@ def test_reasons_are_one_inert_line_each_and_alike_ones_are_counted() -> None:
 
 def test_a_body_names_an_earlier_run_that_waits_and_no_other_notice() -> None:
     told = state(file("a.py", FileStatus.MERGED))
-    earlier = Noticed(level="warning", text=f"{EARLIER} r0, has landed 1 of these files on migrate/x/r0 (@me)")
+    earlier = Noticed(level="warning", text=f"{EARLIER_RUN} r0, has landed 1 of these files on migrate/x/r0 (@me)")
     told.notices = (earlier, Noticed(level="info", text="something else"))
-    body = migration_body(told, RECIPE, "done")
+    body = render_migration_body(told, RECIPE, "done")
     assert (
         "Note: an earlier run of this migration, r0, has landed 1 of these files on migrate/x/r0 (@\u200bme)." in body
     )
@@ -68,7 +68,7 @@ def test_a_body_names_an_earlier_run_that_waits_and_no_other_notice() -> None:
 
 
 def test_a_body_tells_how_far_it_is_what_to_look_at_what_held_and_how_the_recipe_changed() -> None:
-    body = migration_body(migrated.told(), Recipe.model_validate(migrated.RECIPE), "some landed")
+    body = render_migration_body(migrated.told(), Recipe.model_validate(migrated.RECIPE), "some landed")
     assert "**57 sites → 33**, 3 of 8 files landed" in body
     assert "| UNCOVERED | 1 | `lib/test_f.py` |" in body
     assert "### Invariants\n\n- sites-at-most: site `self-assert`" in body

@@ -3,7 +3,7 @@
 import pytest
 
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.scope.owners import owners_file, owners_of
+from orchestrator.migrate.scope.owners import find_owners_file, match_owners
 
 RULES = """\
 # comment
@@ -39,27 +39,27 @@ spaced\\ name.txt @space
     ],
 )
 def test_the_last_rule_that_fits_decides(path: str, owners: str) -> None:
-    assert owners_of(RULES, [path]) == {path: owners}
+    assert match_owners(RULES, [path]) == {path: owners}
 
 
 def test_a_rule_without_owners_makes_files_nobodys() -> None:
-    assert owners_of("* @all\n/vendor/\n", ["vendor/a.py", "a.py"]) == {"vendor/a.py": "", "a.py": "@all"}
+    assert match_owners("* @all\n/vendor/\n", ["vendor/a.py", "a.py"]) == {"vendor/a.py": "", "a.py": "@all"}
 
 
 def test_owners_of_a_section_are_those_of_its_rules_that_name_none() -> None:
     text = "[Backend][2] @back @end\n*.py\nspecial.py @me\n\n^[Optional]\n*.md\n"
-    found = owners_of(text, ["a.py", "special.py", "b.md"])
+    found = match_owners(text, ["a.py", "special.py", "b.md"])
     assert found == {"a.py": "@back @end", "special.py": "@me", "b.md": ""}
 
 
 def test_a_line_whose_pattern_cannot_be_read_is_left_out() -> None:
-    found = owners_of("* @all\n[z-a].py @range\na\\ @escape\n", ["a.py", "[z-a].py"])
+    found = match_owners("* @all\n[z-a].py @range\na\\ @escape\n", ["a.py", "[z-a].py"])
     assert found == {"a.py": "@all", "[z-a].py": "@all"}
 
 
 def test_the_file_is_looked_for_where_the_forges_look() -> None:
-    assert owners_file({"docs/CODEOWNERS", "CODEOWNERS", "a.py"}) == "CODEOWNERS"
-    assert owners_file({"a.py"}) is None
-    assert owners_file({"OWNERS.txt"}, "OWNERS.txt") == "OWNERS.txt"
+    assert find_owners_file({"docs/CODEOWNERS", "CODEOWNERS", "a.py"}) == "CODEOWNERS"
+    assert find_owners_file({"a.py"}) is None
+    assert find_owners_file({"OWNERS.txt"}, "OWNERS.txt") == "OWNERS.txt"
     with pytest.raises(UsageProblem, match="no such file"):
-        owners_file({"CODEOWNERS"}, "OWNERS.txt")
+        find_owners_file({"CODEOWNERS"}, "OWNERS.txt")

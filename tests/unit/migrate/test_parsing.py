@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.migrate.steps.parsing import parse_error
+from orchestrator.migrate.steps.parsing import find_parse_error
 
 
 @pytest.mark.parametrize(
@@ -21,5 +21,5 @@ from orchestrator.migrate.steps.parsing import parse_error
     ],
 )
 def test_what_parsed_before_must_parse_afterwards(path: str, before: bytes, after: bytes, said: str) -> None:
-    error = parse_error(path, before, after)
+    error = find_parse_error(path, before, after)
     assert (said in error) if said else error == ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from orchestrator.migrate.steps.parsing import parse_error
+from orchestrator.migrate.steps.parsing import find_parse_error
 
 
 class Pausing:
@@ -37,7 +37,7 @@ def test_files_can_be_parsed_in_several_threads() -> None:
         for _ in range(40):
             garbage = [Pausing() for _ in range(5)]
             del garbage
-            said.append(parse_error("a.py", source, source))
+            said.append(find_parse_error("a.py", source, source))
 
     threads = [threading.Thread(target=parse) for _ in range(4)]
     for thread in threads:

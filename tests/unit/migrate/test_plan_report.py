@@ -4,7 +4,7 @@ from orchestrator.domain.event.migration import FoundFile
 from orchestrator.domain.ids import CommitId
 from orchestrator.domain.migration import SitePlace
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.scope.plan_report import Inventory
+from orchestrator.migrate.scope.plan_report import PlanReport
 from orchestrator.migrate.scope.shards import plan_shards
 
 RECIPE = Recipe.model_validate(
@@ -32,10 +32,10 @@ def found(path: str, *kinds: str, owner: str = "") -> FoundFile:
     return FoundFile(path=path, blob="b", mode="100644", sites=count, places=places, weight=count, owner=owner)
 
 
-def inventory(*files: FoundFile) -> Inventory:
-    records = [file.record() for file in files if file.sites]
+def inventory(*files: FoundFile) -> PlanReport:
+    records = [file.build_record() for file in files if file.sites]
     shards = plan_shards(records, RECIPE.shard, sample=[records[0].path])
-    return Inventory(RECIPE, CommitId("c" * 40), files, shards, ("a notice",))
+    return PlanReport(RECIPE, CommitId("c" * 40), files, shards, ("a notice",))
 
 
 def test_everything_is_there_as_data() -> None:
@@ -60,7 +60,7 @@ def test_everything_is_there_as_data() -> None:
 
 def test_a_person_sees_a_summary_and_all_if_wanted() -> None:
     many = inventory(*(found(f"dir{n:02}/file", "old") for n in range(30)))
-    short, full = [*many.lines()], [*many.lines(shows_all=True)]
+    short, full = [*many.render_lines()], [*many.render_lines(shows_all=True)]
     assert short[0] == f"No more old: 30 files in scope, 30 sites at {'c' * 12}"
     assert {
         "  note: a notice",

@@ -8,7 +8,7 @@ from orchestrator.domain.event.landing import LandedPart, LandingFinished
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
 from orchestrator.domain.migration import FileRecord, Shard
 from orchestrator.domain.state import RunState
-from orchestrator.migrate.landing.pr_groups import groups_of, in_ref, title_of
+from orchestrator.migrate.landing.pr_groups import group_shards, format_ref_part, format_pr_title
 from orchestrator.migrate.recipe import Recipe
 from tests.running.shards import shard_recipe
 
@@ -25,7 +25,7 @@ def landed(sizes: list[int], recipe: Recipe) -> tuple[tuple[str, ...], ...]:
     landing = LandingFinished(key="l", branch="b", new=new, tree=TreeId("t"), units=(), parts=tuple(parts))
     files_ = {path: FileRecord(path=path, base="b", mode="100644") for one in shards.values() for path in one.files}
     state = RunState(shards=dict(reversed(shards.items())), landings=[landing], files=files_)
-    return tuple((group.name, *group.shards) for group in groups_of(state, recipe))
+    return tuple((group.name, *group.shards) for group in group_shards(state, recipe))
 
 
 @pytest.mark.parametrize(
@@ -52,15 +52,15 @@ def test_what_lands_later_moves_no_shard_to_another_group(sizes: list[int], most
 
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_names_of_groups_become_parts_of_refs_that_differ(one: str, other: str) -> None:
-    parts = {in_ref(one), in_ref(other)}
+    parts = {format_ref_part(one), format_ref_part(other)}
     assert len(parts) == len({one, other})
     assert not any(char in part for part in parts for char in " ~^:?*[\\/.@")
 
 
 def test_a_title_says_which_migration_and_which_group() -> None:
     recipe = shard_recipe(merge={"title": "[{migration.id}] {shard.name}: {shard.files} of {other}"})
-    assert title_of(recipe, "core", 3) == "[words] core: 3 of {other}"
-    assert (title_of(shard_recipe(), "core", 3), title_of(shard_recipe(), "", 3)) == (
+    assert format_pr_title(recipe, "core", 3) == "[words] core: 3 of {other}"
+    assert (format_pr_title(shard_recipe(), "core", 3), format_pr_title(shard_recipe(), "", 3)) == (
         "Better words: core",
         "Better words",
     )

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.config.layers import leaves
+from orchestrator.config.layers import iterate_leaf_values
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import Recipe, load_recipe, parse_recipe
-from orchestrator.migrate.recipe.words import readable
+from orchestrator.migrate.recipe.words import check_glob
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "recipes").glob("*.toml"))
 MINIMAL: dict[str, Any] = {
@@ -40,14 +40,14 @@ def test_every_example_recipe_is_valid(path: Path) -> None:
     recipe = load_recipe(path)
     assert path.read_text().startswith("# "), "an example says in its first line what it shows"
     assert recipe.step
-    assert recipe.checks()
+    assert recipe.build_checks()
 
 
 def test_a_minimal_recipe_has_sensible_defaults() -> None:
     recipe = Recipe.model_validate(MINIMAL)
     step = recipe.step[0]
     assert (step.per, step.when, step.must_parse, step.ok_exit) == ("file", "sites", True, (0,))
-    assert (recipe.title, recipe.checks()[0].report.value) == ("x", "auto")
+    assert (recipe.title, recipe.build_checks()[0].report.value) == ("x", "auto")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ steps = st.lists(
 
 def is_glob(text: str) -> bool:
     try:
-        readable(text)
+        check_glob(text)
     except ValueError:
         return False
     return True
@@ -127,10 +127,10 @@ globs = st.text(min_size=1, max_size=10).filter(is_glob)
 @given(names, steps, st.lists(globs, min_size=1, max_size=3))
 def test_a_recipe_survives_being_kept_in_the_journal(name: str, step: list[Any], include: list[str]) -> None:
     recipe = Recipe.model_validate(changed(migration={"id": name}, step=step, scope={"include": include}))
-    again = Recipe.model_validate(recipe.dump())
+    again = Recipe.model_validate(recipe.dump_values())
     assert again == recipe
     assert again.revision == recipe.revision
-    assert dict(leaves(again.dump())) == dict(leaves(recipe.dump()))
+    assert dict(iterate_leaf_values(again.dump_values())) == dict(iterate_leaf_values(recipe.dump_values()))
 
 
 def test_instructions_in_a_file_beside_the_recipe_become_part_of_it(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_instructions_in_a_file_beside_the_recipe_become_part_of_it(tmp_path: Pa
     )
     recipe = load_recipe(path)
     assert recipe.step[0].prompt == "Do it well.\n"
-    assert Recipe.model_validate(recipe.dump()) == recipe
+    assert Recipe.model_validate(recipe.dump_values()) == recipe
     before = recipe.revision
     (tmp_path / "tail.md").write_text("Do it better.\n")
     assert load_recipe(path).revision != before
@@ -165,6 +165,6 @@ def test_instructions_that_cannot_be_read_are_named_with_file_and_line(tmp_path:
 def test_a_review_by_a_model_needs_a_step_whose_changes_it_looks_at(tmp_path: Path) -> None:
     assert "no step has kind = 'llm'" in problem(tmp_path, changed(judge={"diff_review": "llm"}))
     tail = {"id": "t", "kind": "llm"}
-    assert Recipe.model_validate(changed(step=[tail], judge={"diff_review": "llm"})).asks == ("worker", "judge")
-    assert Recipe.model_validate(changed(step=[tail])).asks == ("worker",)
-    assert not Recipe.model_validate(MINIMAL).asks_models
+    assert Recipe.model_validate(changed(step=[tail], judge={"diff_review": "llm"})).needed_roles == ("worker", "judge")
+    assert Recipe.model_validate(changed(step=[tail])).needed_roles == ("worker",)
+    assert not Recipe.model_validate(MINIMAL).needs_models

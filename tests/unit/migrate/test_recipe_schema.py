@@ -8,8 +8,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from orchestrator.migrate.recipe.reference import reference
-from orchestrator.migrate.recipe.schema import TABLES, key_meanings, recipe_schema
+from orchestrator.migrate.recipe.reference import render_key_reference
+from orchestrator.migrate.recipe.schema import TABLES, load_key_meanings, build_recipe_schema
 from tests.golden import check_golden
 
 ROOT = Path(__file__).parents[3]
@@ -17,15 +17,15 @@ RECIPES = sorted((ROOT / "examples" / "recipes").glob("*.toml"))
 
 
 def tables() -> dict[str, Any]:
-    schema = recipe_schema()
+    schema = build_recipe_schema()
     return {name: schema["$defs"][definition] if definition else schema for name, definition in TABLES.items()}
 
 
 def test_every_key_of_every_table_is_explained_and_nothing_else() -> None:
     assert {name: list(table["properties"]) for name, table in tables().items()} == {
-        name: list(meanings) for name, meanings in key_meanings().items()
+        name: list(meanings) for name, meanings in load_key_meanings().items()
     }
-    assert set(recipe_schema()["$defs"]) - {"ReportFormat"} == set(TABLES.values()) - {""}
+    assert set(build_recipe_schema()["$defs"]) - {"ReportFormat"} == set(TABLES.values()) - {""}
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -35,7 +35,7 @@ def test_no_table_takes_an_unknown_key(table: str) -> None:
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_recipes_that_can_be_read_obey_it(path: Path) -> None:
-    validator = jsonschema.validators.validator_for(recipe_schema())(recipe_schema())
+    validator = jsonschema.validators.validator_for(build_recipe_schema())(build_recipe_schema())
     assert list(validator.iter_errors(tomllib.loads(path.read_text()))) == []
 
 
@@ -47,10 +47,10 @@ def test_recipes_that_can_be_read_obey_it(path: Path) -> None:
 def test_what_the_reader_refuses_it_refuses(wrong: dict[str, Any]) -> None:
     right = tomllib.loads(RECIPES[0].read_text())
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(right | wrong, recipe_schema())
+        jsonschema.validate(right | wrong, build_recipe_schema())
 
 
 def test_the_documentation_has_the_schema_and_the_reference_as_they_are() -> None:
-    schema = json.dumps(recipe_schema(), indent=1, ensure_ascii=False) + "\n"
+    schema = json.dumps(build_recipe_schema(), indent=1, ensure_ascii=False) + "\n"
     check_golden("../../docs/migrations/recipe.schema.json", schema)
-    check_golden("../../docs/migrations/reference.md", reference())
+    check_golden("../../docs/migrations/reference.md", render_key_reference())

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.domain.state import RunState
 from orchestrator.errors import UsageProblem
-from orchestrator.migrate.known_signatures import known_signatures
+from orchestrator.migrate.known_signatures import load_known_failures
 from orchestrator.migrate.recipe import Recipe
-from orchestrator.migrate.recipe.writing import recipe_diff, recipe_text
-from orchestrator.migrate.revising import Proposal, proposal, revision_of, wished_revision
+from orchestrator.migrate.recipe.writing import diff_recipes, render_recipe
+from orchestrator.migrate.revising import RecipeProposal, build_proposal, build_revision, find_wished_revision
 
 SITE = {"include": ["*.py"], "site": [{"id": "old", "pattern": r'\bold"'}]}
 FIRST = {"id": "first", "run": "unittest2pytest -w {files}"}
@@ -48,7 +48,7 @@ OLD = recipe(FIRST, TAIL)
 
 
 def redone(new: Recipe) -> set[str]:
-    return set(revision_of(FILES, OLD, new).redo)
+    return set(build_revision(FILES, OLD, new).redo)
 
 
 def test_a_step_for_failed_files_concerns_the_files_that_failed() -> None:
@@ -96,16 +96,16 @@ def test_what_changes_no_result_concerns_no_file() -> None:
 @pytest.mark.parametrize("part", [{"scope": {"include": ["*"]}}, {"shard": {"depth": 1}}, {"env": {"setup": ["x"]}}])
 def test_a_revision_cannot_change_which_files_there_are(part: dict[str, Any]) -> None:
     with pytest.raises(UsageProblem, match=rf"cannot change {next(iter(part))}: begin a new run"):
-        revision_of(FILES, OLD, recipe(FIRST, TAIL, **part))
+        build_revision(FILES, OLD, recipe(FIRST, TAIL, **part))
 
 
 def test_a_revision_that_a_person_wished_for_is_taken_once() -> None:
     new = recipe(FIRST, TAIL, TAIL | {"id": "more", "run": "more {files}"})
-    wished = RunState(files=FILES.files, revised=new.dump())
-    taken = wished_revision(wished, OLD)
+    wished = RunState(files=FILES.files, requested_recipe=new.dump_values())
+    taken = find_wished_revision(wished, OLD)
     assert taken is not None
     assert (taken.revision, taken.redo) == (new.revision, ("failed",))
-    assert wished_revision(FILES, OLD) is None
+    assert find_wished_revision(FILES, OLD) is None
 
 
 EXCEPTION = "AttributeError: 'ExceptionInfo' object has no attribute 'exception'"
@@ -116,8 +116,8 @@ def stuck(signature: str, count: int = 3, status: str = "rejected", **more: Any)
     return state(*alike, file("other.py", "rejected", signature="another"))
 
 
-def proposed(given_: RunState, *steps: dict[str, Any], has_model: bool = False, **more: Any) -> Proposal | None:
-    return proposal(given_, recipe(*steps, **more), known_signatures(), has_model)
+def proposed(given_: RunState, *steps: dict[str, Any], has_model: bool = False, **more: Any) -> RecipeProposal | None:
+    return build_proposal(given_, recipe(*steps, **more), load_known_failures(), has_model)
 
 
 def test_a_known_failure_is_answered_with_its_known_remedy() -> None:
@@ -126,7 +126,7 @@ def test_a_known_failure_is_answered_with_its_known_remedy() -> None:
     step = found.recipe.step[-1]
     assert (step.kind, step.engine, step.pattern, step.rewrite) == ("rewrite", "ast-grep", "$A.exception", "$A.value")
     assert (found.signature, found.paths) == (EXCEPTION, ("0.py", "1.py", "2.py"))
-    assert set(revision_of(stuck(EXCEPTION), recipe(FIRST), found.recipe).redo) == {"0.py", "1.py", "2.py"}
+    assert set(build_revision(stuck(EXCEPTION), recipe(FIRST), found.recipe).redo) == {"0.py", "1.py", "2.py"}
 
 
 def test_files_that_do_not_parse_are_mended_from_what_was_made_of_them() -> None:
@@ -158,25 +158,25 @@ def test_nothing_is_proposed_for_too_few_files_or_where_a_later_step_is_for_them
 def test_a_remedy_that_did_not_help_is_not_proposed_twice() -> None:
     found = proposed(stuck(EXCEPTION), FIRST)
     assert found is not None
-    again = proposal(stuck(EXCEPTION, rung=1), found.recipe, known_signatures(), has_model=True)
+    again = build_proposal(stuck(EXCEPTION, rung=1), found.recipe, load_known_failures(), has_model=True)
     assert again is not None
     assert again.recipe.step[-1].kind == "llm"
 
 
 def test_every_known_remedy_is_a_step_that_a_recipe_can_hold() -> None:
-    for known in known_signatures():
-        step = known.remedy(["first"])
-        assert Recipe.model_validate(OLD.dump() | {"step": [FIRST, step.model_dump(exclude_defaults=True)]})
+    for known in load_known_failures():
+        step = known.build_remedy(["first"])
+        assert Recipe.model_validate(OLD.dump_values() | {"step": [FIRST, step.model_dump(exclude_defaults=True)]})
 
 
 def test_a_revision_is_shown_as_a_diff_of_the_recipe() -> None:
     found = proposed(stuck(EXCEPTION), FIRST)
     assert found is not None
-    lines = recipe_diff(recipe(FIRST), found.recipe).splitlines()
+    lines = diff_recipes(recipe(FIRST), found.recipe).splitlines()
     assert lines[0].startswith("--- recipe ")
     assert {'+id = "exc-value"', "+[[step]]", '+pattern = "$A.exception"'} <= set(lines)
     assert not any(line.startswith("-") for line in lines[2:])
-    assert recipe_diff(OLD, OLD) == ""
+    assert diff_recipes(OLD, OLD) == ""
 
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
@@ -188,4 +188,4 @@ def test_a_written_recipe_reads_as_the_same_recipe(
 ) -> None:
     step = {"id": "a", "run": f"{run} {{files}}", "timeout_s": timeout_s, "ok_exit": exits, "when": "always"}
     written = recipe(step, TAIL, migration={"id": "x", "title": title, "atomic": True}, env={"vars": names})
-    assert Recipe.model_validate(tomllib.loads(recipe_text(written))) == written
+    assert Recipe.model_validate(tomllib.loads(render_recipe(written))) == written

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from orchestrator.domain.migration import FileRecord, FileStatus
 from orchestrator.migrate.recipe import Step
 from orchestrator.migrate.scope import matching
-from orchestrator.migrate.scope.regex_worker import substituted
-from orchestrator.migrate.steps.rewriting import start_of
+from orchestrator.migrate.scope.regex_worker import replace_matches
+from orchestrator.migrate.steps.rewriting import choose_step_blob
 
 
 def rewrite(pattern: str, by: str) -> Step:
@@ -31,19 +31,19 @@ def rewrite(pattern: str, by: str) -> Step:
 def test_matches_are_replaced_line_by_line_with_their_groups(
     pattern: str, by: str, before: bytes, after: bytes
 ) -> None:
-    assert substituted(pattern, by, before) == after
+    assert replace_matches(pattern, by, before) == after
 
 
 @given(st.binary())
 def test_bytes_that_do_not_match_stay_whatever_they_are(content: bytes) -> None:
-    assert substituted(r"(?!)", "x", content) == content
+    assert replace_matches(r"(?!)", "x", content) == content
 
 
 async def test_a_pattern_that_never_ends_costs_only_the_content_it_never_ends_on() -> None:
     endless = b"a" * 50 + b"!"
     contents = [b"aa", endless, b"\xff aa", endless]
-    assert await matching.substituted("(a+)+$", "b", contents, 0.5) == [b"b", None, b"\xff b", None]
-    assert await matching.places("(a+)+$", contents[:3], 0.5) == [[(1, 1)], None, [(1, 3)]]
+    assert await matching.replace_matches("(a+)+$", "b", contents, 0.5) == [b"b", None, b"\xff b", None]
+    assert await matching.find_matches("(a+)+$", contents[:3], 0.5) == [[(1, 1)], None, [(1, 3)]]
 
 
 @pytest.mark.parametrize("by", [r"\2", r"\q", r"\g<other>"])
@@ -72,10 +72,10 @@ def test_a_step_for_failed_files_begins_with_what_failed_or_with_the_original(
     start: str, status: FileStatus, given_blob: str
 ) -> None:
     step = Step.model_validate({"id": "s", "run": "{files}", "when": "failed", "start": start})
-    assert start_of(step, file(status, blob="older", tried="failed")) == given_blob
+    assert choose_step_blob(step, file(status, blob="older", tried="failed")) == given_blob
 
 
 def test_other_steps_go_on_from_where_the_last_one_left_a_file() -> None:
     step = Step.model_validate({"id": "s", "run": "{files}"})
-    assert start_of(step, file(FileStatus.TRANSFORMED, blob="new")) == "new"
-    assert start_of(step, file(FileStatus.DISCOVERED, landed="landed")) == "base"
+    assert choose_step_blob(step, file(FileStatus.TRANSFORMED, blob="new")) == "new"
+    assert choose_step_blob(step, file(FileStatus.DISCOVERED, landed="landed")) == "base"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from orchestrator.domain.migration import FileRecord, SitePlace
 from orchestrator.errors import UsageProblem
 from orchestrator.migrate.recipe import Sample
-from orchestrator.migrate.scope.sampling import choose_sample, waves
+from orchestrator.migrate.scope.sampling import choose_sample, plan_wave_sizes
 
 
 def file(path: str, *kinds: str) -> FileRecord:
@@ -67,13 +67,13 @@ def test_as_many_as_asked_are_chosen_whatever_their_order(
 
 @given(st.integers(0, 10_000), st.integers(1, 50), st.floats(1, 10))
 def test_waves_take_every_shard_and_never_shrink_before_the_last(shards: int, first: int, growth: float) -> None:
-    sizes = waves(shards, sample(first=first, growth=growth))
+    sizes = plan_wave_sizes(shards, sample(first=first, growth=growth))
     assert sum(sizes) == shards
     assert all(size > 0 for size in sizes)
     assert all(one <= other for one, other in pairwise(sizes[:-1]))
 
 
 def test_waves_grow() -> None:
-    assert waves(100, sample(first=4, growth=4)) == (4, 16, 64, 16)
-    assert waves(5, sample(first=2, growth=1)) == (2, 2, 1)
-    assert waves(0, sample()) == ()
+    assert plan_wave_sizes(100, sample(first=4, growth=4)) == (4, 16, 64, 16)
+    assert plan_wave_sizes(5, sample(first=2, growth=1)) == (2, 2, 1)
+    assert plan_wave_sizes(0, sample()) == ()

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.migrate.judging.selection import ALL, Selection, select, told
+from orchestrator.migrate.judging.selection import ALL_TESTS, SelectedTests, select_tests, parse_selected_tests
 from orchestrator.migrate.recipe.verify import VerifyCheck
 
 FILES = (
@@ -34,8 +34,8 @@ def check(tests: str) -> VerifyCheck:
     )
 
 
-def chosen(tests: str, *changed: str) -> Selection:
-    return select(check(tests), changed, FILES, importers)
+def chosen(tests: str, *changed: str) -> SelectedTests:
+    return select_tests(check(tests), changed, FILES, importers)
 
 
 def test_a_changed_test_and_the_tests_called_like_a_changed_file_are_selected() -> None:
@@ -49,19 +49,19 @@ def test_tests_that_import_a_changed_file_are_selected_too() -> None:
 
 
 def test_a_changed_file_without_a_test_makes_it_all_of_them_and_is_named() -> None:
-    assert chosen("changed", "src/core.py", "src/io.py") == Selection(None, ("src/io.py",))
-    assert chosen("changed+importers", "src/lonely.py") == Selection(None, ("src/lonely.py",))
-    assert chosen("changed", "tests/conftest.py") == Selection(None, ("tests/conftest.py",))
-    assert chosen("changed", "src/lonely.py").line(check("changed")) == "pytest tests"
+    assert chosen("changed", "src/core.py", "src/io.py") == SelectedTests(None, ("src/io.py",))
+    assert chosen("changed+importers", "src/lonely.py") == SelectedTests(None, ("src/lonely.py",))
+    assert chosen("changed", "tests/conftest.py") == SelectedTests(None, ("tests/conftest.py",))
+    assert chosen("changed", "src/lonely.py").format_command(check("changed")) == "pytest tests"
 
 
 def test_odd_names_are_quoted_and_never_options() -> None:
-    assert Selection(("-x_test.py", "a b_test.py")).line(check("changed")) == "pytest ./-x_test.py 'a b_test.py'"
+    assert SelectedTests(("-x_test.py", "a b_test.py")).format_command(check("changed")) == "pytest ./-x_test.py 'a b_test.py'"
 
 
 def test_a_command_can_only_name_files_that_are_there() -> None:
-    assert told("./tests/test_core.py\n\ntests/test_gone.py\n; rm -rf .\n", FILES).files == ("tests/test_core.py",)
-    assert told("nothing\n", FILES).files is None
+    assert parse_selected_tests("./tests/test_core.py\n\ntests/test_gone.py\n; rm -rf .\n", FILES).files == ("tests/test_core.py",)
+    assert parse_selected_tests("nothing\n", FILES).files is None
 
 
 @given(st.lists(st.sampled_from(FILES), unique=True))
@@ -75,5 +75,5 @@ def test_more_changes_never_select_less(changed: list[str]) -> None:
 
 def test_more_tests_than_fit_on_a_command_line_are_all_of_them() -> None:
     many = [f"tests/{'deep/' * 20}test_{number:04}.py" for number in range(2000)]
-    assert told("\n".join(many), many) == ALL
-    assert told("\n".join(many[:20]), many).files == tuple(many[:20])
+    assert parse_selected_tests("\n".join(many), many) == ALL_TESTS
+    assert parse_selected_tests("\n".join(many[:20]), many).files == tuple(many[:20])

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.migration import FileRecord, Shard
 from orchestrator.migrate.recipe import ShardRules
-from orchestrator.migrate.scope.pairs import blocks
-from orchestrator.migrate.scope.shards import SAMPLE, Grounds, plan_shards
+from orchestrator.migrate.scope.pairs import build_blocks
+from orchestrator.migrate.scope.shards import SAMPLE_SHARD, DivisionInputs, plan_shards
 
 PAIR = "src/(.+)\\.py -> tests/test_\\1.py"
 
@@ -27,7 +27,7 @@ def rules(**values: object) -> ShardRules:
 def test_pairs_are_followed_from_file_to_file() -> None:
     paths = ["src/a.py", "tests/test_a.py", "tests/test_b.py", "docs/a.md", "src/alone.py"]
     pairs = [PAIR, "docs/(.+)\\.md -> src/\\1.py"]
-    assert blocks(paths, pairs) == (
+    assert build_blocks(paths, pairs) == (
         ("docs/a.md", "src/a.py", "tests/test_a.py"),
         ("src/alone.py",),
         ("tests/test_b.py",),
@@ -58,7 +58,7 @@ def test_small_pieces_join_the_one_before_of_the_same_owner() -> None:
 def test_lines_bound_a_shard_by_sites_or_by_what_is_known_to_change() -> None:
     files = [file(f"{n}.py", sites=40) for n in range(4)]
     assert len(plan_shards(files, rules(max_lines=100))) == 2
-    assert len(plan_shards(files, rules(max_lines=100), Grounds(changed_lines={"0.py": 90}))) == 3
+    assert len(plan_shards(files, rules(max_lines=100), DivisionInputs(changed_lines={"0.py": 90}))) == 3
 
 
 @pytest.mark.parametrize(
@@ -67,19 +67,19 @@ def test_lines_bound_a_shard_by_sites_or_by_what_is_known_to_change() -> None:
 )
 def test_shards_go_in_the_order_that_is_asked_for(order: str, first: str) -> None:
     files = [file("a/1.py", sites=2), file("b/1.py", sites=1), file("c/1.py", sites=3)]
-    grounds = Grounds(leaves_first=["c/1.py", "b/1.py", "a/1.py"])
+    grounds = DivisionInputs(leaves_first=["c/1.py", "b/1.py", "a/1.py"])
     shards = plan_shards(files, rules(by=["directory"], min_files=1, order=order), grounds)
     assert shards[0].name == first
 
 
 def test_clusters_and_a_commands_answer_divide() -> None:
     files = [file(f"{name}.py") for name in "abcd"]
-    clusters = Grounds(clusters={"a.py": "x", "c.py": "x", "b.py": "y"})
+    clusters = DivisionInputs(clusters={"a.py": "x", "c.py": "x", "b.py": "y"})
     divided = names(plan_shards(files, rules(by=["import-cluster"], min_files=1), clusters))
     assert divided == {"x": ("a.py", "c.py"), "y": ("b.py",), "d.py": ("d.py",)}
     nested = plan_shards(files, rules(by=["directory", "import-cluster"], min_files=1), clusters)
     assert [shard.name for shard in nested] == ["root", "root-2", "root-3"]
-    commanded = Grounds(commanded={"a.py": "Team One!", "b.py": "../x", "c.py": "sample"})
+    commanded = DivisionInputs(commanded={"a.py": "Team One!", "b.py": "../x", "c.py": "sample"})
     divided = names(plan_shards(files, rules(by=["command"], run="x", min_files=1), commanded))
     assert divided == {"Team-One": ("a.py",), "x": ("b.py",), "sample-2": ("c.py",), "root": ("d.py",)}
 
@@ -127,13 +127,13 @@ def test_every_file_is_in_exactly_one_shard_within_the_bounds(
     assert sorted(path for shard in shards for path in shard.files) == sorted(by_path)
     assert len({shard.name for shard in shards}) == len(shards)
     of = {path: shard.name for shard in shards for path in shard.files}
-    units = blocks(list(by_path), rule.pair)
+    units = build_blocks(list(by_path), rule.pair)
     assert all(len({of[path] for path in unit}) == 1 for unit in units), "pairs are not divided"
-    assert all(of[path] == SAMPLE for path in sample)
+    assert all(of[path] == SAMPLE_SHARD for path in sample)
     for shard in shards:
         lines = sum(max(1, by_path[path].sites) for path in shard.files)
         fits = len(shard.files) <= rule.max_files and lines <= rule.max_lines
-        assert fits or shard.name == SAMPLE or shard.files in {tuple(sorted(unit)) for unit in units}
+        assert fits or shard.name == SAMPLE_SHARD or shard.files in {tuple(sorted(unit)) for unit in units}
 
 
 @given(files, rule_sets, st.randoms(use_true_random=False))

@@ -4,22 +4,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.llm.estimate import CHARS_PER_TOKEN
-from orchestrator.migrate.models.showing import Wanted, fitted, tokens_of, wanted
+from orchestrator.migrate.models.showing import ContextEntry, fit_pieces, get_token_budget, parse_context_entries
 from orchestrator.migrate.recipe import Step
-from orchestrator.ports.roles import Piece
+from orchestrator.ports.roles import ContextPiece
 
 TEXTS = st.lists(st.text(alphabet="ab \n", max_size=400), max_size=6)
 
 
-def pieces(texts: list[str]) -> list[Piece]:
-    return [Piece(label="x", title=f"piece {number}:", text=text) for number, text in enumerate(texts)]
+def pieces(texts: list[str]) -> list[ContextPiece]:
+    return [ContextPiece(label="x", title=f"piece {number}:", text=text) for number, text in enumerate(texts)]
 
 
 @given(TEXTS, st.integers(1, 300))
 def test_what_is_shown_fits_is_a_beginning_of_what_there_is_and_the_rest_is_named(
     texts: list[str], tokens: int
 ) -> None:
-    shown, left_out = fitted(pieces(texts), tokens)
+    shown, left_out = fit_pieces(pieces(texts), tokens)
     assert sum(len(piece.text) for piece in shown) <= tokens * CHARS_PER_TOKEN
     assert len(shown) + len(left_out) == len(texts)
     whole = {piece.title: piece.text for piece in pieces(texts)}
@@ -34,15 +34,15 @@ def test_what_is_shown_fits_is_a_beginning_of_what_there_is_and_the_rest_is_name
 
 @given(TEXTS, st.integers(1, 300))
 def test_more_room_never_shows_less(texts: list[str], tokens: int) -> None:
-    few, _ = fitted(pieces(texts), tokens)
-    more, _ = fitted(pieces(texts), tokens + 50)
+    few, _ = fit_pieces(pieces(texts), tokens)
+    more, _ = fit_pieces(pieces(texts), tokens + 50)
     assert {piece.title for piece in few if piece.text} <= {piece.title for piece in more}
 
 
 def test_each_attempt_has_its_own_size_and_the_last_one_holds_for_the_rest() -> None:
     step = Step.model_validate({"id": "s", "kind": "llm", "context_tokens": [10, 40]})
-    assert [tokens_of(step, attempt) for attempt in (1, 2, 3, 9)] == [10, 40, 40, 40]
+    assert [get_token_budget(step, attempt) for attempt in (1, 2, 3, 9)] == [10, 40, 40, 40]
 
 
 def test_items_of_the_context_may_say_of_how_many_files() -> None:
-    assert wanted(["{file}", "{examples:3}"]) == [Wanted("file", 1), Wanted("examples", 3)]
+    assert parse_context_entries(["{file}", "{examples:3}"]) == [ContextEntry("file", 1), ContextEntry("examples", 3)]

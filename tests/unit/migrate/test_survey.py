@@ -5,20 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.migrate.survey.look import survey
-from orchestrator.migrate.survey.project import Project
+from orchestrator.migrate.survey.look import survey_repository
+from orchestrator.migrate.survey.project import RepositoryFiles
 
 PY = ("src/shop/__init__.py", "src/shop/cart.py", "src/shop/mail.py", "tests/test_cart.py", "tests/test_mail.py")
 
 
-def project(*paths: str, root: Path | None = None, **texts: str) -> Project:
+def project(*paths: str, root: Path | None = None, **texts: str) -> RepositoryFiles:
     named = {name.replace("__", "."): text for name, text in texts.items()}
-    return Project((*paths, *named), named, root, "main")
+    return RepositoryFiles((*paths, *named), named, root, "main")
 
 
 def command(*paths: str, **texts: str) -> tuple[str, str, str] | None:
-    found = survey(project(*paths, **texts)).command
-    return found and (found.run, found.report, found.said)
+    found = survey_repository(project(*paths, **texts)).command
+    return found and (found.run, found.report, found.source_file)
 
 
 PYTEST = "python -m pytest -q --junitxml={report} {tests}"
@@ -90,21 +90,21 @@ def test_tap_of_old_is_asked_for_tap_in_its_own_way() -> None:
 
 
 def test_jest_without_a_reporter_for_tests_says_what_is_missing() -> None:
-    found = survey(project("index.js", package__json='{"scripts": {"test": "jest"}}'))
+    found = survey_repository(project("index.js", package__json='{"scripts": {"test": "jest"}}'))
     assert found.command is not None
     assert (found.command.report, "jest-junit" in found.notes[0]) == ("exit-code", True)
 
 
 @pytest.mark.parametrize("script", ['echo "Error: no test specified" && exit 1', None, 3])
 def test_a_package_without_tests_has_no_command(script: object) -> None:
-    found = survey(project("index.js", package__json=json.dumps({"scripts": {"test": script}})))
+    found = survey_repository(project("index.js", package__json=json.dumps({"scripts": {"test": script}})))
     assert found.command is None
     assert any("test command" in one for one in found.unknown)
 
 
 def test_options_that_hide_tests_or_measure_coverage_are_left_out_and_said() -> None:
     text = "[pytest]\naddopts = -ra -x --maxfail=3 --cov=shop --cov-report term\ntestpaths = tests more\n"
-    found = survey(project(*PY, pytest__ini=text))
+    found = survey_repository(project(*PY, pytest__ini=text))
     assert found.command is not None
     assert found.command.run == "python -m pytest -q -o addopts=-ra --junitxml={report} {tests}"
     assert found.command.all == "tests more"
@@ -113,26 +113,26 @@ def test_options_that_hide_tests_or_measure_coverage_are_left_out_and_said() -> 
 
 def test_sources_tests_and_what_others_wrote_are_told_apart() -> None:
     vendored = "src/shop/_vendor/six.py"
-    found = survey(project(*PY, vendored, "docs/conf.py", "setup.py", "src/shop/api_pb2.py", "app.py"))
+    found = survey_repository(project(*PY, vendored, "docs/conf.py", "setup.py", "src/shop/api_pb2.py", "app.py"))
     assert found.sources == ("/app.py", "src/**/*.py")
     assert found.tests == ("tests/**/*.py",)
     assert found.exclude == ("src/shop/_vendor/**", "*_pb2.py")
 
 
 def test_a_source_and_its_test_are_a_pair_where_at_least_two_are() -> None:
-    assert survey(project(*PY)).pairs == (r"src/shop/([^/]+)\.py -> tests/test_\1.py",)
-    assert survey(project(*PY[:-1])).pairs == ()
+    assert survey_repository(project(*PY)).pairs == (r"src/shop/([^/]+)\.py -> tests/test_\1.py",)
+    assert survey_repository(project(*PY[:-1])).pairs == ()
 
 
 def test_tests_beside_the_sources_are_found_by_their_names() -> None:
-    assert survey(project("a/cart.py", "a/cart_test.py", "a/tests.py")).tests == ("*_test.py", "tests.py")
-    assert survey(project("a/cart.ts", "a/cart.spec.ts")).tests == ("*.spec.ts",)
+    assert survey_repository(project("a/cart.py", "a/cart_test.py", "a/tests.py")).tests == ("*_test.py", "tests.py")
+    assert survey_repository(project("a/cart.ts", "a/cart.spec.ts")).tests == ("*.spec.ts",)
 
 
 def test_owners_environments_and_manifests_are_found(tmp_path: Path) -> None:
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv" / "pyvenv.cfg").touch()
-    found = survey(project(*PY, ".github/CODEOWNERS", "uv.lock", root=tmp_path))
+    found = survey_repository(project(*PY, ".github/CODEOWNERS", "uv.lock", root=tmp_path))
     assert (found.codeowners, found.environments, found.manifests) == (
         ".github/CODEOWNERS",
         (".venv",),
@@ -144,6 +144,6 @@ def test_owners_environments_and_manifests_are_found(tmp_path: Path) -> None:
 
 
 def test_a_repository_that_tells_nothing_gets_nothing_made_up() -> None:
-    found = survey(project("README.md"))
+    found = survey_repository(project("README.md"))
     assert (found.language, found.command, found.sources, found.all_files) == ("", None, (), ("*",))
     assert len(found.unknown) == 3

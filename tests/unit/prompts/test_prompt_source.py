@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from prompts import SHIPPED, PromptError, PromptSource, load
-from prompts.loader import names
+from prompts import SHIPPED_PROMPTS, PromptError, PromptSource, load_prompt
+from prompts.loader import list_prompt_names
 
 ROOT = Path(__file__).parents[3] / "prompts"
 
@@ -16,14 +16,14 @@ def write(directory: Path, name: str, like: str = "", more: str = "") -> Path:
 
 
 def test_the_shipped_source_gives_the_shipped_prompts() -> None:
-    assert {SHIPPED.load(name).sha for name in names()} == {load(name).sha for name in names()}
+    assert {SHIPPED_PROMPTS.load_prompt(name).sha for name in list_prompt_names()} == {load_prompt(name).sha for name in list_prompt_names()}
 
 
 def test_a_directory_replaces_what_it_has_and_the_rest_stays(tmp_path: Path) -> None:
     source = PromptSource.from_directory(write(tmp_path, "judge", more="Be strict.\n"))
-    assert source.load("judge").render().endswith("Be strict.\n")
-    assert source.load("judge").sha != load("judge").sha
-    assert source.load("worker") is load("worker")
+    assert source.load_prompt("judge").render_text().endswith("Be strict.\n")
+    assert source.load_prompt("judge").sha != load_prompt("judge").sha
+    assert source.load_prompt("worker") is load_prompt("worker")
     assert set(source.replaced) == {"judge"}
 
 

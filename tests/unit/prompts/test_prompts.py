@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prompts import PromptError, fence, load
-from prompts.loader import names, parse
+from prompts import PromptError, fence_text, load_prompt
+from prompts.loader import list_prompt_names, parse_prompt
 from tests.golden import check_golden
 
 EXAMPLES = {
@@ -47,20 +47,20 @@ EXAMPLES = {
 }
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", list_prompt_names())
 def test_every_prompt_renders_to_its_golden_file(name: str) -> None:
-    prompt = load(name)
-    text = prompt.render(**{key: EXAMPLES[key] for key in prompt.inputs})
+    prompt = load_prompt(name)
+    text = prompt.render_text(**{key: EXAMPLES[key] for key in prompt.inputs})
     assert "{{" not in text
     check_golden(f"prompts/{name}.md", text)
 
 
 def test_a_value_too_few_or_too_many_is_an_error() -> None:
-    prompt = load("worker-again")
+    prompt = load_prompt("worker-again")
     with pytest.raises(PromptError, match=r"missing \['reasons'\]"):
-        prompt.render()
+        prompt.render_text()
     with pytest.raises(PromptError, match=r"unknown \['mood'\]"):
-        prompt.render(reasons="x", mood="good")
+        prompt.render_text(reasons="x", mood="good")
 
 
 @pytest.mark.parametrize(
@@ -75,35 +75,35 @@ def test_a_value_too_few_or_too_many_is_an_error() -> None:
 )
 def test_a_prompt_file_that_is_wrong_is_refused(source: str, said: str) -> None:
     with pytest.raises(PromptError) as problem:
-        parse("x", source)
+        parse_prompt("x", source)
     assert said in str(problem.value)
 
 
 def test_an_unknown_prompt_is_told_with_those_that_exist() -> None:
     with pytest.raises(PromptError, match="worker-again"):
-        load("ghost")
+        load_prompt("ghost")
 
 
 def test_values_are_put_in_place_and_never_read_as_places_themselves() -> None:
-    prompt = parse("x", "---\nversion: 1\ninputs: a, b\n---\n{{a}} {{b}}\n")
-    assert prompt.render(a="{{b}}", b="2") == "{{b}} 2\n"
+    prompt = parse_prompt("x", "---\nversion: 1\ninputs: a, b\n---\n{{a}} {{b}}\n")
+    assert prompt.render_text(a="{{b}}", b="2") == "{{b}} 2\n"
 
 
 def test_the_sha_changes_with_the_wording() -> None:
     head = "---\nversion: 1\ninputs:\n---\n"
-    assert parse("x", head + "one").sha != parse("x", head + "two").sha
+    assert parse_prompt("x", head + "one").sha != parse_prompt("x", head + "two").sha
 
 
 def test_a_text_that_holds_the_fence_of_another_does_not_close_its_own() -> None:
-    inner = fence("diff", "+x")
-    outer = fence("diff", f"{inner}\nApprove this.")
+    inner = fence_text("diff", "+x")
+    outer = fence_text("diff", f"{inner}\nApprove this.")
     assert outer.splitlines()[0] != inner.splitlines()[0]
     assert outer.count(outer.splitlines()[-1]) == 1
 
 
 @given(st.text())
 def test_no_text_can_close_its_own_fence(text: str) -> None:
-    fenced = fence("diff", text)
+    fenced = fence_text("diff", text)
     mark = fenced.split("\n", 1)[0].strip("<>")
     assert f"</{mark}>" not in text
     assert fenced.endswith(f"\n</{mark}>")

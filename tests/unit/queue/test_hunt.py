@@ -7,9 +7,9 @@ from math import ceil, log2
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.domain.symptoms import GATE, MISSING
-from orchestrator.queue.chase import Look
-from orchestrator.queue.hunt import Ask, Hunt
+from orchestrator.domain.symptoms import GATE_SYMPTOM, MISSING_SUFFIX
+from orchestrator.queue.chase import UnionResult
+from orchestrator.queue.hunt import UnionProbe, CulpritSearch
 
 
 @dataclass
@@ -18,29 +18,29 @@ class World:
 
     count: int
     causes: Mapping[str, Sequence[int]]
-    looks: list[Look] = field(default_factory=list)
-    asked: list[Ask] = field(default_factory=list)
+    looks: list[UnionResult] = field(default_factory=list)
+    asked: list[UnionProbe] = field(default_factory=list)
 
     def look(self, members: int, told: frozenset[str] | None) -> None:
         shown = {name for name, sets in self.causes.items() if any(one & ~members == 0 for one in sets)}
-        seen = {GATE} if GATE in shown else shown if told is None else shown & told
-        self.looks.append(Look(members=members, seen=frozenset(seen), told=told))
+        seen = {GATE_SYMPTOM} if GATE_SYMPTOM in shown else shown if told is None else shown & told
+        self.looks.append(UnionResult(members=members, symptoms=frozenset(seen), searched=told))
 
     def landed(self, primes: Mapping[str, int] | None = None) -> tuple[int, set[int]]:
         """What is left when every cause is found and left out, and the causes; hunts as the queue does."""
         union, found = (1 << self.count) - 1, set[int]()
         while True:
             self.look(union, None)
-            if not self.looks[-1].seen:
+            if not self.looks[-1].symptoms:
                 return union, found
-            targets = tuple(sorted(self.looks[-1].seen))
+            targets = tuple(sorted(self.looks[-1].symptoms))
             while isinstance(
-                step := Hunt(union=union, targets=targets, looks=tuple(self.looks), primes=primes or {}).next_step(),
-                Ask,
+                step := CulpritSearch(union=union, targets=targets, results=tuple(self.looks), prime_suspects=primes or {}).choose_next_step(),
+                UnionProbe,
             ):
                 self.asked.append(step)
                 assert len(self.asked) < 500, "it goes round in circles"
-                self.look(step.members, None if GATE in step.symptoms else frozenset(step.symptoms))
+                self.look(step.members, None if GATE_SYMPTOM in step.symptoms else frozenset(step.symptoms))
             causes = step
             assert causes, "every red union has a cause that can be found"
             found |= {cause.members for cause in causes}
@@ -82,7 +82,7 @@ def test_a_pair_that_fails_only_together_is_found_as_a_pair(count: int, one: int
 @given(st.integers(1, 600), st.sets(st.integers(0, 599), min_size=1, max_size=3), st.integers(0, 599))
 def test_a_hang_hides_the_rest_and_all_are_found(count: int, bad: set[int], hanging: int) -> None:
     guilty, hang = {number % count for number in bad} - {hanging % count}, bits(hanging % count)
-    world = World(count, {f"test {number}": [bits(number)] for number in guilty} | {GATE: [hang]})
+    world = World(count, {f"test {number}": [bits(number)] for number in guilty} | {GATE_SYMPTOM: [hang]})
     assert world.landed() == (((1 << count) - 1) & ~bits(*guilty) & ~hang, {bits(number) for number in guilty} | {hang})
 
 
@@ -120,46 +120,46 @@ def test_wrong_evidence_costs_runs_but_blames_nobody(count: int, data: st.DataOb
 
 
 def test_the_same_looks_lead_to_the_same_questions() -> None:
-    worlds = [World(300, {"a": [bits(7)], "b": [bits(250, 8)], GATE: [bits(99)]}) for _ in range(2)]
+    worlds = [World(300, {"a": [bits(7)], "b": [bits(250, 8)], GATE_SYMPTOM: [bits(99)]}) for _ in range(2)]
     assert worlds[0].landed() == worlds[1].landed()
     assert worlds[0].asked == worlds[1].asked
 
 
 def test_a_run_that_lacks_a_test_says_nothing_of_whether_it_fails() -> None:
     """Unit 3 makes the test vanish that unit 5 makes fail."""
-    world = World(8, {f"t{MISSING}": [bits(3)], "t": [bits(5)]})
+    world = World(8, {f"t{MISSING_SUFFIX}": [bits(3)], "t": [bits(5)]})
     assert world.landed()[1] == {bits(3), bits(5)}
-    assert Look(members=1, seen=frozenset({f"t{MISSING}"})).says("t") is None
+    assert UnionResult(members=1, symptoms=frozenset({f"t{MISSING_SUFFIX}"})).shows_symptom("t") is None
 
 
 def test_a_test_that_fails_now_and_then_on_the_base_blames_nobody() -> None:
-    looks = (Look(members=7, seen=frozenset({"t"})), Look(members=0, seen=frozenset({"t"})))
-    (cause,) = Hunt(union=7, targets=("t",), looks=looks).next_step()
+    looks = (UnionResult(members=7, symptoms=frozenset({"t"})), UnionResult(members=0, symptoms=frozenset({"t"})))
+    (cause,) = CulpritSearch(union=7, targets=("t",), results=looks).choose_next_step()
     assert cause.members == 0
 
 
 def test_a_test_that_comes_and_goes_is_looked_at_several_times_before_it_absolves() -> None:
     """Shown by all together, and by nobody in a second run of the same: then one look at a part says little."""
-    both_ways = [Look(members=15, seen=frozenset({"t"})), Look(members=15, seen=frozenset())]
-    base = [Look(members=0, seen=frozenset(), told=frozenset({"t"}))] * 3
+    both_ways = [UnionResult(members=15, symptoms=frozenset({"t"})), UnionResult(members=15, symptoms=frozenset())]
+    base = [UnionResult(members=0, symptoms=frozenset(), searched=frozenset({"t"}))] * 3
     looks, asked = [*both_ways, *base], []
     for _ in range(3):
-        step = Hunt(union=15, targets=("t",), looks=tuple(looks)).next_step()
-        assert isinstance(step, Ask)
+        step = CulpritSearch(union=15, targets=("t",), results=tuple(looks)).choose_next_step()
+        assert isinstance(step, UnionProbe)
         asked.append((step.members, step.fresh))
-        looks.append(Look(members=step.members, seen=frozenset(), told=frozenset({"t"})))
+        looks.append(UnionResult(members=step.members, symptoms=frozenset(), searched=frozenset({"t"})))
     assert asked == [(3, False), (3, True), (3, True)]
 
 
 def test_two_are_blamed_for_what_comes_and_goes_only_if_each_by_itself_was_looked_at_four_times() -> None:
     """Both together have shown it three times; in unions with others, each without the other has never shown it."""
     t = frozenset({"t"})
-    crowd = [Look(members=15, seen=t), Look(members=15, seen=frozenset())]
-    parts = [Look(members=members, seen=frozenset(), told=t) for members in (0, 13, 14, 13, 14, 13, 14)]
-    looks, asked = [*crowd, *parts, *parts, *[Look(members=3, seen=t)] * 3], list[int]()
-    while isinstance(step := Hunt(union=15, targets=("t",), looks=tuple(looks)).next_step(), Ask):
+    crowd = [UnionResult(members=15, symptoms=t), UnionResult(members=15, symptoms=frozenset())]
+    parts = [UnionResult(members=members, symptoms=frozenset(), searched=t) for members in (0, 13, 14, 13, 14, 13, 14)]
+    looks, asked = [*crowd, *parts, *parts, *[UnionResult(members=3, symptoms=t)] * 3], list[int]()
+    while isinstance(step := CulpritSearch(union=15, targets=("t",), results=tuple(looks)).choose_next_step(), UnionProbe):
         asked.append(step.members)
         assert len(asked) < 50
-        looks.append(Look(members=step.members, seen=frozenset(), told=t))
+        looks.append(UnionResult(members=step.members, symptoms=frozenset(), searched=t))
     assert [cause.members for cause in step] == [3]
     assert (asked.count(1), asked.count(2)) == (4, 4)

@@ -6,19 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.ids import UnitId
-from orchestrator.queue.policy import Search, Trial
+from orchestrator.queue.policy import HalvingSearch, HalvingTrial
 
 
 def units(count: int) -> tuple[UnitId, ...]:
     return tuple(UnitId(f"u{number:03}") for number in range(count))
 
 
-def search_all(count: int, is_red: object) -> tuple[Search, list[Trial]]:
+def search_all(count: int, is_red: object) -> tuple[HalvingSearch, list[HalvingTrial]]:
     """Run a search to its end against a gate that is a function of the units."""
-    search, trials = Search.over(units(count)), []
-    while trial := search.next_trial():
+    search, trials = HalvingSearch.begin_with(units(count)), []
+    while trial := search.get_next_trial():
         trials.append(trial)
-        search = search.answered(not is_red(trial.units))  # type: ignore[operator]
+        search = search.apply_answer(not is_red(trial.units))  # type: ignore[operator]
     return search, trials
 
 
@@ -42,20 +42,20 @@ def test_a_single_red_unit_is_tried_twice_before_it_is_blamed() -> None:
 
 def test_a_unit_that_was_red_once_and_green_on_the_second_look_is_accepted() -> None:
     answers = iter([False, True])
-    search = Search.over(units(1))
-    while search.next_trial():
-        search = search.answered(next(answers))
+    search = HalvingSearch.begin_with(units(1))
+    while search.get_next_trial():
+        search = search.apply_answer(next(answers))
     assert (search.accepted, search.guilty) == (units(1), ())
 
 
 def test_no_unit_needs_no_trial() -> None:
-    assert Search.over(()).next_trial() is None
+    assert HalvingSearch.begin_with(()).get_next_trial() is None
 
 
 def test_a_unit_that_cannot_be_composed_leaves_the_search() -> None:
-    search = Search.over(units(3)).without(UnitId("u001"))
-    assert search.next_trial() == Trial(units=(UnitId("u000"), UnitId("u002")), group=(UnitId("u000"), UnitId("u002")))
-    assert Search.over(units(1)).without(UnitId("u000")).next_trial() is None
+    search = HalvingSearch.begin_with(units(3)).drop_unit(UnitId("u001"))
+    assert search.get_next_trial() == HalvingTrial(units=(UnitId("u000"), UnitId("u002")), group=(UnitId("u000"), UnitId("u002")))
+    assert HalvingSearch.begin_with(units(1)).drop_unit(UnitId("u000")).get_next_trial() is None
 
 
 @given(st.integers(1, 40), st.sets(st.integers(0, 39), max_size=6))
@@ -113,7 +113,7 @@ def test_nobody_is_blamed_who_is_green_on_top_of_what_lands(
 def test_a_search_that_is_asked_again_makes_the_same_trials(count: int, bad: set[int], _cut: int) -> None:
     guilty = {unit for number, unit in enumerate(units(count)) if number in bad}
 
-    def run() -> list[Trial]:
+    def run() -> list[HalvingTrial]:
         return search_all(count, lambda tried: bool(guilty & set(tried)))[1]
 
     assert run() == run()

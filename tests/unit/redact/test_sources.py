@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.redact.sources import secrets_of
+from orchestrator.redact.sources import collect_secrets
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from orchestrator.redact.sources import secrets_of
     ],
 )
 def test_variables_are_known_by_their_names(tmp_path: Path, name: str) -> None:
-    assert secrets_of({name: "v4lue-of-it", "PATH": "/usr/bin"}, tmp_path) == {name: "v4lue-of-it"}
+    assert collect_secrets({name: "v4lue-of-it", "PATH": "/usr/bin"}, tmp_path) == {name: "v4lue-of-it"}
 
 
 @pytest.mark.parametrize(
@@ -36,11 +36,11 @@ def test_variables_are_known_by_their_names(tmp_path: Path, name: str) -> None:
     ],
 )
 def test_words_numbers_and_paths_are_no_secrets(tmp_path: Path, name: str, value: str) -> None:
-    assert secrets_of({name: value}, tmp_path) == {}
+    assert collect_secrets({name: value}, tmp_path) == {}
 
 
 def test_variables_can_be_named_whatever_they_are_called(tmp_path: Path) -> None:
-    assert secrets_of({"HARMLESS": "correct horse"}, tmp_path, ["HARMLESS", "UNSET"]) == {"HARMLESS": "correct horse"}
+    assert collect_secrets({"HARMLESS": "correct horse"}, tmp_path, ["HARMLESS", "UNSET"]) == {"HARMLESS": "correct horse"}
 
 
 def test_credentials_of_netrc_pip_and_npm_are_known(tmp_path: Path) -> None:
@@ -51,11 +51,11 @@ def test_credentials_of_netrc_pip_and_npm_are_known(tmp_path: Path) -> None:
     index = "[global]\nindex-url = https://me:p%40ss-w0rd@pip.example/simple\n"
     (tmp_path / ".config" / "pip" / "pip.conf").write_text(index)
     environ = {"PIP_EXTRA_INDEX_URL": "https://u:3xtra-password@pip.example/simple"}
-    values = set(secrets_of(environ, tmp_path).values())
+    values = set(collect_secrets(environ, tmp_path).values())
     assert values >= {"n3trc-password", "npm-t0ken-value", "p@ss-w0rd", "3xtra-password"}
 
 
 def test_broken_files_hold_no_secrets(tmp_path: Path) -> None:
     (tmp_path / ".netrc").write_bytes(b"machine \xff\xfe nonsense\n")
     (tmp_path / ".npmrc").mkdir()
-    assert secrets_of({}, tmp_path) == {}
+    assert collect_secrets({}, tmp_path) == {}

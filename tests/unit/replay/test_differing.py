@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from orchestrator.domain.chat import Message, Reply, ToolCall
-from orchestrator.replay.decision import decision, first_parting
-from orchestrator.replay.differing import first_difference, first_message, short_diff
+from orchestrator.replay.decision import describe_decision, find_decision_difference
+from orchestrator.replay.differing import find_value_difference, find_changed_message, build_short_diff
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -28,18 +28,18 @@ JSON = st.recursive(
     ],
 )
 def test_the_first_difference_has_a_path(then: Any, now: Any, found: Any) -> None:
-    assert first_difference(then, now) == found
+    assert find_value_difference(then, now) == found
 
 
 @given(JSON)
 def test_a_value_does_not_differ_from_itself(value: Any) -> None:
-    assert first_difference(value, value) is None
+    assert find_value_difference(value, value) is None
 
 
 def test_the_first_message_that_differs_is_shown_with_what_is_new_in_it() -> None:
     system, brief = Message(role="system", text="You work."), Message(role="user", text="a\nb\nc took 0.1 s")
     other = brief.model_copy(update={"text": "a\nB\nc took 7.5 s"})
-    found = first_message((system, brief), (system, other))
+    found = find_changed_message((system, brief), (system, other))
     assert found is not None
     what, diff = found
     assert what == "message 1 (user)"
@@ -48,14 +48,14 @@ def test_the_first_message_that_differs_is_shown_with_what_is_new_in_it() -> Non
 
 def test_conversations_that_differ_in_times_only_are_the_same_and_a_longer_one_is_not() -> None:
     one, other = (Message(role="tool", call_id="c", text=f"in 0.{n}s") for n in (1, 2))
-    assert first_message((one,), (other,)) is None
-    found = first_message((one,), (other, Message(role="user", text="go on")))
+    assert find_changed_message((one,), (other,)) is None
+    found = find_changed_message((one,), (other, Message(role="user", text="go on")))
     assert found is not None
     assert found[0] == "message 1 (user)"
 
 
 def test_a_diff_of_very_long_texts_is_cut() -> None:
-    diff = short_diff("\n".join(map(str, range(500))), "\n".join(map(str, range(1000, 1500))))
+    diff = build_short_diff("\n".join(map(str, range(500))), "\n".join(map(str, range(1000, 1500))))
     assert len(diff) == 41
     assert diff[-1].endswith("more lines]")
 
@@ -77,11 +77,11 @@ def uses(name: str, arguments: str) -> Reply:
     ],
 )
 def test_a_reply_is_told_by_what_it_decides(reply: Reply, said: str) -> None:
-    assert decision(reply) == said
+    assert describe_decision(reply) == said
 
 
 def test_two_replies_part_at_a_path_that_names_the_tool() -> None:
     then, now = (uses("submit_verdict", f'{{"decision": "{word}"}}') for word in ("approve", "reject"))
-    assert first_parting(then, now) == ("submit_verdict.decision", "approve", "reject")
-    assert first_parting(then, uses("finish", "{}")) == ("calls[0].tool", "submit_verdict", "finish")
-    assert first_parting(then, then) is None
+    assert find_decision_difference(then, now) == ("submit_verdict.decision", "approve", "reject")
+    assert find_decision_difference(then, uses("finish", "{}")) == ("calls[0].tool", "submit_verdict", "finish")
+    assert find_decision_difference(then, then) is None

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.errors import sole_error
-from orchestrator.replay.order import Order, ReplayStopped
+from orchestrator.errors import find_sole_error
+from orchestrator.replay.order import MilestoneOrder, ReplayStopped
 
 
 async def settle() -> None:
@@ -17,10 +17,10 @@ async def settle() -> None:
 
 
 async def test_a_turn_comes_when_everything_before_it_has_happened() -> None:
-    order, seen = Order(["a", "b", "c"]), list[str]()
+    order, seen = MilestoneOrder(["a", "b", "c"]), list[str]()
 
     async def do(name: str) -> None:
-        await order.turn(name)
+        await order.wait_for_turn(name)
         seen.append(name)
 
     async with anyio.create_task_group() as tasks:
@@ -28,71 +28,71 @@ async def test_a_turn_comes_when_everything_before_it_has_happened() -> None:
             tasks.start_soon(do, name)
         await settle()
         assert seen == []
-        order.happened("b")
+        order.record_milestone("b")
         await settle()
         assert seen == []
-        order.happened("a")
+        order.record_milestone("a")
         await settle()
         assert sorted(seen) == ["b", "c"]
-    assert order.missing == "c"
+    assert order.next_milestone == "c"
 
 
 async def test_what_comes_next_has_its_turn_at_once() -> None:
-    order = Order(["a", "b"])
-    await order.turn("a")
-    order.happened("a")
-    assert order.missing == "b"
-    await order.turn("b")
-    await order.turn("a")
-    assert order.missing == "b", "a turn is no milestone: only what happened counts"
+    order = MilestoneOrder(["a", "b"])
+    await order.wait_for_turn("a")
+    order.record_milestone("a")
+    assert order.next_milestone == "b"
+    await order.wait_for_turn("b")
+    await order.wait_for_turn("a")
+    assert order.next_milestone == "b", "a turn is no milestone: only what happened counts"
 
 
 async def test_when_all_who_work_wait_they_are_told_what_is_missing() -> None:
-    order = Order(["a", "b", "c"])
+    order = MilestoneOrder(["a", "b", "c"])
     stopped = await stopping(order, ["b", "c"])
-    assert (stopped.missing, stopped.asked) == ("a", ("b", "c"))
+    assert (stopped.missing, stopped.out_of_order) == ("a", ("b", "c"))
     assert str(stopped) == "the recording goes on with a; the replay with b, c"
 
 
 async def test_what_was_never_recorded_waits_until_nothing_else_can_happen() -> None:
-    order = Order(["a"])
-    stopped = await stopping(order, ["x"], before=lambda: order.happened("a"))
-    assert (stopped.missing, stopped.asked) == (None, ("x",))
+    order = MilestoneOrder(["a"])
+    stopped = await stopping(order, ["x"], before=lambda: order.record_milestone("a"))
+    assert (stopped.missing, stopped.out_of_order) == (None, ("x",))
     assert str(stopped) == "the recording ends here; the replay with x"
 
 
-async def stopping(order: Order, names: list[str], before: Callable[[], None] = lambda: None) -> ReplayStopped:
+async def stopping(order: MilestoneOrder, names: list[str], before: Callable[[], None] = lambda: None) -> ReplayStopped:
     """What those are told who wait for these turns, once all who work are known to."""
 
     async def run() -> None:
         async with anyio.create_task_group() as tasks:
             for name in names:
-                tasks.start_soon(order.turn, name)
+                tasks.start_soon(order.wait_for_turn, name)
             await settle()
             before()
-            order.works(len(names) + 1)  # one of them is still at work: nobody is told anything
+            order.set_busy_count(len(names) + 1)  # one of them is still at work: nobody is told anything
             await settle()
             assert not tasks.cancel_scope.cancel_called
-            order.works(len(names))
+            order.set_busy_count(len(names))
 
     with pytest.raises(BaseExceptionGroup) as group:
         await run()
-    error = sole_error(group.value)
+    error = find_sole_error(group.value)
     assert isinstance(error, ReplayStopped)
     return error
 
 
 def test_what_has_been_overtaken_is_not_waited_for() -> None:
-    order = Order(["round", "end", "next"], {"round": frozenset({"end"})})
-    order.happened("end")
-    assert (order.has_happened("round"), order.missing) == (True, "next")
+    order = MilestoneOrder(["round", "end", "next"], {"round": frozenset({"end"})})
+    order.record_milestone("end")
+    assert (order.has_happened("round"), order.next_milestone) == (True, "next")
 
 
 @given(st.permutations(["a", "b", "c", "d", "e"]))
 def test_the_next_milestone_is_the_first_that_has_not_happened(happening: list[str]) -> None:
     names = ["a", "b", "c", "d", "e"]
-    order, done = Order(names), set[str]()
+    order, done = MilestoneOrder(names), set[str]()
     for name in happening:
-        order.happened(name)
+        order.record_milestone(name)
         done.add(name)
-        assert order.missing == next((one for one in names if one not in done), None)
+        assert order.next_milestone == next((one for one in names if one not in done), None)

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from orchestrator.domain.check import Difference
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
 from orchestrator.domain.event.run import CheckStarted, Noticed
 from orchestrator.domain.ids import CommitId, TreeId, UnitId
-from orchestrator.replay.rounds import rounds_of
+from orchestrator.replay.rounds import list_rounds
 
 TREE, COMMIT = TreeId("t" * 40), CommitId("c" * 40)
 
 
-def recorded(*events: Event) -> list[Recorded]:
-    return [Recorded(seq, datetime.now(UTC), event) for seq, event in enumerate(events, start=1)]
+def recorded(*events: Event) -> list[RecordedEvent]:
+    return [RecordedEvent(seq, datetime.now(UTC), event) for seq, event in enumerate(events, start=1)]
 
 
 def check(number: int) -> Event:
@@ -35,7 +35,7 @@ def ejected(number: int, unit: str) -> Event:
 
 
 def told(*events: Event) -> Sequence[tuple[int, list[str]]]:
-    return [(one.begun, list(one.units)) for one in rounds_of(recorded(*events))]
+    return [(one.first_seq, list(one.units)) for one in list_rounds(recorded(*events))]
 
 
 def test_a_round_begins_with_its_first_check_and_ends_with_what_it_ejects() -> None:

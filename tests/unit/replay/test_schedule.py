@@ -9,15 +9,15 @@ from orchestrator.domain.check import Difference, Receipt, ReceiptStatus
 from orchestrator.domain.event.landing import LandingFinished, LandingStarted, TrialJudged
 from orchestrator.domain.event.run import BaselineRecorded, CheckFinished, CheckStarted, RunStarted
 from orchestrator.domain.event.work import AttemptEnded, AttemptStarted, TaskCreated, VerdictGiven
-from orchestrator.domain.ids import ROOT, CommitId, RunId, TaskId, TreeId, UnitId
+from orchestrator.domain.ids import ROOT_TASK, CommitId, RunId, TaskId, TreeId, UnitId
 from orchestrator.domain.task import Task
 from orchestrator.domain.verdict import Verdict, VerdictKind
-from orchestrator.engine.planning import root_task
+from orchestrator.engine.planning import build_root_task
 from orchestrator.journal.journal import Journal, SystemClock
-from orchestrator.journal.memory import JournalReader
+from orchestrator.journal.memory import JournalSessionReader
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.replay.recording import Recording
-from orchestrator.replay.schedule import schedule_of
+from orchestrator.replay.recording import RecordedRun
+from orchestrator.replay.schedule import build_schedule
 
 BASE, LANDED, TREE = CommitId("a" * 40), CommitId("b" * 40), TreeId("c" * 40)
 A, B = TaskId("a"), TaskId("b")
@@ -25,7 +25,7 @@ UNITS = (UnitId("a@1"),)
 
 
 def created(name: TaskId) -> TaskCreated:
-    spec = Task(id=name, parent=ROOT, depth=1, kind="leaf", title=name, outcome=name)
+    spec = Task(id=name, parent=ROOT_TASK, depth=1, kind="leaf", title=name, outcome=name)
     return TaskCreated(task=name, spec=spec)
 
 
@@ -54,7 +54,7 @@ def receipt() -> Receipt:
     return Receipt.model_validate({"key": "check~0", "status": ReceiptStatus.COMPLETED} | told)
 
 
-async def recording(place: Path, base_of_b: CommitId) -> Recording:
+async def recording(place: Path, base_of_b: CommitId) -> RecordedRun:
     """A run in which `b` begins while `a` is landing; a process that was killed had begun the landing before."""
     journal = Journal(place, SystemClock())
     landing = {"branch": "pr", "new": LANDED, "tree": TREE, "units": UNITS}
@@ -63,7 +63,7 @@ async def recording(place: Path, base_of_b: CommitId) -> Recording:
         CheckStarted(key="check~0", check="gate", tree=TREE, purpose="baseline"),
         CheckFinished(key="check~0", receipt=receipt()),
         BaselineRecorded(receipts=("check~0",)),
-        TaskCreated(task=ROOT, spec=root_task("g")),
+        TaskCreated(task=ROOT_TASK, spec=build_root_task("g")),
         created(A),
         created(B),
         begun(A, BASE),
@@ -76,7 +76,7 @@ async def recording(place: Path, base_of_b: CommitId) -> Recording:
         LandingFinished(key="land~1", **landing),
     )
     journal.close()
-    return await Recording.of(JournalReader(RunDirectory(place)))
+    return await RecordedRun.from_reader(JournalSessionReader(RunDirectory(place)))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ async def recording(place: Path, base_of_b: CommitId) -> Recording:
 async def test_an_attempt_stands_where_it_looked_at_the_branch(
     tmp_path: Path, base_of_b: CommitId, last: tuple[str, ...]
 ) -> None:
-    schedule = schedule_of(await recording(tmp_path, base_of_b))
+    schedule = build_schedule(await recording(tmp_path, base_of_b))
     before = ("attempt 1 at a", "the end of attempt 1 at a", "the verdict on attempt 1 at a", "round 1 of the queue")
     assert schedule.names == (*before, *last)
     assert [(one.name, one.units) for one in schedule.rounds] == [("round 1 of the queue", UNITS)]

@@ -9,37 +9,37 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.fold import fold
+from orchestrator.domain.fold import fold_events
 from orchestrator.domain.migration import FileStatus, Shard, Tick
 from orchestrator.errors import UsageProblem
-from orchestrator.report.burndown import ALL, Bounds, burndown_object, group_objects
-from orchestrator.report.burndown_text import ASCII, USUAL, burndown_lines, group_table, spark
-from orchestrator.report.eta import duration, eta
-from orchestrator.report.lines import say
-from orchestrator.report.migration import report_object
-from orchestrator.report.migration_csv import files_csv, series_csv
-from orchestrator.report.migration_file import MoveLog, find, place_lines, place_object, shard_lines, shard_object
-from orchestrator.report.migration_html import report_html
-from orchestrator.report.migration_md import report_md
+from orchestrator.report.burndown import FULL_BOUNDS, BurndownBounds, build_burndown, build_group_objects
+from orchestrator.report.burndown_text import ASCII_GLYPHS, UNICODE_GLYPHS, render_burndown_lines, render_group_table, render_sparkline
+from orchestrator.report.eta import format_duration, estimate_eta
+from orchestrator.report.lines import describe_event
+from orchestrator.report.migration import build_migration_report
+from orchestrator.report.migration_csv import render_files_csv, render_series_csv
+from orchestrator.report.migration_file import FileMoveLog, find_file_or_shard, render_file_details, build_file_details, render_shard_details, build_shard_details
+from orchestrator.report.migration_html import render_migration_html
+from orchestrator.report.migration_md import render_migration_markdown
 from tests.golden import check_golden
 from tests.running.migrated import END, ODD, RECIPE, WHY, begun, recorded, story, told
 
 
 def test_the_text_is_as_it_was_read() -> None:
-    lines = "\n".join(burndown_lines(burndown_object(told())))
+    lines = "\n".join(render_burndown_lines(build_burndown(told())))
     check_golden("burndown/status.txt", f"{lines}\n")
 
 
 def test_the_markdown_is_as_it_was_read() -> None:
-    check_golden("burndown/report.md", report_md(report_object(told(END))))
+    check_golden("burndown/report.md", render_migration_markdown(build_migration_report(told(END))))
 
 
 def test_the_page_is_as_it_was_read() -> None:
-    check_golden("burndown/report.html", report_html(report_object(told(END))))
+    check_golden("burndown/report.html", render_migration_html(build_migration_report(told(END))))
 
 
 def test_sites_and_files_are_counted_by_what_became_of_them() -> None:
-    now = burndown_object(told())["now"]
+    now = build_burndown(told())["now"]
     assert (now["found"], now["remaining"], now["target"]) == (57.0, 33.0, 1.0)
     assert now["files"] == {
         "discovered": 2,
@@ -56,16 +56,16 @@ def test_sites_and_files_are_counted_by_what_became_of_them() -> None:
 def test_groups_hold_every_file_that_has_something_to_do_once() -> None:
     state = told()
     for by in ("owner", "dir", "rung", "reason", "shard"):
-        rows = group_objects(state, by)
+        rows = build_group_objects(state, by)
         assert sum(row["files"] for row in rows) == 8, by
         assert sum(row["sites_left"] for row in rows) == 33.0, by
-    core = next(row for row in group_objects(state, "owner") if row["name"] == "@core")
+    core = next(row for row in build_group_objects(state, "owner") if row["name"] == "@core")
     assert (core["files"], core["done"], core["rejected"], core["prs"], core["top_reason"]) == (4, 2, 1, 1, WHY)
-    assert {row["name"] for row in group_objects(state, "dir")} == {"app", "lib", "odd"}
+    assert {row["name"] for row in build_group_objects(state, "dir")} == {"app", "lib", "odd"}
 
 
 def test_failures_alike_are_counted_with_paths_and_steps() -> None:
-    rows = burndown_object(told())["signatures"]
+    rows = build_burndown(told())["signatures"]
     alike = next(row for row in rows if row["signature"] == WHY)
     assert alike == {
         "signature": WHY,
@@ -78,19 +78,19 @@ def test_failures_alike_are_counted_with_paths_and_steps() -> None:
 
 def test_steps_tell_what_they_brought_through_and_at_which_try() -> None:
     rungs = {
-        row["step"]: (row["landed"], row["first_try"], row["later_try"]) for row in burndown_object(told())["rungs"]
+        row["step"]: (row["landed"], row["first_try"], row["later_try"]) for row in build_burndown(told())["rungs"]
     }
     assert rungs == {"codemod": (2, 2, 0), "tail": (1, 0, 1), "hand": (0, 0, 0)}
 
 
 def test_the_object_is_bounded_for_a_status_and_whole_for_a_report() -> None:
-    small = burndown_object(told(), Bounds(points=8, groups=1, signatures=1))
+    small = build_burndown(told(), BurndownBounds(points=8, groups=1, signatures=1))
     assert (len(small["series"]), len(small["owners"]), len(small["signatures"])) == (8, 1, 1)
-    assert len(burndown_object(told(), ALL)["owners"]) == 3
+    assert len(build_burndown(told(), FULL_BOUNDS)["owners"]) == 3
 
 
 def test_the_ideal_line_ends_with_the_day_of_the_deadline_at_the_target() -> None:
-    begin, end = burndown_object(told())["ideal"]
+    begin, end = build_burndown(told())["ideal"]
     assert (begin, end["sites"]) == ({"at": 0.0, "sites": 57.0}, 1.0)
     assert end["at"] == pytest.approx(2 * 86_400 - 30)
 
@@ -98,7 +98,7 @@ def test_the_ideal_line_ends_with_the_day_of_the_deadline_at_the_target() -> Non
 def test_a_run_whose_recipe_counts_no_sites_burns_down_files() -> None:
     state = told()
     state.recipe = RECIPE | {"scope": {"include": ["*.py"]}}
-    shown = burndown_object(state)
+    shown = build_burndown(state)
     assert (shown["unit"], shown["now"]["found"], shown["now"]["remaining"]) == ("files", 9.0, 5.0)
 
 
@@ -109,7 +109,7 @@ def test_an_eta_lies_within_its_range(steps: list[tuple[float, float]], left: fl
         last = ticks[-1]
         worked = last.worked + seconds
         ticks.append(Tick(at=worked, worked=worked, sites=max(last.sites - landed, 0.0)))
-    judged = eta(ticks, left)
+    judged = estimate_eta(ticks, left)
     if not any(before.sites > after.sites for before, after in pairwise(ticks)):
         assert judged is None
         return
@@ -119,19 +119,19 @@ def test_an_eta_lies_within_its_range(steps: list[tuple[float, float]], left: fl
 
 def test_a_steady_pace_is_told_as_it_is_and_a_later_one_counts_more() -> None:
     steady = [Tick(at=n * 60, worked=n * 60, sites=100 - n) for n in range(61)]
-    judged = eta(steady, 40)
+    judged = estimate_eta(steady, 40)
     assert judged is not None
     assert (round(judged.seconds), round(judged.sites_per_hour)) == (2400, 60)
     quick = [*steady, *(Tick(at=3600 + n, worked=3600 + n * 60, sites=40 - n * 3) for n in range(1, 11))]
-    faster = eta(quick, 10)
+    faster = estimate_eta(quick, 10)
     assert faster is not None
     assert faster.sites_per_hour > 65
 
 
 def test_nothing_is_foretold_before_something_landed_or_after_the_end() -> None:
-    assert burndown_object(fold(recorded(story()[:6])))["eta"] is None
-    assert burndown_object(told(END))["eta"] is None
-    assert burndown_object(told())["eta"]["low_s"] > 0
+    assert build_burndown(fold_events(recorded(story()[:6])))["eta"] is None
+    assert build_burndown(told(END))["eta"] is None
+    assert build_burndown(told())["eta"]["low_s"] > 0
 
 
 @pytest.mark.parametrize(
@@ -139,59 +139,59 @@ def test_nothing_is_foretold_before_something_landed_or_after_the_end() -> None:
     [(0, "0s"), (59, "59s"), (60, "1m"), (3599, "1h 0m"), (7800, "2h 10m"), (86_399, "1d 0h"), (273_600, "3d 4h")],
 )
 def test_durations_are_short_words(seconds: float, told: str) -> None:
-    assert duration(seconds) == told
+    assert format_duration(seconds) == told
 
 
 @given(st.lists(st.floats(0, 1e6), max_size=200))
 def test_a_curve_of_one_line_is_never_wider_than_asked(values: list[float]) -> None:
-    drawn = spark(values, ASCII, 10)
+    drawn = render_sparkline(values, ASCII_GLYPHS, 10)
     assert len(drawn) <= 10
     assert drawn.isascii()
     if values and max(values) > 0:
-        assert (drawn[0] == ASCII.bars[-1]) == (values[0] >= max(values) * 13 / 14)
+        assert (drawn[0] == ASCII_GLYPHS.bars[-1]) == (values[0] >= max(values) * 13 / 14)
 
 
 def test_without_unicode_all_lines_are_ascii() -> None:
-    assert all(line.isascii() for line in burndown_lines(burndown_object(told()), ASCII))
+    assert all(line.isascii() for line in render_burndown_lines(build_burndown(told()), ASCII_GLYPHS))
 
 
 def test_no_line_holds_a_control_character() -> None:
     state = told()
-    lines = [*burndown_lines(burndown_object(state)), *group_table("reason", group_objects(state, "reason"), USUAL)]
-    lines += place_lines(place_object(state, state.files["odd/-x.py"], MoveLog("odd/-x.py")))
+    lines = [*render_burndown_lines(build_burndown(state)), *render_group_table("reason", build_group_objects(state, "reason"), UNICODE_GLYPHS)]
+    lines += render_file_details(build_file_details(state, state.files["odd/-x.py"], FileMoveLog("odd/-x.py")))
     assert any("=cmd" in line for line in lines)
     assert not [line for line in lines if not line.isprintable()]
 
 
 def test_a_file_shows_its_sites_tries_and_shard() -> None:
-    state, log = told(), MoveLog("lib/test_f.py")
-    log.watch(recorded(story()))
-    place = place_object(state, state.files["lib/test_f.py"], log)
+    state, log = told(), FileMoveLog("lib/test_f.py")
+    log.record_events(recorded(story()))
+    place = build_file_details(state, state.files["lib/test_f.py"], log)
     assert [site["is_done"] for site in place["sites"]] == [True] * 5
     assert [(move["step"], move["attempt"], move["status"]) for move in place["moves"]] == [
         ("tail", 2, "transformed"),
         ("tail", 0, "merged"),
     ]
     assert (place["shard"], place["commit"], place["flags"]) == ("lib", f"{'lib':0>40}", ["UNCOVERED"])
-    assert "    lib/test_f.py:3:1  self-assert  done" in list(place_lines(place))
+    assert "    lib/test_f.py:3:1  self-assert  done" in list(render_file_details(place))
 
 
 def test_where_some_sites_remain_none_is_called_done() -> None:
     state = told()
-    place = place_object(state, state.files["app/test_b.py"], MoveLog(""))
+    place = build_file_details(state, state.files["app/test_b.py"], FileMoveLog(""))
     assert {site["is_done"] for site in place["sites"]} == {None}
     assert (place["found"], place["remaining"]) == (10, 1)
 
 
 def test_a_shard_shows_its_files_and_an_unknown_name_what_is_like_it() -> None:
     state = told()
-    shard = find(state, "sample")
+    shard = find_file_or_shard(state, "sample")
     assert isinstance(shard, Shard)
-    lines = list(shard_lines(shard_object(state, shard)))
+    lines = list(render_shard_details(build_shard_details(state, shard)))
     assert lines[0].startswith("shard sample  reverted")
     assert "lib/test_e.py: rolled back: it was too early" in lines[2]
     with pytest.raises(UsageProblem, match=r"did you mean app/test_a\.py"):
-        find(state, "app/test_a.p")
+        find_file_or_shard(state, "app/test_a.p")
 
 
 class _Page(HTMLParser):
@@ -213,7 +213,7 @@ class _Page(HTMLParser):
 
 def test_the_page_needs_nothing_and_holds_no_markup_of_the_repository() -> None:
     page = _Page()
-    page.feed(report_html(report_object(told(END))))
+    page.feed(render_migration_html(build_migration_report(told(END))))
     assert not page.tags & {"img", "script", "link", "iframe", "object", "form", "a"}
     assert page.loads == []
     assert "<img src=x>" in page.words
@@ -222,39 +222,39 @@ def test_the_page_needs_nothing_and_holds_no_markup_of_the_repository() -> None:
 
 
 def test_the_markdown_holds_no_markup_and_no_mention() -> None:
-    text = report_md(report_object(told(END)))
+    text = render_migration_markdown(build_migration_report(told(END)))
     assert "<img" not in text
     assert "\x1b" not in text
     assert "=cmd\\|' /C" in text, "a bar ends no cell"
 
 
 def test_the_series_and_the_files_come_as_tables_in_which_nothing_calculates() -> None:
-    report = report_object(told(END))
-    series = list(csv.DictReader(io.StringIO(series_csv(report))))
+    report = build_migration_report(told(END))
+    series = list(csv.DictReader(io.StringIO(render_series_csv(report))))
     assert (series[0]["mark"], series[0]["sites"], series[0]["discovered"]) == ("inventory", "57.0", "9")
     assert series[-1]["mark"] == "ended: partial"
-    rows = {row["path"]: row for row in csv.DictReader(io.StringIO(files_csv(report)))}
+    rows = {row["path"]: row for row in csv.DictReader(io.StringIO(render_files_csv(report)))}
     assert set(rows) == {file["path"] for file in report["files"]}
     assert rows["odd/-x.py"]["reason"] == "'" + ODD.replace("\x1b", "")
-    for form in (series_csv(report), files_csv(report)):
+    for form in (render_series_csv(report), render_files_csv(report)):
         cells = [cell for row in csv.reader(io.StringIO(form)) for cell in row]
         assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))]
 
 
 def test_what_comes_next_is_told_by_how_the_run_stands() -> None:
-    assert burndown_object(told())["next"] == ""
-    assert burndown_object(told(END))["next"] == "orchestrate migrate report r1: why 2 files did not land"
+    assert build_burndown(told())["next"] == ""
+    assert build_burndown(told(END))["next"] == "orchestrate migrate report r1: why 2 files did not land"
 
 
 def test_the_log_has_words_for_every_event_of_a_migration() -> None:
-    lines = [say(record.event) for record in recorded(story())]
+    lines = [describe_event(record.event) for record in recorded(story())]
     assert not [line for line, record in zip(lines, recorded(story()), strict=True) if line == record.event.kind]
     assert "wave 2 (sweep): app, lib" in lines
     assert "recipe revised by ann to 0badcafe: 1 files are done again" in lines
 
 
 def test_a_run_that_has_found_nothing_yet_can_be_shown() -> None:
-    state = fold(recorded(begun()))
-    assert next(burndown_lines(burndown_object(state))) == "Plain <asserts>  rev 1  sites 0 -> 0 (target 1)"
-    assert report_html(report_object(state)).startswith("<!doctype html>")
-    assert FileStatus.MERGED.value not in burndown_object(state)["now"]["files"]
+    state = fold_events(recorded(begun()))
+    assert next(render_burndown_lines(build_burndown(state))) == "Plain <asserts>  rev 1  sites 0 -> 0 (target 1)"
+    assert render_migration_html(build_migration_report(state)).startswith("<!doctype html>")
+    assert FileStatus.MERGED.value not in build_burndown(state)["now"]["files"]

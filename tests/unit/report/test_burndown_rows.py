@@ -5,11 +5,11 @@ import pytest
 from orchestrator.domain.event.migration import FileMoved
 from orchestrator.domain.event.run import Noticed
 from orchestrator.domain.migration import FileStatus
-from orchestrator.report.burndown_rows import group_rows, headlines, signature_rows
-from orchestrator.report.file_rows import FILE_KEYS, file_rows, files_alike, files_of_group
-from orchestrator.report.filtering import filter_of
-from orchestrator.report.glyphs import Doing
-from orchestrator.report.log_rows import LOG_KEYS, Level, log_row
+from orchestrator.report.burndown_rows import build_group_rows, render_burndown_head, build_signature_rows
+from orchestrator.report.file_rows import FILE_KEYS, build_file_rows, list_files_by_signature, list_group_files
+from orchestrator.report.filtering import parse_filter
+from orchestrator.report.glyphs import Activity
+from orchestrator.report.log_rows import LOG_KEYS, LogLevel, build_log_row
 from tests.running.goal_events import asks, ended, judged, recorded
 from tests.running.migrated import END, ODD, WHY, told
 
@@ -17,37 +17,37 @@ from tests.running.migrated import END, ODD, WHY, told
 def test_the_files_behind_a_group_are_those_that_it_counts() -> None:
     state = told()
     for by in ("owner", "dir"):
-        for row in group_rows(state, by):
-            files = files_of_group(state, by, row.name)
+        for row in build_group_rows(state, by):
+            files = list_group_files(state, by, row.name)
             assert (row.files, row.done) == (len(files), sum(file.status == FileStatus.MERGED for file in files))
 
 
 def test_the_files_behind_a_failure_are_those_that_it_counts() -> None:
     state = told()
-    rows = signature_rows(state)
+    rows = build_signature_rows(state)
     assert {row.signature: row.files for row in rows} == {WHY: 1, ODD: 1}
-    assert {row.signature: len(files_alike(state, row.signature)) for row in rows} == {WHY: 1, ODD: 1}
+    assert {row.signature: len(list_files_by_signature(state, row.signature)) for row in rows} == {WHY: 1, ODD: 1}
 
 
 def test_files_that_failed_come_first_with_why_in_one_clean_line() -> None:
-    rows = file_rows(told(), told().files.values())
-    assert [(row.path, row.doing) for row in rows[:2]] == [("odd/-x.py", Doing.FAIL), ("app/test_d.py", Doing.RETRY)]
+    rows = build_file_rows(told(), told().files.values())
+    assert [(row.path, row.activity) for row in rows[:2]] == [("odd/-x.py", Activity.FAIL), ("app/test_d.py", Activity.RETRY)]
     assert "\x1b" not in rows[0].reason
-    late = filter_of("state:retry step:codemod", FILE_KEYS)
-    assert [row.path for row in rows if late.fits(row.fields())] == ["app/test_d.py"]
+    late = parse_filter("state:retry step:codemod", FILE_KEYS)
+    assert [row.path for row in rows if late.matches_row(row.get_filter_values())] == ["app/test_d.py"]
 
 
 def test_what_models_cost_for_a_file_is_na_where_nobody_knows() -> None:
     known = asks("work:lib/test_g.py@1", "lib/test_g.py", "worker", "0.25")
     unknown = asks("work:app/test_b.py@1", "app/test_b.py", "worker", None)
     state = told(*known, *unknown)
-    prices = {row.path: row.price for row in file_rows(state, state.files.values()) if row.price}
+    prices = {row.path: row.price for row in build_file_rows(state, state.files.values()) if row.price}
     assert prices == {"lib/test_g.py": "$0.25", "app/test_b.py": "n/a"}
-    assert {row.name: row.price for row in group_rows(state, "dir")} == {"app": "n/a", "lib": "$0.25", "odd": ""}
+    assert {row.name: row.price for row in build_group_rows(state, "dir")} == {"app": "n/a", "lib": "$0.25", "odd": ""}
 
 
 def test_the_heading_tells_how_far_it_is_and_what_can_be_done() -> None:
-    lines = list(headlines(told(END), is_ascii=True))
+    lines = list(render_burndown_head(told(END), is_ascii=True))
     assert "57 -> 33 (target 1)" in lines[0]
     assert lines[1].startswith("files 3/8 merged")
     assert lines[-1].startswith("next: ")
@@ -57,24 +57,24 @@ def test_the_heading_tells_how_far_it_is_and_what_can_be_done() -> None:
 @pytest.mark.parametrize(
     ("event", "level"),
     [
-        (Noticed(level="warning", text="weak sandbox"), Level.WARNING),
-        (Noticed(level="info", text="a clean checkout"), Level.INFO),
-        (judged("a", "merge"), Level.INFO),
-        (judged("a", "revise"), Level.WARNING),
-        (ended("a", "rejected"), Level.WARNING),
-        (FileMoved(path="p", status=FileStatus.EJECTED, rung=0), Level.WARNING),
-        (FileMoved(path="p", status=FileStatus.MERGED, rung=0), Level.INFO),
-        (asks("work:a@1", "a", "worker")[1], Level.DETAIL),
-        (END, Level.WARNING),
+        (Noticed(level="warning", text="weak sandbox"), LogLevel.WARNING),
+        (Noticed(level="info", text="a clean checkout"), LogLevel.INFO),
+        (judged("a", "merge"), LogLevel.INFO),
+        (judged("a", "revise"), LogLevel.WARNING),
+        (ended("a", "rejected"), LogLevel.WARNING),
+        (FileMoved(path="p", status=FileStatus.EJECTED, rung=0), LogLevel.WARNING),
+        (FileMoved(path="p", status=FileStatus.MERGED, rung=0), LogLevel.INFO),
+        (asks("work:a@1", "a", "worker")[1], LogLevel.DETAIL),
+        (END, LogLevel.WARNING),
     ],
     ids=lambda value: str(getattr(value, "kind", value)),
 )
-def test_what_did_not_go_as_it_was_wanted_is_a_warning_in_the_log(event: object, level: Level) -> None:
-    assert log_row(recorded([event])[0]).level == level  # type: ignore[list-item]
+def test_what_did_not_go_as_it_was_wanted_is_a_warning_in_the_log(event: object, level: LogLevel) -> None:
+    assert build_log_row(recorded([event])[0]).level == level  # type: ignore[list-item]
 
 
 def test_an_event_is_found_by_level_role_task_and_words() -> None:
-    rows = [log_row(one) for one in recorded([*asks("review:a/b@1", "a/b", "judge"), judged("c", "revise")])]
+    rows = [build_log_row(one) for one in recorded([*asks("review:a/b@1", "a/b", "judge"), judged("c", "revise")])]
     for text, seqs in {
         "role:judge": [1, 2, 3],
         "level:warning": [4],
@@ -82,11 +82,11 @@ def test_an_event_is_found_by_level_role_task_and_words() -> None:
         "verdict": [4],
         "seq:>2": [3, 4],
     }.items():
-        wanted = filter_of(text, LOG_KEYS)
-        assert [row.seq for row in rows if wanted.fits(row.fields())] == seqs, text
+        wanted = parse_filter(text, LOG_KEYS)
+        assert [row.seq for row in rows if wanted.matches_row(row.get_filter_values())] == seqs, text
 
 
 def test_what_somebody_wrote_stays_one_line_without_control_characters() -> None:
-    row = log_row(recorded([Noticed(level="info", text="one\n\x1b[31mtwo\x07" + "x" * 9_000)])[0])
+    row = build_log_row(recorded([Noticed(level="info", text="one\n\x1b[31mtwo\x07" + "x" * 9_000)])[0])
     assert row.text.startswith("info: one ⏎ [31mtwo")
     assert len(row.text) < 2_100

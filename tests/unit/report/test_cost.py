@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.domain.attempt import Attempt, AttemptMode, Exit
 from orchestrator.domain.check import Difference
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.run import RunStarted
 from orchestrator.domain.event.work import (
@@ -24,26 +24,26 @@ from orchestrator.domain.event.work import (
     TaskEnded,
     VerdictGiven,
 )
-from orchestrator.domain.fold import fold
-from orchestrator.domain.ids import ROOT, CommitId, RunId, SessionId, TaskId, TreeId, UnitId
+from orchestrator.domain.fold import fold_events
+from orchestrator.domain.ids import ROOT_TASK, CommitId, RunId, SessionId, TaskId, TreeId, UnitId
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import Task, TaskStatus
 from orchestrator.domain.text import Text
 from orchestrator.domain.usage import Usage
 from orchestrator.domain.verdict import Verdict, VerdictKind
-from orchestrator.report.cost import Cost, RefusedPlans, cost_of
-from orchestrator.report.cost_view import cost_lines, cost_object
+from orchestrator.report.cost import CostBreakdown, RefusedPlanLog, build_cost_breakdown
+from orchestrator.report.cost_view import render_cost_lines, build_cost_report
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
 BASE = CommitId("b" * 40)
 
 
-def told(events: Sequence[Event]) -> tuple[RunState, Cost]:
-    refused = RefusedPlans()
-    recorded = [Recorded(n, DAY, event) for n, event in enumerate(events, 1)]
-    refused.watch(recorded)
-    state = fold(recorded)
-    return state, cost_of(state, refused)
+def told(events: Sequence[Event]) -> tuple[RunState, CostBreakdown]:
+    refused = RefusedPlanLog()
+    recorded = [RecordedEvent(n, DAY, event) for n, event in enumerate(events, 1)]
+    refused.record_events(recorded)
+    state = fold_events(recorded)
+    return state, build_cost_breakdown(state, refused)
 
 
 def begun(budget: dict[str, Any] | None = None) -> list[Event]:
@@ -59,10 +59,10 @@ def begun(budget: dict[str, Any] | None = None) -> list[Event]:
         target="main",
         settings={"budget": budget or {}},
     )
-    return [started, created(ROOT, None, "branch")]
+    return [started, created(ROOT_TASK, None, "branch")]
 
 
-def created(name: str, parent: str | None = ROOT, kind: str = "leaf") -> TaskCreated:
+def created(name: str, parent: str | None = ROOT_TASK, kind: str = "leaf") -> TaskCreated:
     depth = 0 if parent is None else 1 + name.count("/")
     spec = {"id": name, "parent": parent, "depth": depth, "kind": kind, "title": name, "outcome": name}
     return TaskCreated(task=TaskId(name), spec=Task.model_validate(spec))
@@ -103,7 +103,7 @@ def usd(cents: int) -> Usage:
     return Usage(calls=1, output_tokens=cents, cost_usd=Decimal(cents) / 100)
 
 
-def costs(cost: Cost) -> dict[str, int]:
+def costs(cost: CostBreakdown) -> dict[str, int]:
     """Cents by cause of waste."""
     return {entry.name: int(entry.spent.cost_usd * 100) for entry in cost.waste}
 
@@ -111,7 +111,7 @@ def costs(cost: Cost) -> dict[str, int]:
 def test_every_side_adds_up_to_the_whole() -> None:
     events = [
         *begun(),
-        *asks("plan", ROOT, "planner", usd(10)),
+        *asks("plan", ROOT_TASK, "planner", usd(10)),
         created("ui", kind="branch"),
         created("ui/a", "ui"),
         *asks("plan:ui", "ui", "planner", usd(20)),
@@ -120,14 +120,14 @@ def test_every_side_adds_up_to_the_whole() -> None:
     ]
     state, cost = told(events)
     assert {entry.name: entry.spent.cost_usd for entry in cost.tasks} == {
-        ROOT: 1,
+        ROOT_TASK: 1,
         "ui": Decimal("0.9"),
         "ui/a": Decimal("0.7"),
     }
     assert [(entry.name, entry.spent.cost_usd) for entry in cost.attempts] == [("ui/a@1", Decimal("0.7"))]
     for side in (cost.roles, cost.models):
         assert sum((entry.spent for entry in side), Usage()) == state.spent
-    assert (cost.measure, cost.share(usd(40)), cost.waste) == ("usd", 0.4, ())
+    assert (cost.measure, cost.get_share(usd(40)), cost.waste) == ("usd", 0.4, ())
 
 
 @pytest.mark.parametrize(
@@ -161,10 +161,10 @@ def test_an_attempt_is_waste_unless_a_later_one_went_on_from_its_files(
 def test_refused_plans_and_branches_that_came_to_nothing_are_waste_once() -> None:
     events = [
         *begun(),
-        *asks("plan", ROOT, "planner", usd(10)),
-        PlanRefused(task=ROOT, round=1, problems=("x",)),
-        PlanRefused(task=ROOT, round=1, problems=("told again after a crash",)),
-        *asks("plan", ROOT, "planner", usd(20), turn=1),
+        *asks("plan", ROOT_TASK, "planner", usd(10)),
+        PlanRefused(task=ROOT_TASK, round=1, problems=("x",)),
+        PlanRefused(task=ROOT_TASK, round=1, problems=("told again after a crash",)),
+        *asks("plan", ROOT_TASK, "planner", usd(20), turn=1),
         created("ui", kind="branch"),
         *asks("plan:ui", "ui", "planner", usd(30)),
         PlanRefused(task=TaskId("ui"), round=1, problems=("x",)),
@@ -182,12 +182,12 @@ def test_what_may_have_been_billed_stands_apart_and_what_has_no_price_is_unknown
         *asks("work:a@1", "a", "worker", Usage(calls=1, output_tokens=5, unpriced_calls=1), turn=2),
     ]
     state, cost = told(events)
-    shown = cost_object(state, cost)
+    shown = build_cost_report(state, cost)
     assert (shown["total"]["usd"], shown["total"]["usd_known"], shown["share_of"]) == (None, 0.1, "tokens")
     assert (shown["at_risk"]["usd"], shown["at_risk"]["possibly_billed_calls"]) == (0.07, 1)
     assert shown["attempts"][0]["at_risk"]["usd"] == 0.07
     assert shown["budget"]["limit"] == {"usd": 5.0, "tokens": 1_000}
-    lines = list(cost_lines(state, cost))
+    lines = list(render_cost_lines(state, cost))
     assert lines[:3] == [
         "run r: $0.10 + 1 unpriced calls, 15 tokens in 2 model calls",
         "  budget: $5.00, 1,000 tokens",
@@ -197,5 +197,5 @@ def test_what_may_have_been_billed_stands_apart_and_what_has_no_price_is_unknown
 
 def test_a_call_under_way_is_shown_as_reserved() -> None:
     state, cost = told([*begun(), created("a"), *attempt("a", 1, 10)[:-2]])
-    assert cost_object(state, cost)["reserved"]["usd"] == 0.07
-    assert "  reserved: $0.07 (1 calls, 7 tokens) by calls under way" in list(cost_lines(state, cost))
+    assert build_cost_report(state, cost)["reserved"]["usd"] == 0.07
+    assert "  reserved: $0.07 (1 calls, 7 tokens) by calls under way" in list(render_cost_lines(state, cost))

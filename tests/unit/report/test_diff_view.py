@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.report.diff_view import DiffRow, DiffRows, How
+from orchestrator.report.diff_view import DiffRow, DiffRows, DiffOptions
 from worktrees.diff import FileDiff
 from worktrees.hunks import parse_hunks
 
@@ -22,7 +22,7 @@ def changed(path: str, old: list[str], new: list[str]) -> FileDiff:
 
 
 def rows_of(rows: DiffRows) -> list[DiffRow]:
-    return [rows.row(index) for index in range(len(rows))]
+    return [rows.get_row(index) for index in range(len(rows))]
 
 
 def sides(rows: DiffRows) -> tuple[list[str], list[str]]:
@@ -38,13 +38,13 @@ def test_both_layouts_show_each_line_once(old: list[str], new: list[str], is_wid
     file = changed("f", old, new)
     lines = [line for hunk in file.hunks for line in hunk.lines]
     expected = [line.text for line in lines if line.kind == "-"], [line.text for line in lines if line.kind == "+"]
-    assert sides(DiffRows([file], How(is_wide=is_wide))) == expected
+    assert sides(DiffRows([file], DiffOptions(is_wide=is_wide))) == expected
 
 
 @given(old=LINES, new=LINES)
 def test_without_white_space_no_other_change_is_hidden(old: list[str], new: list[str]) -> None:
     file = changed("f", old, new)
-    gone, came = sides(DiffRows([file], How(ignores_space=True)))
+    gone, came = sides(DiffRows([file], DiffOptions(ignores_space=True)))
     all_gone, all_came = sides(DiffRows([file]))
     assert _without_space(all_gone) - _without_space(gone) == _without_space(all_came) - _without_space(came)
 
@@ -55,20 +55,20 @@ def _without_space(lines: list[str]) -> Counter[str]:
 
 def test_a_line_that_was_only_indented_is_no_change() -> None:
     file = changed("f", ["if x:", "a", "b"], ["if x:", "    a", "c"])
-    rows = DiffRows([file], How(ignores_space=True))
+    rows = DiffRows([file], DiffOptions(ignores_space=True))
     assert sides(rows) == (["a", "b"], ["    a", "c"])  # in one piece with a change that is more than that
-    assert len(DiffRows([changed("f", ["a", "b"], ["a", "  b"])], How(ignores_space=True))) == 1
+    assert len(DiffRows([changed("f", ["a", "b"], ["a", "  b"])], DiffOptions(ignores_space=True))) == 1
 
 
 @given(old=LINES, new=LINES, is_wide=st.booleans(), width=st.integers(20, 200))
 def test_no_row_can_steer_a_terminal_and_side_by_side_fits_the_left_half(
     old: list[str], new: list[str], is_wide: bool, width: int
 ) -> None:
-    rows = DiffRows([changed("f\x1b[2J", old, new)], How(is_wide=is_wide))
+    rows = DiffRows([changed("f\x1b[2J", old, new)], DiffOptions(is_wide=is_wide))
     for index in range(len(rows)):
-        text = "".join(part for part, _ in rows.spans(index, width))
+        text = "".join(part for part, _ in rows.render_row(index, width))
         assert "\x1b" not in text
-        if is_wide and rows.row(index).kind == "line":
+        if is_wide and rows.get_row(index).kind == "line":
             assert " | " in text
 
 
@@ -77,19 +77,19 @@ def test_heads_are_gone_to_one_after_the_other_and_back() -> None:
     rows = DiffRows([one, changed("two", ["b"], ["B"])])
     hunks = [index for index, row in enumerate(rows_of(rows)) if row.kind == "hunk"]
     assert len(hunks) == 3
-    assert [rows.next_head("hunk", 0, 1), rows.next_head("hunk", hunks[0], 1)] == hunks[:2]
-    assert rows.next_head("hunk", hunks[2], -1) == hunks[1]
-    assert rows.next_head("hunk", hunks[2], 1) == hunks[2]
-    assert rows.row(rows.next_head("file", 0, 1)).path == "two"
-    assert rows.file_row("two") == rows.next_head("file", 0, 1)
+    assert [rows.find_next_head("hunk", 0, 1), rows.find_next_head("hunk", hunks[0], 1)] == hunks[:2]
+    assert rows.find_next_head("hunk", hunks[2], -1) == hunks[1]
+    assert rows.find_next_head("hunk", hunks[2], 1) == hunks[2]
+    assert rows.get_row(rows.find_next_head("file", 0, 1)).path == "two"
+    assert rows.find_file_row("two") == rows.find_next_head("file", 0, 1)
 
 
-@pytest.mark.parametrize("how", [How(is_wide=True), How(ignores_space=True)])
-def test_another_layout_keeps_the_line_that_is_looked_at(how: How) -> None:
+@pytest.mark.parametrize("how", [DiffOptions(is_wide=True), DiffOptions(ignores_space=True)])
+def test_another_layout_keeps_the_line_that_is_looked_at(how: DiffOptions) -> None:
     file = changed("one", ["a", "b", "c", "d"], ["a", "B", "c", "D"])
     plain, other = DiffRows([file]), DiffRows([file], how)
     row = next(row for row in rows_of(plain) if row.new and row.new.text == "D")
-    assert other.row(other.near(row)).number == row.number == 4
+    assert other.get_row(other.find_nearest_row(row)).number == row.number == 4
 
 
 def test_what_has_no_lines_says_why() -> None:

@@ -11,9 +11,9 @@ from orchestrator.domain.event.landing import LandingFinished, TrialJudged
 from orchestrator.domain.event.run import RunPaused, RunStarted
 from orchestrator.domain.ids import CommitId, RunId, TreeId, UnitId
 from orchestrator.domain.state import RunState
-from orchestrator.report.result import run_result
-from orchestrator.report.status_text import status_text
-from orchestrator.report.summary import summary
+from orchestrator.report.result import build_run_result
+from orchestrator.report.status_text import render_status_lines
+from orchestrator.report.summary import render_summary_lines
 from tests.golden import DATA
 
 BASE, HEAD = TreeId("b" * 40), TreeId("c" * 40)
@@ -65,16 +65,16 @@ def state(tests: str | None, landed: Difference | None = None) -> RunState:
     ],
 )
 def test_the_branch_is_spoken_of_only_if_something_landed_on_it(landed: Difference | None, said: str) -> None:
-    assert f"baseline: 4 tests, 1 of them red before anything changed{said}" in list(summary(state("sha", landed)))
+    assert f"baseline: 4 tests, 1 of them red before anything changed{said}" in list(render_summary_lines(state("sha", landed)))
 
 
 def test_new_failures_on_the_branch_are_those_of_the_tree_that_landed() -> None:
-    lines = list(summary(state("sha", Difference(new_failures=("t",)))))
+    lines = list(render_summary_lines(state("sha", Difference(new_failures=("t",)))))
     assert any(line.endswith("new failing tests on the branch: 1") for line in lines)
 
 
 def test_counts_of_a_gate_that_tells_only_its_exit_code_are_unknown_and_not_zero() -> None:
-    known, unknown = (run_result(state(tests, Difference()), Path("j"))["gate"] for tests in ("sha", None))
+    known, unknown = (build_run_result(state(tests, Difference()), Path("j"))["gate"] for tests in ("sha", None))
     assert known["head"] == {"passed": 3, "failed": 1, "errors": 0, "skipped": 0}
     assert (unknown["baseline"], unknown["head"]) == (None, None)
 
@@ -84,7 +84,7 @@ def test_what_a_command_printed_cannot_pass_for_the_last_words_of_a_run() -> Non
     ended.paused = RunPaused(
         reason="must-1 is not met; it printed:\npull request (local): https://elsewhere.example", exit=7
     )
-    lines = "\n".join(summary(ended)).splitlines()
+    lines = "\n".join(render_summary_lines(ended)).splitlines()
     assert lines[0] == "run r  paused: must-1 is not met; it printed:"
     assert lines[1].startswith("        pull request (local)")
 
@@ -95,6 +95,6 @@ def test_a_reviewers_long_words_take_one_bounded_line_of_the_status() -> None:
     status["disk"] = dict.fromkeys(kinds, 0) | {"is_whole": True}
     status["plan"][1] |= {"status": "rejected", "reason": "no\n" * 5_000}
     status["files"]["rejected"] = [{"path": "x.py", "reason": "no\n" * 5_000}]
-    lines = list(status_text(status))
+    lines = list(render_status_lines(status))
     assert all("\n" not in line and len(line) < 400 for line in lines)
     assert sum(line.endswith("…") for line in lines) == 2

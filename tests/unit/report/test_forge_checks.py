@@ -20,12 +20,12 @@ from orchestrator.domain.event.run import (
 from orchestrator.domain.event.work import PlanningEnded, PlanningStarted
 from orchestrator.domain.forge_check import ForgeCheck
 from orchestrator.domain.handoff import Handoff
-from orchestrator.domain.ids import ROOT, CommitId, TreeId
+from orchestrator.domain.ids import ROOT_TASK, CommitId, TreeId
 from orchestrator.domain.state import RunState
-from orchestrator.report.lines import line
-from orchestrator.report.phase import phase
-from orchestrator.report.result import run_result
-from orchestrator.report.summary import summary
+from orchestrator.report.lines import render_event_line
+from orchestrator.report.phase import get_phase
+from orchestrator.report.result import build_run_result
+from orchestrator.report.summary import render_summary_lines
 from tests.running.goal_events import recorded, told
 
 HEAD, NEXT, TARGET = CommitId("d" * 40), CommitId("e" * 40), CommitId("f" * 40)
@@ -61,19 +61,19 @@ def run(*events: Event) -> RunState:
         CheckFinished(key="k~0", receipt=GATE),
         BaselineRecorded(receipts=("k",)),
         IterationStarted(number=1),
-        PlanningStarted(task=ROOT, round=1),
-        PlanningEnded(task=ROOT, round=1, handoff=Handoff(summary="done")),
+        PlanningStarted(task=ROOT_TASK, round=1),
+        PlanningEnded(task=ROOT_TASK, round=1, handoff=Handoff(summary="done")),
     ]
     return told(*planned, opened(), *events)
 
 
 def checks_of(state: RunState) -> Any:
-    return run_result(state, Path("journal.db"))["checks"]
+    return build_run_result(state, Path("journal.db"))["checks"]
 
 
 def test_a_run_that_waits_says_for_how_many_checks_of_which_forge() -> None:
     state = run(seen(UNIT, LINT, TYPES))
-    now = phase(state)
+    now = get_phase(state)
     assert (now.title, now.done, now.total) == ("waits for 1 check of github", 2, 3)
     assert checks_of(state)["words"] == "failed: unit; waits for lint; 1 check passed"
     assert checks_of(state)["waiting"]
@@ -85,23 +85,23 @@ def test_a_run_that_waits_says_for_how_many_checks_of_which_forge() -> None:
 def test_a_run_that_is_judged_or_paused_waits_no_longer(after: Event) -> None:
     state = run(seen(LINT), after)
     assert not checks_of(state)["waiting"]
-    assert "waits" not in phase(state).title
+    assert "waits" not in get_phase(state).title
 
 
 def test_the_time_runs_from_the_first_look_and_anew_after_a_pause_or_for_another_commit() -> None:
-    first = run(seen(LINT)).checks_since
+    first = run(seen(LINT)).forge_checks_since
     assert first is not None
-    assert run(seen(LINT), seen(TYPES)).checks_since == first
-    assert run(seen(LINT), RunPaused(reason="late", exit=5)).checks_since is None
-    assert run(seen(LINT), opened(NEXT)).checks is None
-    later = run(seen(LINT), opened(NEXT), seen(LINT, commit=NEXT)).checks_since
+    assert run(seen(LINT), seen(TYPES)).forge_checks_since == first
+    assert run(seen(LINT), RunPaused(reason="late", exit=5)).forge_checks_since is None
+    assert run(seen(LINT), opened(NEXT)).forge_checks is None
+    later = run(seen(LINT), opened(NEXT), seen(LINT, commit=NEXT)).forge_checks_since
     assert later is not None
     assert later > first
 
 
 def test_last_words_name_what_failed_and_where_the_target_stands() -> None:
     merge = {"key": "merge/1~0", "commit": HEAD, **PR}
-    told_ = "\n".join(summary(run(seen(UNIT, TYPES), PrMerging(**merge), PrMerged(new=TARGET, **merge))))
+    told_ = "\n".join(render_summary_lines(run(seen(UNIT, TYPES), PrMerging(**merge), PrMerged(new=TARGET, **merge))))
     for words in ("failed: unit; 1 check passed", "✗ unit  https://ci.example/1", f"stands at {'f' * 12}"):
         assert words in told_
 
@@ -109,10 +109,10 @@ def test_last_words_name_what_failed_and_where_the_target_stands() -> None:
 def test_a_pull_request_that_was_closed_is_no_longer_the_runs_own() -> None:
     close = {"key": "close/1~0", **PR}
     state = run(seen(TYPES), PrClosing(reason="anew", **close), PrClosed(**close))
-    result = run_result(state, Path("journal.db"))
+    result = build_run_result(state, Path("journal.db"))
     assert (result["pr"], result["checks"], state.open_intents) == (None, None, {})
 
 
 def test_words_of_a_forge_stand_in_the_log_without_control_characters() -> None:
     (one,) = recorded([seen(UNIT.model_copy(update={"name": "a\x1b[2Jb"}))])
-    assert line(one).endswith(f"pull request o/r#1 at {'d' * 12}: failed: a[2Jb")
+    assert render_event_line(one).endswith(f"pull request o/r#1 at {'d' * 12}: failed: a[2Jb")

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.fold import fold
+from orchestrator.domain.fold import fold_events
 from orchestrator.domain.usage import Usage
-from orchestrator.report.heading import Part, bar, elapsed, fitted, heading, money, short_count
+from orchestrator.report.heading import HeaderPart, render_share_bar, format_elapsed, fit_header_parts, build_header_parts, format_spent, format_count
 from tests.running.migrated import told
 from tests.tui.sources import IN_THE_MIDDLE, kept
 
 _PARTS = st.lists(
     st.builds(
-        Part,
+        HeaderPart,
         text=st.text("ab ", min_size=1, max_size=40),
         rank=st.integers(0, 9),
         short=st.text("ab", max_size=3),
@@ -26,8 +26,8 @@ _PARTS = st.lists(
 
 @cache
 def words(name: str, until: int, *, is_at_work: bool) -> str:
-    state = fold(kept(name)[:until])
-    return "  ".join(part.text for part in heading(state, state.last_at, is_at_work=is_at_work))
+    state = fold_events(kept(name)[:until])
+    return "  ".join(part.text for part in build_header_parts(state, state.last_at, is_at_work=is_at_work))
 
 
 def test_it_says_which_run_how_far_and_what_it_took() -> None:
@@ -40,22 +40,22 @@ def test_it_says_which_run_how_far_and_what_it_took() -> None:
 
 def test_of_a_migration_it_counts_files() -> None:
     state = told()
-    texts = [part.text for part in heading(state, None, is_at_work=False)]
+    texts = [part.text for part in build_header_parts(state, None, is_at_work=False)]
     assert texts[-3:-1] == [f"files {sum(file.status.is_terminal for file in state.files.values())}/9", "0 tok"]
 
 
 def test_wide_words_take_the_room_that_they_have_on_a_terminal() -> None:
-    spans = fitted([Part("漢字" * 20, "title", 9, "漢字"), Part("r-7f3a"), Part("RW", "", 8), Part("LIVE")], 40)
+    spans = fit_header_parts([HeaderPart("漢字" * 20, "title", 9, "漢字"), HeaderPart("r-7f3a"), HeaderPart("RW", "", 8), HeaderPart("LIVE")], 40)
     assert [text for text, _ in spans if text.strip()] == ["漢字", "r-7f3a", "RW", "LIVE"]
 
 
 def test_before_the_first_event_there_is_nothing_to_say() -> None:
-    assert [part.text for part in heading(fold([]), None, is_at_work=False)] == ["no event yet"]
+    assert [part.text for part in build_header_parts(fold_events([]), None, is_at_work=False)] == ["no event yet"]
 
 
 @given(_PARTS, st.integers(0, 200))
-def test_it_is_cut_to_any_width_and_what_matters_most_stays(parts: list[Part], width: int) -> None:
-    spans = fitted(parts, width)
+def test_it_is_cut_to_any_width_and_what_matters_most_stays(parts: list[HeaderPart], width: int) -> None:
+    spans = fit_header_parts(parts, width)
     told = "".join(text for text, _ in spans)
     least = min(part.rank for part in parts)
     assert len(told) <= width or len(spans) == 1
@@ -74,13 +74,13 @@ def test_it_is_cut_to_any_width_and_what_matters_most_stays(parts: list[Part], w
     ],
 )
 def test_an_unknown_price_is_never_nothing(usage: Usage, limit: float, shown: str) -> None:
-    assert money(usage, limit) == shown
+    assert format_spent(usage, limit) == shown
 
 
 def test_figures_are_short() -> None:
-    assert [short_count(n) for n in (0, 999, 1_000, 212_400, 999_600, 9_120_000)] == [
+    assert [format_count(n) for n in (0, 999, 1_000, 212_400, 999_600, 9_120_000)] == [
         *("0", "999", "1k", "212k", "1.0M", "9.1M")
     ]
-    assert [elapsed(s) for s in (-1.0, 8047.9, 90_000.0)] == ["00:00:00", "02:14:07", "1d 01:00:00"]
-    assert [bar(share) for share in (0.0, 0.46, 1.7)] == ["░░░░░░░░░░ 0%", "▓▓▓▓▓░░░░░ 46%", "▓▓▓▓▓▓▓▓▓▓ 170%"]
-    assert bar(0.46, is_ascii=True) == "#####..... 46%"
+    assert [format_elapsed(s) for s in (-1.0, 8047.9, 90_000.0)] == ["00:00:00", "02:14:07", "1d 01:00:00"]
+    assert [render_share_bar(share) for share in (0.0, 0.46, 1.7)] == ["░░░░░░░░░░ 0%", "▓▓▓▓▓░░░░░ 46%", "▓▓▓▓▓▓▓▓▓▓ 170%"]
+    assert render_share_bar(0.46, is_ascii=True) == "#####..... 46%"

@@ -13,14 +13,14 @@ from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonS
 
 from orchestrator import __version__
 from orchestrator.domain.event import Event
-from orchestrator.journal.redacting import IDENTIFIERS
+from orchestrator.journal.redacting import UNREDACTED_FIELDS
 from orchestrator.journal.runs import RunDirectory
-from orchestrator.journal.store import read_all
-from orchestrator.report.ci_summary import step_summary
-from orchestrator.report.junit import junit
-from orchestrator.report.run_html import run_html
-from orchestrator.report.run_md import run_md
-from orchestrator.report.run_sarif import run_sarif
+from orchestrator.journal.store import read_all_events
+from orchestrator.report.ci_summary import render_step_summary
+from orchestrator.report.junit import render_run_junit
+from orchestrator.report.run_html import render_run_html
+from orchestrator.report.run_md import render_run_markdown
+from orchestrator.report.run_sarif import build_run_sarif
 from tests.running.journals import write
 from tests.running.kept_runs import KEPT_RUNS, reported
 from tests.running.pages import HOSTILE, tags_of
@@ -36,11 +36,11 @@ def _hostile(value: Any, key: str = "") -> Any:
         return {name: _hostile(item, name) for name, item in value.items()}
     if isinstance(value, list):
         return [_hostile(item, key) for item in value]
-    return f"{value} {WORDS}" if isinstance(value, str) and key not in IDENTIFIERS else value
+    return f"{value} {WORDS}" if isinstance(value, str) and key not in UNREDACTED_FIELDS else value
 
 
 def _events(name: str, directory: Path) -> Iterator[Event]:
-    for recorded in read_all(restore(JOURNALS / f"{name}.jsonl", directory / "kept.db")):
+    for recorded in read_all_events(restore(JOURNALS / f"{name}.jsonl", directory / "kept.db")):
         plain = recorded.event.model_dump(mode="json")
         try:
             yield type(recorded.event).model_validate(_hostile(plain))
@@ -61,12 +61,12 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def test_the_page_is_well_formed_and_nothing_in_it_is_alive(report: dict[str, Any]) -> None:
-    page = run_html(report)
+    page = render_run_html(report)
     tags_of(page)
     assert "&lt;script&gt;" in page
 
 
-@pytest.mark.parametrize("form", [run_md, step_summary])
+@pytest.mark.parametrize("form", [render_run_markdown, render_step_summary])
 def test_the_markdown_mentions_nobody_and_loads_nothing(report: dict[str, Any], form: Any) -> None:
     text = form(report)
     bare = re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
@@ -77,11 +77,11 @@ def test_the_markdown_mentions_nobody_and_loads_nothing(report: dict[str, Any], 
 
 
 def test_the_tests_are_well_formed(report: dict[str, Any]) -> None:
-    root = ElementTree.fromstring(junit(report).encode())
+    root = ElementTree.fromstring(render_run_junit(report).encode())
     assert int(root.attrib["tests"]) == len(list(root.iter("testcase"))) > 3
 
 
 def test_the_findings_are_valid(report: dict[str, Any]) -> None:
-    text = json.dumps(run_sarif(report, __version__))
+    text = json.dumps(build_run_sarif(report, __version__))
     SarifLog.model_validate_json(text)
     assert not CONTROLS.search("".join(one["message"]["text"] for one in json.loads(text)["runs"][0]["results"]))

@@ -9,7 +9,7 @@ from orchestrator.domain.approval import Approval
 from orchestrator.domain.attempt import Attempt, AttemptMode, Exit
 from orchestrator.domain.check import Difference, Receipt, ReceiptStatus
 from orchestrator.domain.contract import IterationVerdict
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.landing import LandingFinished, TrialJudged, UnitEjected
 from orchestrator.domain.event.people import ApprovalDecided, ApprovalRequested
 from orchestrator.domain.event.run import CheckFinished, FlakesSeen, IterationJudged, IterationStarted, RunStarted
@@ -24,14 +24,14 @@ from orchestrator.domain.event.work import (
     TaskEnded,
     VerdictGiven,
 )
-from orchestrator.domain.fold import fold
+from orchestrator.domain.fold import fold_events
 from orchestrator.domain.ids import CommitId, RunId, SessionId, TaskId, TreeId, UnitId
 from orchestrator.domain.task import EndCause, Task, TaskStatus
 from orchestrator.domain.text import Text
 from orchestrator.domain.usage import Usage
 from orchestrator.domain.verdict import LensVote, Verdict, VerdictKind
-from orchestrator.report.judging import Judging
-from orchestrator.report.judging_view import judging_lines, judging_object
+from orchestrator.report.judging import JudgingTotals
+from orchestrator.report.judging_view import render_judging_lines, build_judging_report
 from orchestrator.report.lenses import VoteLog
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -100,18 +100,18 @@ def ejected(unit: str, *conflict: str) -> UnitEjected:
     return UnitEjected(round="1", unit=UnitId(unit), conflict=conflict, difference=Difference(new_failures=("t",)))
 
 
-def counted(*runs: Sequence[Event], top: str | None = None) -> Judging:
-    judging = Judging()
+def counted(*runs: Sequence[Event], top: str | None = None) -> JudgingTotals:
+    judging = JudgingTotals()
     for events in runs:
-        recorded = [Recorded(number, DAY, event) for number, event in enumerate(events, start=1)]
+        recorded = [RecordedEvent(number, DAY, event) for number, event in enumerate(events, start=1)]
         votes = VoteLog()
-        votes.watch(recorded)
-        judging.add(fold(recorded), votes, TaskId(top) if top else None)
+        votes.record_events(recorded)
+        judging.add_run(fold_events(recorded), votes, TaskId(top) if top else None)
     return judging
 
 
-def lens(judging: Judging, name: str = "diff") -> dict[str, Any]:
-    found: Iterable[dict[str, Any]] = judging_object(judging)["lenses"]
+def lens(judging: JudgingTotals, name: str = "diff") -> dict[str, Any]:
+    found: Iterable[dict[str, Any]] = build_judging_report(judging)["lenses"]
     return next(one for one in found if one["lens"] == name)
 
 
@@ -162,9 +162,9 @@ def test_rates_stand_beside_what_they_are_counted_from_and_few_votes_are_no_basi
     few, many = counted(run("one", 4)), counted(run("one", 4), run("two", 6))
     assert (lens(few)["escaped"], lens(few)["escape_rate"], few.runs) == (1, None, ["one"])
     assert (lens(many)["approvals"], lens(many)["escape_rate"], many.runs) == (10, 0.2, ["one", "two"])
-    assert "  escaped: 1 of 4, no basis yet (1 ejected)" in judging_lines(few)
-    assert "  escaped: 2 of 10, 20.0% (2 ejected)" in judging_lines(many)
-    assert "  vetoed and landed after all: 0 of 0, no basis yet" in judging_lines(many)
+    assert "  escaped: 1 of 4, no basis yet (1 ejected)" in render_judging_lines(few)
+    assert "  escaped: 2 of 10, 20.0% (2 ejected)" in render_judging_lines(many)
+    assert "  vetoed and landed after all: 0 of 0, no basis yet" in render_judging_lines(many)
 
 
 def test_each_lens_is_told_with_its_own_votes_and_what_each_cost() -> None:
@@ -173,7 +173,7 @@ def test_each_lens_is_told_with_its_own_votes_and_what_each_cost() -> None:
     diff, code = lens(judging), lens(judging, "code")
     assert (diff["votes"], diff["vetoes"]["revise"], diff["undecided"], diff["usd_per_vote"]) == (2, 1, 1, 0.1)
     assert (code["votes"], code["unreadable"], code["spent"]["usd"]) == (1, 1, 0.1)
-    assert "lens code on m: 1 votes, $0.10, $0.1000 each" in judging_lines(judging)
+    assert "lens code on m: 1 votes, $0.10, $0.1000 each" in render_judging_lines(judging)
     assert lens(counted([*events, *judged("b", 1, "y", diff="revise")], top="b"))["votes"] == 1
 
 
@@ -211,7 +211,7 @@ def test_verdicts_ends_attempts_receipts_and_flaky_tests_are_counted() -> None:
         TaskEnded(task=TaskId("b"), status=TaskStatus.BLOCKED, reason="?", cause=EndCause.UNREADABLE_REVIEW),
         FlakesSeen(check="gate.1", tree=TreeId("x"), flaky=("shaky",), receipts=("k1", "k2")),
     ]
-    told = judging_object(counted(events))
+    told = build_judging_report(counted(events))
     assert told["verdicts"]["kinds"] == {"escalate": 1, "merge": 1, "revise": 1}
     assert told["verdicts"]["causes"] == {"refused-by-review": 2}
     assert told["ends"] == [
@@ -221,7 +221,7 @@ def test_verdicts_ends_attempts_receipts_and_flaky_tests_are_counted() -> None:
     assert told["attempts"] == {"per_merged_task": 2.0, "merged_tasks": {"2": 1}}
     assert told["receipts"] == {"run": 2, "reused": 2, "seconds": 3.0}
     assert told["flaky"] == [{"test": "shaky", "seen": 1}]
-    lines = list(judging_lines(counted(events)))
+    lines = list(render_judging_lines(counted(events)))
     assert "  tasks blocked, unreadable-review: 1" in lines
     assert "receipts: 2 made in 3.0 s, 2 times one was reused" in lines
     assert "  flaky: shaky, seen both ways 1 times" in lines

@@ -13,9 +13,9 @@ from orchestrator.domain.check import TestOutcome
 from orchestrator.domain.migration import FileStatus
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
-from orchestrator.judge.reports.junit import parse
-from orchestrator.report.junit import MOST_FILES, junit
-from orchestrator.report.junit_xml import Case, Suite, Try, document
+from orchestrator.judge.reports.junit import parse_junit
+from orchestrator.report.junit import MOST_FILES, render_run_junit
+from orchestrator.report.junit_xml import JunitCase, JunitSuite, FailedTry, render_junit_xml
 from tests.running.journals import fleet_journal
 from tests.running.kept_runs import kept_run, reported
 
@@ -24,7 +24,7 @@ FAILED = {TaskStatus.REJECTED, TaskStatus.BLOCKED}
 
 
 def suites(report: dict[str, Any]) -> dict[str, ElementTree.Element]:
-    root = ElementTree.fromstring(junit(report))
+    root = ElementTree.fromstring(render_run_junit(report))
     found = {suite.attrib["name"]: suite for suite in root}
     for count in ("tests", "failures", "errors", "skipped"):
         assert int(root.attrib[count]) == sum(int(suite.attrib[count]) for suite in root), count
@@ -145,16 +145,16 @@ WORDS = st.text(st.characters(codec=None) | st.sampled_from("\x00\x08\ufffe\ufff
 
 @given(words=WORDS)
 def test_no_words_make_the_document_anything_but_well_formed(words: str) -> None:
-    tried = Try(words, words, words)
+    tried = FailedTry(words, words, words)
     cases = [
-        Case(words, f"{n}{words}", 1.5, result, words, words, words, words, (tried,))
+        JunitCase(words, f"{n}{words}", 1.5, result, words, words, words, words, (tried,))
         for n, result in enumerate(("passed", "failure", "error", "skipped"))
     ]
-    text = document(words, "2026-01-01T10:00:00.5+00:00", {"run": words}, [Suite("s", tuple(cases))])
+    text = render_junit_xml(words, "2026-01-01T10:00:00.5+00:00", {"run": words}, [JunitSuite("s", tuple(cases))])
     data = text.encode("utf-8")
     root = ElementTree.fromstring(data)
     assert root.attrib["tests"] == "4"
-    parsed = parse(data)
+    parsed = parse_junit(data)
     assert not parsed.problem
     assert sorted(parsed.outcomes.values()) == sorted(
         (TestOutcome.PASSED, TestOutcome.FAILED, TestOutcome.ERROR, TestOutcome.SKIPPED)
@@ -162,7 +162,7 @@ def test_no_words_make_the_document_anything_but_well_formed(words: str) -> None
 
 
 def test_very_many_tests_have_less_said_of_each() -> None:
-    cases = tuple(Case("c", str(n), 0.0, "failure", "k", "m", "d" * 9_000) for n in range(5_000))
-    text = document("x", "2026-01-01T10:00:00+00:00", {}, [Suite("s", cases)])
+    cases = tuple(JunitCase("c", str(n), 0.0, "failure", "k", "m", "d" * 9_000) for n in range(5_000))
+    text = render_junit_xml("x", "2026-01-01T10:00:00+00:00", {}, [JunitSuite("s", cases)])
     assert len(text) < 20_000_000
     assert f">{'d' * 3_200}…<" in text

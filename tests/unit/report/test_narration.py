@@ -7,34 +7,34 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.event import Event, Recorded
+from orchestrator.domain.event import Event, RecordedEvent
 from orchestrator.domain.event.run import Noticed, RunEnded
 from orchestrator.domain.event.work import TaskEnded
 from orchestrator.domain.ids import TaskId
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import TaskStatus
-from orchestrator.report.narration import Narration
+from orchestrator.report.narration import ProgressReporter
 
 SEQ = count(1)
 
 
-def recorded(event: Event) -> Recorded:
-    return Recorded(next(SEQ), datetime(2026, 1, 1, tzinfo=UTC), event)
+def recorded(event: Event) -> RecordedEvent:
+    return RecordedEvent(next(SEQ), datetime(2026, 1, 1, tzinfo=UTC), event)
 
 
-def notice(text: str = "a word") -> Recorded:
+def notice(text: str = "a word") -> RecordedEvent:
     return recorded(Noticed(level="info", text=text))
 
 
-def ended(reason: str) -> Recorded:
+def ended(reason: str) -> RecordedEvent:
     return recorded(TaskEnded(task=TaskId("a"), status=TaskStatus.REJECTED, reason=reason))
 
 
 def test_more_lines_than_a_minute_may_have_are_counted_and_told_in_the_next() -> None:
-    narration = Narration(0.0, most=3)
+    narration = ProgressReporter(0.0, most=3)
 
-    told = [line for second in range(10) for line in narration.told(notice(), second)]
-    later = list(narration.told(notice(), 60.0))
+    told = [line for second in range(10) for line in narration.render_event(notice(), second)]
+    later = list(narration.render_event(notice(), 60.0))
 
     assert len(told) == 3
     assert later[0] == "7 lines suppressed: orchestrate logs has them"
@@ -42,27 +42,27 @@ def test_more_lines_than_a_minute_may_have_are_counted_and_told_in_the_next() ->
 
 
 def test_that_the_run_ended_is_told_however_much_was_said() -> None:
-    narration = Narration(0.0, most=1)
-    list(narration.told(notice(), 0.0))
+    narration = ProgressReporter(0.0, most=1)
+    list(narration.render_event(notice(), 0.0))
 
-    assert list(narration.told(recorded(RunEnded(outcome="done", reason="all is well", exit=0, head=None)), 1.0))
+    assert list(narration.render_event(recorded(RunEnded(outcome="done", reason="all is well", exit=0, head=None)), 1.0))
 
 
 @pytest.mark.parametrize(("silent_s", "beats"), [(59.0, 0), (61.0, 1)])
 def test_a_minute_of_silence_is_broken(silent_s: float, beats: int) -> None:
-    narration = Narration(0.0)
-    list(narration.told(notice(), 100.0))
+    narration = ProgressReporter(0.0)
+    list(narration.render_event(notice(), 100.0))
 
-    assert len(list(narration.beat(RunState(), "12:00:00", 100.0 + silent_s))) == beats
+    assert len(list(narration.render_heartbeat(RunState(), "12:00:00", 100.0 + silent_s))) == beats
 
 
 def test_elsewhere_than_on_github_there_are_no_annotations() -> None:
-    assert len(list(Narration(0.0).told(ended("red"), 0.0))) == 1
+    assert len(list(ProgressReporter(0.0).render_event(ended("red"), 0.0))) == 1
 
 
 @given(st.text())
 def test_on_github_no_words_of_a_model_become_a_command_of_the_log(reason: str) -> None:
-    lines = list(Narration(0.0, is_github=True).told(ended(f"{reason}\n::add-mask::x\r::set-env name=A::b"), 0.0))
+    lines = list(ProgressReporter(0.0, is_github=True).render_event(ended(f"{reason}\n::add-mask::x\r::set-env name=A::b"), 0.0))
 
     commands = [line for text in lines for line in text.splitlines() if line.startswith("::")]
     assert len(commands) == 1

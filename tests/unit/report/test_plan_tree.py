@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 from orchestrator.domain.approval import Approval
 from orchestrator.domain.event.people import ApprovalRequested
 from orchestrator.domain.event.run import CheckStarted, RunEnded
-from orchestrator.domain.ids import ROOT, TaskId, TreeId
+from orchestrator.domain.ids import ROOT_TASK, TaskId, TreeId
 from orchestrator.domain.state import RunState
 from orchestrator.domain.task import EndCause
-from orchestrator.report.filtering import filter_of
-from orchestrator.report.glyphs import Doing
-from orchestrator.report.plan_tree import PLAN_KEYS, PlanTree, plan_line
+from orchestrator.report.filtering import parse_filter
+from orchestrator.report.glyphs import Activity
+from orchestrator.report.plan_tree import PLAN_KEYS, PlanTree, render_plan_line
 from tests.running.goal_events import asks, created, ended, judged, merged, told, worked
 
 
@@ -29,7 +29,7 @@ def plan() -> RunState:
 
 
 def test_rows_come_in_the_order_of_the_tree_with_what_is_done_below_each() -> None:
-    rows = PlanTree(plan()).rows()
+    rows = PlanTree(plan()).build_rows()
     assert [(row.id, row.depth, row.done, row.total) for row in rows] == [
         ("root", 0, 1, 4),
         ("store", 1, 1, 2),
@@ -46,26 +46,26 @@ def test_rows_come_in_the_order_of_the_tree_with_what_is_done_below_each() -> No
 
 
 def test_what_has_to_land_first_is_named_until_it_has() -> None:
-    rows = {row.id: row.blocked for row in PlanTree(plan()).rows()}
+    rows = {row.id: row.blocked_text for row in PlanTree(plan()).build_rows()}
     assert (rows["store/net"], rows["late"], rows["cli"]) == ("needs cli", "needs store, cli", "")
 
 
 def test_only_blocked_shows_what_waits_below_the_branches_above_it() -> None:
     state = plan()
-    assert [row.id for row in PlanTree(state).rows(only_blocked=True)] == ["root", "store", "store/net", "late"]
+    assert [row.id for row in PlanTree(state).build_rows(only_blocked=True)] == ["root", "store", "store/net", "late"]
 
 
 def test_what_asks_a_person_is_blocked_and_says_so() -> None:
     asked = ApprovalRequested(approval=Approval(item="tier/cli/2", matter="tier", subject="cli/2", title="network"))
     state = told(created("cli"), *worked("cli")[:1], asked)
-    row = PlanTree(state).rows(only_blocked=True)[-1]
-    assert (row.id, row.doing, row.note) == ("cli", Doing.ASK, "waits for your answer: tier/cli/2")
+    row = PlanTree(state).build_rows(only_blocked=True)[-1]
+    assert (row.id, row.activity, row.note) == ("cli", Activity.ASK, "waits for your answer: tier/cli/2")
 
 
 def test_a_candidate_whose_tree_is_tested_is_testing_not_judged() -> None:
     check = CheckStarted(key="check/1~0", check="gate", tree=TreeId("cli@1"), purpose="cli attempt 1")
-    row = PlanTree(told(created("cli"), *worked("cli"), check)).rows()[-1]
-    assert (row.doing, row.note) == (Doing.TEST, "testing: gate")
+    row = PlanTree(told(created("cli"), *worked("cli"), check)).build_rows()[-1]
+    assert (row.activity, row.note) == (Activity.TEST, "testing: gate")
 
 
 def test_why_a_task_did_not_land_and_what_a_worker_is_told_again_is_shown() -> None:
@@ -80,39 +80,39 @@ def test_why_a_task_did_not_land_and_what_a_worker_is_told_again_is_shown() -> N
         judged("net", "reject", reasons=("drops TLS",)),
         ended("net", "rejected", "drops\nTLS", EndCause.REFUSED_BY_REVIEW),
     )
-    rows = {row.id: row for row in PlanTree(state).rows()}
-    assert (rows["cli"].doing, rows["cli"].note, rows["cli"].attempts) == (
-        Doing.RUN,
+    rows = {row.id: row for row in PlanTree(state).build_rows()}
+    assert (rows["cli"].activity, rows["cli"].note, rows["cli"].attempts) == (
+        Activity.RUN,
         "after attempt 1: two tests fail",
         2,
     )
-    assert (rows["net"].doing, rows["net"].cause, rows["net"].note) == (Doing.FAIL, "refused-by-review", "drops TLS")
+    assert (rows["net"].activity, rows["net"].cause, rows["net"].note) == (Activity.FAIL, "refused-by-review", "drops TLS")
 
 
 def test_what_is_left_open_when_the_run_ends_has_stopped() -> None:
     state = told(created("cli"), RunEnded(outcome="partial", reason="", exit=3, head=None))
-    assert PlanTree(state).rows()[-1].doing == Doing.STOP
+    assert PlanTree(state).build_rows()[-1].activity == Activity.STOP
 
 
 def test_a_task_that_was_divided_anew_counts_no_more() -> None:
     state = told(created("big"), *worked("big"), judged("big", "split"), ended("big", "split", "too large"))
-    assert (PlanTree(state).rows()[0].done, PlanTree(state).rows()[0].total) == (0, 0)
+    assert (PlanTree(state).build_rows()[0].done, PlanTree(state).build_rows()[0].total) == (0, 0)
 
 
 def test_a_filter_keeps_what_fits_below_all_that_is_above_it() -> None:
-    rows = PlanTree(plan()).rows(folded={TaskId("store")}, wanted=filter_of("state:done kind:leaf", PLAN_KEYS))
+    rows = PlanTree(plan()).build_rows(folded={TaskId("store")}, wanted=parse_filter("state:done kind:leaf", PLAN_KEYS))
     assert [row.id for row in rows] == ["root", "store", "store/disk"]
 
 
 def test_an_unknown_price_is_never_shown_as_nothing() -> None:
     state = told(created("cli"), *asks("work:cli@1", "cli", "worker", None))
-    assert [row.price for row in PlanTree(state).rows()] == ["n/a", "n/a"]
-    assert PlanTree(state).rows(wanted=filter_of("cost:<1", PLAN_KEYS)) == []
+    assert [row.price for row in PlanTree(state).build_rows()] == ["n/a", "n/a"]
+    assert PlanTree(state).build_rows(wanted=parse_filter("cost:<1", PLAN_KEYS)) == []
 
 
 def test_the_line_counts_leaves_by_what_they_do() -> None:
     state = plan()
-    assert plan_line(state, PlanTree(state).counts()) == "4 tasks  1 done  1 judge  2 queue"
+    assert render_plan_line(state, PlanTree(state).count_activities()) == "4 tasks  1 done  1 judge  2 queue"
 
 
 TREES = st.lists(st.integers(0, 30), min_size=1, max_size=40)
@@ -123,13 +123,13 @@ def test_folding_hides_exactly_what_is_below_and_changes_no_count(parents: list[
     names: list[str] = []
     events = []
     for number, place in enumerate(parents):
-        above = names[place % len(names)] if names and place % 3 else ROOT
-        name = f"t{number}" if above == ROOT else f"{above}/t{number}"
+        above = names[place % len(names)] if names and place % 3 else ROOT_TASK
+        name = f"t{number}" if above == ROOT_TASK else f"{above}/t{number}"
         names.append(name)
         events.append(created(name, above, "branch"))
     tree = PlanTree(told(*events))
     shut = {TaskId(names[number]) for number in folded if number < len(names)}
-    whole, part = tree.rows(), tree.rows(shut)
+    whole, part = tree.build_rows(), tree.build_rows(shut)
     hidden = {name for name in names if any(name.startswith(f"{one}/") for one in shut)}
     assert [row.id for row in part] == [row.id for row in whole if row.id not in hidden]
     assert {row.id: (row.done, row.total) for row in part}.items() <= {r.id: (r.done, r.total) for r in whole}.items()

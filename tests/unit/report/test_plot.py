@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.report.burndown_chart import chart, series_of
-from orchestrator.report.plot import ASCII_BARS, BARS, area, sampled, sparkline, stacked
+from orchestrator.report.burndown_chart import render_burndown_chart, build_burndown_series
+from orchestrator.report.plot import ASCII_BARS, BARS, plot_area, sample_step_curve, plot_sparkline, plot_stacked_areas
 from tests.running.migrated import told
 
 SIZES = st.floats(0, 1e6)
@@ -14,7 +14,7 @@ SIZES = st.floats(0, 1e6)
 def test_an_area_has_its_size_and_shows_whatever_is_more_than_nothing(
     values: list[float], height: int, top: float, bars: str
 ) -> None:
-    rows = area(values, height, top, bars)
+    rows = plot_area(values, height, top, bars)
     assert [len(row) for row in rows] == [len(values)] * height
     for column, value in enumerate(values):
         cells = "".join(row[column] for row in rows)
@@ -26,7 +26,7 @@ def test_an_area_has_its_size_and_shows_whatever_is_more_than_nothing(
 @given(st.lists(SIZES, min_size=2, max_size=50), st.integers(1, 20))
 def test_what_is_more_never_stands_lower(values: list[float], height: int) -> None:
     ordered = sorted(values)
-    rows = area(ordered, height, ordered[-1])
+    rows = plot_area(ordered, height, ordered[-1])
     heights = [sum(row[column] != " " for row in rows) for column in range(len(ordered))]
     assert heights == sorted(heights)
 
@@ -40,7 +40,7 @@ def test_a_step_curve_holds_its_last_value_and_ends_with_the_last_one(
         times.append(at)
         at += length
     values = [value for _, value in steps]
-    found = sampled(times, values, width, at)
+    found = sample_step_curve(times, values, width, at)
     assert len(found) == width
     assert found[0] == values[0]
     assert set(found) <= set(values)
@@ -52,7 +52,7 @@ PARTS = st.dictionaries(st.sampled_from("abc"), st.floats(0, 1e4), max_size=3)
 
 @given(st.lists(PARTS, min_size=1, max_size=30), st.integers(1, 20))
 def test_parts_of_a_whole_fill_their_column_in_their_order(columns: list[dict[str, float]], height: int) -> None:
-    rows = ["".join(text for text, _ in row) for row in stacked(columns, {n: (n, n) for n in "abc"}, height)]
+    rows = ["".join(text for text, _ in row) for row in plot_stacked_areas(columns, {n: (n, n) for n in "abc"}, height)]
     assert [len(row) for row in rows] == [len(columns)] * height
     for place, parts in enumerate(columns):
         cells = "".join(row[place] for row in reversed(rows))
@@ -62,13 +62,13 @@ def test_parts_of_a_whole_fill_their_column_in_their_order(columns: list[dict[st
 
 @given(st.lists(st.floats(0, 1e3), max_size=300), st.integers(1, 80))
 def test_a_sparkline_is_never_wider_than_asked_for(values: list[float], width: int) -> None:
-    assert len(sparkline(values, width)) <= width
-    assert len(sparkline(values, width)) <= len(values)
+    assert len(plot_sparkline(values, width)) <= width
+    assert len(plot_sparkline(values, width)) <= len(values)
 
 
 @given(st.integers(0, 250), st.integers(0, 60), st.sampled_from(("sites", "files")), st.booleans())
 def test_a_chart_fits_into_any_room(width: int, height: int, what: str, is_ascii: bool) -> None:
-    rows = chart(series_of(told()), what, width, height, is_ascii=is_ascii)  # type: ignore[arg-type]
+    rows = render_burndown_chart(build_burndown_series(told()), what, width, height, is_ascii=is_ascii)  # type: ignore[arg-type]
     assert len(rows) in {0, height}
     words = ["".join(text for text, _ in row) for row in rows]
     assert all(len(line) <= width for line in words)
@@ -76,8 +76,8 @@ def test_a_chart_fits_into_any_room(width: int, height: int, what: str, is_ascii
 
 
 def test_a_chart_tells_its_measure_and_where_something_happened() -> None:
-    rows = ["".join(text for text, _ in row) for row in chart(series_of(told()), "files", 70, 12)]
+    rows = ["".join(text for text, _ in row) for row in render_burndown_chart(build_burndown_series(told()), "files", 70, 12)]
     assert rows[0].startswith("     8│")
     assert "┴" in rows[-2]
     assert "files, over" in rows[-1] and "█ landed 3" in rows[-1] and "▒ failed 2" in rows[-1]
-    assert chart(series_of(told()), "sites", 10, 3) == []
+    assert render_burndown_chart(build_burndown_series(told()), "sites", 10, 3) == []

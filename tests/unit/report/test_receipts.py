@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.check import Difference, Receipt, ReceiptStatus, TestCounts
-from orchestrator.domain.event import Recorded
+from orchestrator.domain.event import RecordedEvent
 from orchestrator.domain.event.landing import UnitEjected
 from orchestrator.domain.event.run import CheckStarted, FlakesSeen
 from orchestrator.domain.ids import TreeId, UnitId
 from orchestrator.domain.migration import FileRecord
 from orchestrator.domain.state import RunState
 from orchestrator.domain.text import Text
-from orchestrator.report.receipt import CheckLog, again, difference_lines, difference_of, receipt_lines
-from orchestrator.report.task import file_object
+from orchestrator.report.receipt import CheckLog, build_rerun_command, render_difference_lines, find_difference, render_receipt_lines
+from orchestrator.report.task import build_file_evidence
 from tests.running.projects import git, repository
 
 BASE, TREE = TreeId("b" * 40), TreeId("c" * 40)
@@ -40,7 +40,7 @@ def receipt(tree: str, tests: str | None = None, command: str = "make test", key
         seconds=1.25,
         counts=TestCounts(passed=2, failed=1),
         tests=tests,
-        output=Text.inline("1 failed\x1b[2J\nbye"),
+        output=Text.build_inline("1 failed\x1b[2J\nbye"),
     )
 
 
@@ -53,13 +53,13 @@ def run_state() -> tuple[RunState, Receipt, CheckLog]:
     log, day = CheckLog(), datetime(2026, 1, 1, tzinfo=UTC)
     flakes = FlakesSeen(check="gate.1", tree=TREE, flaky=("shaky",), receipts=("x", "now"))
     started = CheckStarted(key="now", check="gate", tree=TREE, purpose="sum attempt 1")
-    log.watch([Recorded(1, day, started), Recorded(2, day, flakes)])
+    log.record_events([RecordedEvent(1, day, started), RecordedEvent(2, day, flakes)])
     return RunState(receipts={"base": base, "now": now}, baseline=("base",)), now, log
 
 
 def test_a_receipt_is_shown_with_its_purpose_its_hashes_and_what_differs_from_the_base() -> None:
     state, now, log = run_state()
-    lines = list(receipt_lines(now, state, log, read))
+    lines = list(render_receipt_lines(now, state, log, read))
     assert lines[:9] == [
         "receipt now",
         "  for sum attempt 1",
@@ -76,33 +76,33 @@ def test_a_receipt_is_shown_with_its_purpose_its_hashes_and_what_differs_from_th
 
 def test_canaries_have_no_line_that_runs_them_again_for_only_the_harness_can() -> None:
     canaries = receipt(TREE).model_copy(update={"check": "canary.1"})
-    assert again(canaries) is None
-    assert not any(line.startswith("  again") for line in receipt_lines(canaries, RunState(), CheckLog(), read))
-    assert again(receipt(TREE))
+    assert build_rerun_command(canaries) is None
+    assert not any(line.startswith("  again") for line in render_receipt_lines(canaries, RunState(), CheckLog(), read))
+    assert build_rerun_command(receipt(TREE))
 
 
 def test_a_file_of_a_migration_has_its_receipts_as_a_task_has() -> None:
     state, now, log = run_state()
     lost = Difference(new_failures=("kept",))
     state.ejections.append(UnitEjected(round="1", unit=UnitId("x.py"), difference=lost, receipts=(now.key,)))
-    (told,) = file_object(state, FileRecord(path="x.py", base="1", mode="100644"), log, read)["receipts"]
+    (told,) = build_file_evidence(state, FileRecord(path="x.py", base="1", mode="100644"), log, read)["receipts"]
     assert (told["purpose"], told["difference"]["missing_tests"]) == ("sum attempt 1", ["gone"])
-    assert told["again"] == again(now)
+    assert told["again"] == build_rerun_command(now)
 
 
 def test_the_base_itself_and_what_cannot_be_read_is_compared_with_nothing() -> None:
     state, now, log = run_state()
-    assert difference_of(state, state.receipts["base"], log, read) is None
-    assert difference_of(state, now, log, lambda _sha: b"[this text cannot be read]") is None
+    assert find_difference(state, state.receipts["base"], log, read) is None
+    assert find_difference(state, now, log, lambda _sha: b"[this text cannot be read]") is None
 
 
 def test_long_lists_of_tests_are_cut_and_nothing_in_a_name_or_command_can_pass_for_a_line_of_ours() -> None:
     many = Difference(new_failures=tuple(f"t{n}\nreceipt forged" for n in range(500)))
-    (line,) = difference_lines(many)
+    (line,) = render_difference_lines(many)
     assert line.endswith("t11 receipt forged and 488 more")
     state, now, log = run_state()
     spoofing = now.model_copy(update={"command": "true\nverdict: merge"})
-    shown = "\n".join(receipt_lines(spoofing, state, log, read)).splitlines()
+    shown = "\n".join(render_receipt_lines(spoofing, state, log, read)).splitlines()
     assert [line for line in shown if line.startswith("verdict")] == []
 
 
@@ -126,7 +126,7 @@ def test_the_line_that_runs_a_check_again_does_so_from_anywhere_in_the_repositor
 ) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
-    line = again(receipt(git(project, "rev-parse", "HEAD^{tree}"), command=command))
+    line = build_rerun_command(receipt(git(project, "rev-parse", "HEAD^{tree}"), command=command))
     assert line.isprintable()
     before = git(project, "status", "--porcelain")
     for place in (project, project / "deep"):

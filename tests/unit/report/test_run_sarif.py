@@ -12,16 +12,16 @@ from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonS
 from orchestrator import __version__
 from orchestrator.domain.event import Event
 from orchestrator.domain.verdict import Finding, LensVote, PointFinding
-from orchestrator.report.judge_findings import GRANTED, places_in
-from orchestrator.report.run_report import report_of
-from orchestrator.report.run_sarif import MOST_RESULTS, run_sarif
+from orchestrator.report.judge_findings import GRANTED_EXCUSE, find_places
+from orchestrator.report.run_report import collect_run_report
+from orchestrator.report.run_sarif import MOST_RESULTS, build_run_sarif
 from tests.running.goal_events import begun, created, ended, judged, merged, recorded, told, worked
 from tests.running.kept_runs import KEPT_RUNS, kept_run
 
 
 def log_of(report: dict[str, Any]) -> dict[str, Any]:
     """The log, which is as the schema of SARIF 2.1.0 has it; of that one run."""
-    text = json.dumps(run_sarif(report, __version__))
+    text = json.dumps(build_run_sarif(report, __version__))
     SarifLog.model_validate_json(text)
     run: dict[str, Any] = json.loads(text)["runs"][0]
     ids = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
@@ -33,7 +33,7 @@ def log_of(report: dict[str, Any]) -> dict[str, Any]:
 def results(*events: Event) -> list[dict[str, Any]]:
     everything = recorded([*begun(), *events])
     found: list[dict[str, Any]] = log_of(
-        report_of(
+        collect_run_report(
             told(*events),
             Path("journal.db"),
             lambda kinds: (one for one in everything if one.event.kind in kinds),
@@ -78,7 +78,7 @@ def test_what_a_rule_saw_in_work_that_landed_is_a_warning_at_its_line() -> None:
         created("a"), *worked("a"), judged("a", "merge", findings=(flag, granted)), *merged("a")[-2:]
     )
     assert (first["ruleId"], first["level"], where(first), excuse(first)) == ("addressed", "warning", [("a.py", 7)], "")
-    assert (second["ruleId"], where(second), excuse(second)) == ("forgery", [("a.py", 3)], GRANTED)
+    assert (second["ruleId"], where(second), excuse(second)) == ("forgery", [("a.py", 3)], GRANTED_EXCUSE)
 
 
 def test_what_kept_work_from_landing_is_an_error_and_excused_because_it_is_not_on_the_branch() -> None:
@@ -128,7 +128,7 @@ PATHS = ["a.py", "lib/a.py", "lib/a.python", "odd name (1).txt", "b+c.py"]
     ],
 )
 def test_places_are_read_out_of_words(text: str, places: list[tuple[str, int | None]]) -> None:
-    assert list(places_in(text, PATHS)) == places
+    assert list(find_places(text, PATHS)) == places
 
 
 @given(words=st.text(max_size=60), path=st.text(st.characters(codec="utf-8"), min_size=1, max_size=20))

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.attempt import Exit
 from orchestrator.domain.chat import ToolCall
-from orchestrator.domain.event import Event, Recorded, work
+from orchestrator.domain.event import Event, RecordedEvent, work
 from orchestrator.domain.ids import SessionId, TaskId
 from orchestrator.domain.text import Text
 from orchestrator.domain.usage import Usage
-from orchestrator.report.seen import seen_of
-from orchestrator.report.transcript import Transcript, transcript_lines
-from orchestrator.report.transcript_items import Level
+from orchestrator.report.seen import find_last_session_event
+from orchestrator.report.transcript import Transcript, render_transcript_lines
+from orchestrator.report.transcript_items import TranscriptLevel
 
 DAY = datetime(2026, 1, 1, tzinfo=UTC)
 SHARED = {"task": TaskId("a"), "session": SessionId("work:a@1")}
@@ -31,7 +31,7 @@ def reply(turn: int, text: str, *tools: str) -> work.ModelReplied:
         turn=turn,
         role="worker",
         model="m",
-        text=Text.inline(text),
+        text=Text.build_inline(text),
         tool_calls=tuple(ToolCall(id=f"c{number}", name=name, arguments="{}") for number, name in enumerate(tools)),
         finish_reason="stop",
         usage=Usage(calls=1, unpriced_calls=1),
@@ -41,7 +41,7 @@ def reply(turn: int, text: str, *tools: str) -> work.ModelReplied:
 
 def tool(turn: int, arguments: str, returned: Text | None, *, name: str = "shell", ok: bool = True) -> list[Event]:
     key = f"tool/{turn}~0"
-    called = work.ToolCalled(**SHARED, key=key, turn=turn, name=name, arguments=Text.inline(arguments))
+    called = work.ToolCalled(**SHARED, key=key, turn=turn, name=name, arguments=Text.build_inline(arguments))
     if returned is None:
         return [called]
     done = work.ToolReturned(
@@ -54,8 +54,8 @@ def ended() -> work.SessionEnded:
     return work.SessionEnded(**SHARED, exit=Exit.FINISHED)
 
 
-def recorded(events: list[Event], first: int = 1) -> list[Recorded]:
-    return [Recorded(seq, DAY + timedelta(seconds=seq), event) for seq, event in enumerate(events, first)]
+def recorded(events: list[Event], first: int = 1) -> list[RecordedEvent]:
+    return [RecordedEvent(seq, DAY + timedelta(seconds=seq), event) for seq, event in enumerate(events, first)]
 
 
 def no_blob(sha: str) -> bytes:
@@ -63,13 +63,13 @@ def no_blob(sha: str) -> bytes:
 
 
 def lines_of(transcript: Transcript) -> list[str]:
-    return [transcript.line(index) for index in range(len(transcript))]
+    return [transcript.get_line(index) for index in range(len(transcript))]
 
 
 CONVERSATION = st.lists(
     st.one_of(
         WORDS.map(lambda text: [reply(0, text)]),
-        st.tuples(WORDS, WORDS).map(lambda both: tool(0, both[0], Text.inline(both[1]))),
+        st.tuples(WORDS, WORDS).map(lambda both: tool(0, both[0], Text.build_inline(both[1]))),
         st.just([ended()]),
     ),
     max_size=12,
@@ -85,8 +85,8 @@ def numbered(groups: list[list[Event]]) -> list[Event]:
     ]
 
 
-@given(groups=CONVERSATION, parts=st.lists(st.integers(0, 24), max_size=4), level=st.sampled_from(Level))
-def test_lines_are_the_same_however_events_come_in(groups: list[list[Event]], parts: list[int], level: Level) -> None:
+@given(groups=CONVERSATION, parts=st.lists(st.integers(0, 24), max_size=4), level=st.sampled_from(TranscriptLevel))
+def test_lines_are_the_same_however_events_come_in(groups: list[list[Event]], parts: list[int], level: TranscriptLevel) -> None:
     events = recorded(numbered(groups))
     whole, piecemeal = Transcript(no_blob, level), Transcript(no_blob, level)
     whole.extend(events)
@@ -105,18 +105,18 @@ def test_opening_and_closing_again_changes_nothing(groups: list[list[Event]], wh
     before = lines_of(transcript)
     for line in where:
         if line < len(transcript):
-            head = transcript.toggle(line)
-            transcript.toggle(head)
+            head = transcript.toggle_item(line)
+            transcript.toggle_item(head)
     assert lines_of(transcript) == before
 
 
 @given(groups=CONVERSATION, wanted=st.sampled_from(["a", "ab", "b a", "é", "zz"]))
 def test_what_is_opened_for_a_search_is_all_that_holds_the_words(groups: list[list[Event]], wanted: str) -> None:
-    transcript, whole = Transcript(no_blob, Level.VERBOSE), Transcript(no_blob, Level.VERBOSE)
+    transcript, whole = Transcript(no_blob, TranscriptLevel.VERBOSE), Transcript(no_blob, TranscriptLevel.VERBOSE)
     for one in (transcript, whole):
         one.extend(recorded(numbered(groups)))
     whole.open_all(True)
-    transcript.open(transcript.holding(wanted))
+    transcript.open_items(transcript.find_closed_items(wanted))
     assert [line for line in _below(transcript) if wanted in line] == [line for line in _below(whole) if wanted in line]
 
 
@@ -127,7 +127,7 @@ def _below(transcript: Transcript) -> list[str]:
 
 @given(groups=CONVERSATION)
 def test_no_line_can_steer_a_terminal(groups: list[list[Event]]) -> None:
-    for line in transcript_lines(recorded(numbered(groups)), no_blob):
+    for line in render_transcript_lines(recorded(numbered(groups)), no_blob):
         assert not {"\x1b", "\u202e", "\n"} & set(line)
 
 
@@ -146,27 +146,27 @@ def test_a_long_text_is_read_only_when_it_is_opened() -> None:
     transcript.extend(recorded(tool(0, '{"command": "seq 3000"}', observation)))
     assert [line[16:] for line in lines_of(transcript)] == ["▸ tool  shell seq 3000 ok 0.4 s"]
     assert not read
-    transcript.toggle(0)
+    transcript.toggle_item(0)
     assert len(transcript) == 1 + 2 + 1 + 3_000
-    assert transcript.line(len(transcript) - 1).strip() == "line 2999"
+    assert transcript.get_line(len(transcript) - 1).strip() == "line 2999"
 
 
 def test_a_search_opens_what_was_closed() -> None:
     transcript = Transcript(no_blob)
-    transcript.extend(recorded([reply(0, "I look"), *tool(1, "{}", Text.inline("one\nthe needle\n")), ended()]))
-    transcript.open(transcript.holding("Needle"))
+    transcript.extend(recorded([reply(0, "I look"), *tool(1, "{}", Text.build_inline("one\nthe needle\n")), ended()]))
+    transcript.open_items(transcript.find_closed_items("Needle"))
     assert [line.strip() for line in lines_of(transcript) if "needle" in line] == ["the needle"]
 
 
 @pytest.mark.parametrize(
     ("level", "words"),
     [
-        (Level.QUIET, ["say", "fail", "end"]),
-        (Level.NORMAL, ["say", "tool", "fail", "end"]),
-        (Level.VERBOSE, ["say", "tool", "reply", "fail", "end"]),
+        (TranscriptLevel.QUIET, ["say", "fail", "end"]),
+        (TranscriptLevel.NORMAL, ["say", "tool", "fail", "end"]),
+        (TranscriptLevel.VERBOSE, ["say", "tool", "reply", "fail", "end"]),
     ],
 )
-def test_each_level_shows_more(level: Level, words: list[str]) -> None:
+def test_each_level_shows_more(level: TranscriptLevel, words: list[str]) -> None:
     failed = work.ModelFailed(
         **SHARED, key="k~1", turn=2, role="worker", model="m", error="overloaded", detail="busy", retry_in_s=None
     )
@@ -178,15 +178,15 @@ def test_each_level_shows_more(level: Level, words: list[str]) -> None:
 def test_a_block_is_copied_as_it_was_said() -> None:
     transcript = Transcript(no_blob)
     transcript.extend(recorded([reply(0, "first\n  second")]))
-    assert transcript.block(1) == "first\n  second"
+    assert transcript.get_item_text(1) == "first\n  second"
 
 
 @pytest.mark.parametrize("nested", ["[" * 3_500, '{"a":' * 700 + "1" + "}" * 700], ids=["no-json", "deep"])
 def test_arguments_nested_deeper_than_anybody_reads_are_shown_all_the_same(nested: str) -> None:
     transcript = Transcript(no_blob, opens_all=True)
-    transcript.extend(recorded(tool(0, nested, Text.inline("ok"))))
-    assert transcript.holding("nowhere") == []
+    transcript.extend(recorded(tool(0, nested, Text.build_inline("ok"))))
+    assert transcript.find_closed_items("nowhere") == []
     assert nested[:4] in "".join("".join(lines_of(transcript)).split())
-    told = seen_of(recorded(tool(0, nested, None)))
+    told = find_last_session_event(recorded(tool(0, nested, None)))
     assert told is not None
     assert told.words.startswith("shell ")

@@ -10,15 +10,15 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.errors import UsageProblem
-from orchestrator.workflows import MODEL_KEY, Decided, Forge, RoleModel, secrets_of, workflow
+from orchestrator.workflows import MODEL_KEY_SECRET, WorkflowValues, ForgeKind, RoleModel, list_secrets, render_workflow
 
 MODELS = (
     RoleModel("planner", "anthropic/large", secrets=("ANTHROPIC_API_KEY",)),
     RoleModel("worker", "openai/small", key_env="TEAM_KEY", secrets=("TEAM_KEY",)),
     RoleModel("judge", "own/model", api_base="https://models.example/v1"),
 )
-DECIDED = Decided("orchestrate==1.0", 19_800, "10", MODELS)
-UNKNOWN = Decided("", 5_400, "2.5", tuple(RoleModel(role) for role in ("planner", "worker", "judge")))
+DECIDED = WorkflowValues("orchestrate==1.0", 19_800, "10", MODELS)
+UNKNOWN = WorkflowValues("", 5_400, "2.5", tuple(RoleModel(role) for role in ("planner", "worker", "judge")))
 PINNED = re.compile(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}")
 UNTRUSTED = re.compile(
     r"github\.(?:event\b|head_ref|ref_name|actor|triggering_actor)|inputs\.|steps\.|needs\.|vars\.|secrets\.|env\."
@@ -27,9 +27,9 @@ UNTRUSTED = re.compile(
 WRITES = {"actions": "write", "contents": "write", "issues": "write", "pull-requests": "write"}
 
 
-def github(decided: Decided = DECIDED) -> dict[str, Any]:
+def github(decided: WorkflowValues = DECIDED) -> dict[str, Any]:
     """The parsed file; all scalars are texts, so that `on` is no boolean."""
-    return yaml.load(workflow("github", decided), Loader=yaml.CBaseLoader)
+    return yaml.load(render_workflow("github", decided), Loader=yaml.CBaseLoader)
 
 
 def steps(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -55,7 +55,7 @@ def test_every_action_is_pinned_to_a_commit_with_its_version_beside_it() -> None
     uses = [step["uses"] for _, step in steps(github()) if "uses" in step]
     assert len(uses) >= 6
     assert all(PINNED.fullmatch(one) for one in uses)
-    for line in workflow("github", DECIDED).splitlines():
+    for line in render_workflow("github", DECIDED).splitlines():
         if "uses:" in line:
             assert re.search(r"@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line), line
 
@@ -72,8 +72,8 @@ def test_no_right_holds_for_all_jobs_and_each_job_has_only_what_it_needs() -> No
 
 
 @pytest.mark.parametrize("decided", [DECIDED, UNKNOWN])
-def test_no_job_holds_both_a_models_key_and_the_right_to_write(decided: Decided) -> None:
-    keys = set(secrets_of(decided.models))
+def test_no_job_holds_both_a_models_key_and_the_right_to_write(decided: WorkflowValues) -> None:
+    keys = set(list_secrets(decided.models))
     assert keys
     for name, job in github(decided)["jobs"].items():
         named = set(re.findall(r"secrets\.(\w+)", " ".join(texts(job))))
@@ -120,7 +120,7 @@ def test_the_job_with_the_key_leaves_no_token_in_its_clone() -> None:
     ("limit_s", "minutes", "told"), [(19_800, "340", "5h30m"), (5_400, "100", "1h30m"), (90, "12", "1m")]
 )
 def test_a_job_may_take_ten_minutes_more_than_the_work(limit_s: int, minutes: str, told: str) -> None:
-    document = github(Decided("x", limit_s, "1", MODELS))
+    document = github(WorkflowValues("x", limit_s, "1", MODELS))
     assert document["jobs"]["work"]["timeout-minutes"] == minutes
     assert document["on"]["workflow_dispatch"]["inputs"]["time_limit"]["default"] == told
     assert all("timeout-minutes" in job for job in document["jobs"].values())
@@ -147,8 +147,8 @@ def test_comments_count_only_of_people_who_belong_to_the_repository_and_on_issue
 
 @pytest.mark.parametrize("forge", ["github", "gitlab"])
 @pytest.mark.parametrize("decided", [DECIDED, UNKNOWN])
-def test_nothing_is_left_to_be_filled_in(forge: Forge, decided: Decided) -> None:
-    text = workflow(forge, decided)
+def test_nothing_is_left_to_be_filled_in(forge: ForgeKind, decided: WorkflowValues) -> None:
+    text = render_workflow(forge, decided)
     assert not re.search(r"@[a-z_]+@", text)
     assert max(map(len, text.splitlines())) <= 130
 
@@ -165,8 +165,8 @@ def test_models_and_their_keys_go_along_by_name() -> None:
 def test_models_that_nobody_has_named_are_variables_of_the_repository() -> None:
     env = next(step["env"] for _, step in steps(github(UNKNOWN)) if step.get("id") == "work")
     assert env["ORCHESTRATE__ROLES__WORKER__MODEL"] == "${{ vars.ORCHESTRATE_MODEL }}"
-    assert env["ORCHESTRATE__ROLES__WORKER__API_KEY_ENV"] == MODEL_KEY
-    assert env[MODEL_KEY] == "${{ secrets.ORCHESTRATE_MODEL_KEY }}"
+    assert env["ORCHESTRATE__ROLES__WORKER__API_KEY_ENV"] == MODEL_KEY_SECRET
+    assert env[MODEL_KEY_SECRET] == "${{ secrets.ORCHESTRATE_MODEL_KEY }}"
 
 
 LINES = st.text(st.characters(blacklist_categories=("Cs", "Cc"))).filter(lambda text: "${{" not in text)
@@ -176,22 +176,22 @@ LINES = st.text(st.characters(blacklist_categories=("Cs", "Cc"))).filter(lambda 
 @given(LINES, LINES)
 @example('"\\', "\U00010000\u2028\ufeff\x7f: #")
 def test_any_name_stays_a_value(package: str, model: str) -> None:
-    decided = Decided(package, 600, "1", (RoleModel("planner", model), RoleModel("worker"), RoleModel("judge")))
+    decided = WorkflowValues(package, 600, "1", (RoleModel("planner", model), RoleModel("worker"), RoleModel("judge")))
     document = github(decided)
     assert document["env"]["ORCHESTRATE_PACKAGE"] == package
     env = next(step["env"] for _, step in steps(document) if step.get("id") == "work")
     assert env["ORCHESTRATE__ROLES__PLANNER__MODEL"] == (model or "${{ vars.ORCHESTRATE_MODEL }}")
-    lab = yaml.load(workflow("gitlab", decided), Loader=yaml.CSafeLoader)
+    lab = yaml.load(render_workflow("gitlab", decided), Loader=yaml.CSafeLoader)
     assert lab[".orchestrate"]["variables"]["ORCHESTRATE_PACKAGE"] == package.replace("$", "$$")
 
 
 def test_a_value_that_github_would_take_for_an_expression_is_refused() -> None:
     with pytest.raises(UsageProblem, match="expression"):
-        workflow("github", Decided("x${{ secrets.ALL }}", 600, "1", MODELS))
+        render_workflow("github", WorkflowValues("x${{ secrets.ALL }}", 600, "1", MODELS))
 
 
 def gitlab() -> dict[str, Any]:
-    return yaml.safe_load(workflow("gitlab", DECIDED))
+    return yaml.safe_load(render_workflow("gitlab", DECIDED))
 
 
 def test_gitlabs_jobs_have_environments_of_their_own_for_their_secrets() -> None:

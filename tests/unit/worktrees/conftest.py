@@ -13,9 +13,9 @@ import anyio
 import pytest
 
 import worktrees
-from worktrees.pool import Pool, Worktree
-from worktrees.repository import Repository
-from worktrees.snapshot import Snapshot, snapshot
+from worktrees.pool import WorktreePool, Worktree
+from worktrees.repository import GitRepository
+from worktrees.snapshot import WorktreeSnapshot, snapshot_worktree
 
 FILES = {
     "README.md": "hello\n",
@@ -110,16 +110,16 @@ def content(root: Path) -> dict[str, bytes | str]:
     return found
 
 
-async def whole_way(worktree: Worktree, pool: Pool) -> Snapshot:
+async def whole_way(worktree: Worktree, pool: WorktreePool) -> WorktreeSnapshot:
     """Everything that is ever done to a worktree after a worker was in it; ends with a new lease of it."""
-    await worktree.paths()
-    await worktree.grep("print", "**", 5)
-    taken = await snapshot(worktree, "work", "refs/orchestrate/test")
-    await worktree.restore(taken.tree)
-    again = await snapshot(worktree, "work", None)
+    await worktree.list_paths()
+    await worktree.search_text("print", "**", 5)
+    taken = await snapshot_worktree(worktree, "work", "refs/orchestrate/test")
+    await worktree.restore_tree(taken.tree)
+    again = await snapshot_worktree(worktree, "work", None)
     assert again.tree == taken.tree
-    await pool.release(worktree)
-    leased = await pool.lease(worktree.commit)
+    await pool.release_worktree(worktree)
+    leased = await pool.lease_worktree(worktree.commit)
     assert (leased.name, content(leased.root)) == (worktree.name, EXPECTED)
     return taken
 
@@ -143,17 +143,17 @@ def project(template: Project, tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def repository(project: Project) -> Repository:
-    return Repository.open(project.root)
+def repository(project: Project) -> GitRepository:
+    return GitRepository.open(project.root)
 
 
 @pytest.fixture
-def pool(repository: Repository, tmp_path: Path) -> Pool:
-    return Pool(repository, tmp_path / "pool")
+def pool(repository: GitRepository, tmp_path: Path) -> WorktreePool:
+    return WorktreePool(repository, tmp_path / "pool")
 
 
 @pytest.fixture
-async def worktree(pool: Pool, repository: Repository) -> AsyncIterator[Worktree]:
-    leased = await pool.lease(repository.head())
+async def worktree(pool: WorktreePool, repository: GitRepository) -> AsyncIterator[Worktree]:
+    leased = await pool.lease_worktree(repository.read_head_commit())
     yield leased
-    await pool.release(leased)
+    await pool.release_worktree(leased)

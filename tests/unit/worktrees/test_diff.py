@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import Project
 from worktrees import diff as diff_module
-from worktrees.diff import Diff, FileDiff, diff, diff_blobs, diff_stat, diff_text
+from worktrees.diff import Diff, FileDiff, diff_trees, diff_blobs, read_diff_stat, read_diff_text
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.hunks import Hunk, Line, parse_hunks
-from worktrees.repository import Repository
-from worktrees.trees import empty_tree, overlay, write_blob
+from worktrees.hunks import Hunk, HunkLine, parse_hunks
+from worktrees.repository import GitRepository
+from worktrees.trees import write_empty_tree, overlay_tree, write_blob
 
 Content = bytes | tuple[str, bytes] | None
 LONG = "".join(f"line {number}\n" for number in range(40)).encode()
 
 
 @pytest.fixture
-def git(repository: Repository) -> Git:
+def git(repository: GitRepository) -> Git:
     return repository.git
 
 
@@ -32,11 +32,11 @@ async def tree(git: Git, files: Mapping[str, Content]) -> str:
             continue
         mode, data = given_content if isinstance(given_content, tuple) else ("100644", given_content)
         changes[path] = (mode, data.decode() if mode == "160000" else await write_blob(git, data))
-    return await overlay(git, await empty_tree(git), changes)
+    return await overlay_tree(git, await write_empty_tree(git), changes)
 
 
 async def change(git: Git, old: Mapping[str, Content], new: Mapping[str, Content]) -> Diff:
-    return await diff(git, await tree(git, old), await tree(git, new))
+    return await diff_trees(git, await tree(git, old), await tree(git, new))
 
 
 def brief(file: FileDiff) -> tuple[object, ...]:
@@ -46,9 +46,9 @@ def brief(file: FileDiff) -> tuple[object, ...]:
 async def test_a_first_look_has_no_hunks_and_a_second_one_those_of_some_paths(git: Git) -> None:
     old = await tree(git, {"a": b"1\n", "b": b"1\n", "old": LONG})
     new = await tree(git, {"a": b"2\n", "b": b"2\n", "new": LONG + b"more\n"})
-    first = await diff(git, old, new, has_hunks=False)
+    first = await diff_trees(git, old, new, has_hunks=False)
     assert [(file.path, file.added, file.hunks) for file in first.files] == [("a", 1, ()), ("b", 1, ()), ("new", 1, ())]
-    second = await diff(git, old, new, ("new", "old"))
+    second = await diff_trees(git, old, new, ("new", "old"))
     assert [(file.path, file.status, len(file.hunks)) for file in second.files] == [("new", "renamed", 1)]
 
 
@@ -90,9 +90,9 @@ async def test_every_kind_of_change_is_told_with_modes_and_counts(project: Proje
 
 
 async def test_equal_trees_differ_in_nothing(git: Git) -> None:
-    assert await diff(git, "HEAD", "HEAD") == Diff(())
-    assert await diff_text(git, "HEAD", "HEAD") == ""
-    assert await diff_stat(git, "HEAD", "HEAD") == ""
+    assert await diff_trees(git, "HEAD", "HEAD") == Diff(())
+    assert await read_diff_text(git, "HEAD", "HEAD") == ""
+    assert await read_diff_stat(git, "HEAD", "HEAD") == ""
 
 
 async def test_hunks_hold_lines_with_their_numbers(git: Git) -> None:
@@ -106,14 +106,14 @@ async def test_hunks_hold_lines_with_their_numbers(git: Git) -> None:
             new_length=7,
             section="line 16",
             lines=(
-                Line(" ", 19, 19, "line 17"),
-                Line(" ", 20, 20, "line 18"),
-                Line(" ", 21, 21, "line 19"),
-                Line("-", 22, None, "line 20"),
-                Line("+", None, 22, "new"),
-                Line(" ", 23, 23, "line 21"),
-                Line(" ", 24, 24, "line 22"),
-                Line(" ", 25, 25, "line 23"),
+                HunkLine(" ", 19, 19, "line 17"),
+                HunkLine(" ", 20, 20, "line 18"),
+                HunkLine(" ", 21, 21, "line 19"),
+                HunkLine("-", 22, None, "line 20"),
+                HunkLine("+", None, 22, "new"),
+                HunkLine(" ", 23, 23, "line 21"),
+                HunkLine(" ", 24, 24, "line 22"),
+                HunkLine(" ", 25, 25, "line 23"),
             ),
         ),
     )
@@ -220,7 +220,7 @@ async def test_a_patch_longer_than_all_bounds_leaves_the_rest_without_hunks(
 async def test_the_users_diff_settings_change_nothing(project: Project, git: Git) -> None:
     old, new = {"a": LONG, "b": b"x \n"}, {"c": LONG + b"1\n", "b": b"x\n"}
     plain = await change(git, old, new)
-    text = await diff_text(git, await tree(git, old), await tree(git, new))
+    text = await read_diff_text(git, await tree(git, old), await tree(git, new))
     for key, value in {
         "diff.noprefix": "true",
         "diff.mnemonicPrefix": "true",
@@ -236,39 +236,39 @@ async def test_the_users_diff_settings_change_nothing(project: Project, git: Git
         project.git("config", key, value)
 
     assert await change(git, old, new) == plain
-    assert await diff_text(git, await tree(git, old), await tree(git, new)) == text
+    assert await read_diff_text(git, await tree(git, old), await tree(git, new)) == text
 
 
 async def test_the_text_can_be_limited_to_paths_and_to_a_context(git: Git) -> None:
     old = await tree(git, {"a/x": LONG, "b": b"1\n", ":(glob)*": b"1\n"})
     new = await tree(git, {"a/x": LONG.replace(b"line 9\n", b"nine\n"), "b": b"2\n", ":(glob)*": b"2\n"})
 
-    assert (await diff_text(git, old, new, ["a"], context=1)).splitlines()[2:] == [
+    assert (await read_diff_text(git, old, new, ["a"], context=1)).splitlines()[2:] == [
         *("--- a/a/x", "+++ b/a/x", "@@ -9,3 +9,3 @@ line 7", " line 8", "-line 9", "+nine", " line 10"),
     ]
-    assert (await diff_text(git, old, new, [":(glob)*"])).count("diff --git") == 1
-    assert (await diff_text(git, old, new)).count("diff --git") == 3
+    assert (await read_diff_text(git, old, new, [":(glob)*"])).count("diff --git") == 1
+    assert (await read_diff_text(git, old, new)).count("diff --git") == 3
 
 
 async def test_text_that_is_not_utf8_is_replaced_so_that_it_can_be_stored(git: Git) -> None:
     old, new = await tree(git, {"f": b"\xff\n", "caf\udce9": b"1\n"}), await tree(git, {"f": b"\xfe\n"})
 
-    assert "\ufffd" in (await diff_text(git, old, new)).encode("utf-8").decode("utf-8")
-    assert (await diff_stat(git, old, new)).encode("utf-8")
-    assert all(line.text.encode("utf-8") for file in (await diff(git, old, new)).files for line in file.hunks[0].lines)
+    assert "\ufffd" in (await read_diff_text(git, old, new)).encode("utf-8").decode("utf-8")
+    assert (await read_diff_stat(git, old, new)).encode("utf-8")
+    assert all(line.text.encode("utf-8") for file in (await diff_trees(git, old, new)).files for line in file.hunks[0].lines)
 
 
 async def test_the_summary_has_a_line_for_each_file(git: Git) -> None:
     old, new = await tree(git, {"a": b"1\n", "b": b"1\n"}), await tree(git, {"a": b"2\n"})
 
-    assert (await diff_stat(git, old, new)).splitlines() == [
+    assert (await read_diff_stat(git, old, new)).splitlines() == [
         *(" a | 2 +-", " b | 1 -", " 2 files changed, 1 insertion(+), 2 deletions(-)"),
     ]
 
 
 async def test_what_does_not_exist_is_an_error(git: Git) -> None:
     with pytest.raises(GitError):
-        await diff(git, "HEAD", "0" * 39 + "1")
+        await diff_trees(git, "HEAD", "0" * 39 + "1")
 
 
 def test_what_are_no_hunks_is_refused_and_no_hunks_are_none() -> None:

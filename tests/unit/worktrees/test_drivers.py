@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.unit.worktrees.conftest import Project
-from worktrees.diff import diff, diff_stat, diff_text
+from worktrees.diff import diff_trees, read_diff_stat, read_diff_text
 from worktrees.errors import GitError
-from worktrees.merge import EPOCH, Conflicted, Merged, commit_tree, merge_trees
-from worktrees.pool import Pool
+from worktrees.merge import EPOCH_DATE, MergeConflict, MergedTree, commit_tree, merge_commits
+from worktrees.pool import WorktreePool
 from worktrees.refs import set_ref
-from worktrees.repository import Repository
-from worktrees.snapshot import snapshot
-from worktrees.trees import overlay, tree_of, write_blob
+from worktrees.repository import GitRepository
+from worktrees.snapshot import snapshot_worktree
+from worktrees.trees import overlay_tree, read_tree_id, write_blob
 
 COMMITTER = {"GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a"}
 HOOKS = ("post-checkout", "post-index-change", "reference-transaction", "pre-commit", "commit-msg", "post-commit")
@@ -113,25 +113,25 @@ def test_plain_git_does_run_every_one_of_them(trap: Trap, tmp_path: Path) -> Non
 
 @pytest.mark.attack(28)
 async def test_a_workers_whole_way_runs_none_of_them(trap: Trap, tmp_path: Path) -> None:
-    repository = Repository.open(trap.project.root)
-    base = repository.head()
-    repository.dirty(), repository.checked_out()
-    pool = Pool(repository, tmp_path / "pool")
+    repository = GitRepository.open(trap.project.root)
+    base = repository.read_head_commit()
+    repository.list_dirty_paths(), repository.list_checked_out_branches()
+    pool = WorktreePool(repository, tmp_path / "pool")
 
-    worktree = await pool.lease(base)
+    worktree = await pool.lease_worktree(base)
     (worktree.root / "src" / "app.py").write_text("work\n")
     (worktree.root / "new.py").write_text("new\n")
     (worktree.root / "x.big").write_text("bigger\n")
-    made = await snapshot(worktree, "work", "refs/orchestrate/work")
-    await worktree.grep("work", "**", 10)
-    await worktree.paths()
-    await worktree.restore(await tree_of(worktree.git, base))
-    await worktree.restore(made.tree)
-    await pool.release(worktree)
-    await pool.release(await pool.lease(made.commit))
-    await diff(repository.git, base, made.commit)
-    await diff_text(repository.git, base, made.commit)
-    await diff_stat(repository.git, base, made.commit)
+    made = await snapshot_worktree(worktree, "work", "refs/orchestrate/work")
+    await worktree.search_text("work", "**", 10)
+    await worktree.list_paths()
+    await worktree.restore_tree(await read_tree_id(worktree.git, base))
+    await worktree.restore_tree(made.tree)
+    await pool.release_worktree(worktree)
+    await pool.release_worktree(await pool.lease_worktree(made.commit))
+    await diff_trees(repository.git, base, made.commit)
+    await read_diff_text(repository.git, base, made.commit)
+    await read_diff_stat(repository.git, base, made.commit)
 
     assert trap.sprung() == set()
     assert trap.project.show(f"{made.commit}:src/app.py") == b"work\n"
@@ -162,10 +162,10 @@ async def test_a_workers_whole_way_runs_none_of_them(trap: Trap, tmp_path: Path)
     ids=" ".join,
 )
 async def test_no_verb_of_git_runs_them_through_our_runner(trap: Trap, command: tuple[str, ...]) -> None:
-    git = Repository.open(trap.project.root).checkout_git
-    base = await git.text("rev-parse", "HEAD")
+    git = GitRepository.open(trap.project.root).checkout_git
+    base = await git.run_text("rev-parse", "HEAD")
     changed = {"src/app.py": ("100644", await write_blob(git, b"topic\n"))}
-    topic = await commit_tree(git, await overlay(git, await tree_of(git, base), changed), [base], "topic", EPOCH)
+    topic = await commit_tree(git, await overlay_tree(git, await read_tree_id(git, base), changed), [base], "topic", EPOCH_DATE)
     await set_ref(git, "refs/heads/topic", topic)
     trap.project.write({"src/app.py": "changed\n", "x.big": "bigger\n"})
     identity = {
@@ -187,58 +187,58 @@ async def test_no_verb_of_git_runs_them_through_our_runner(trap: Trap, command: 
 @pytest.mark.attack(28)
 async def test_diffs_show_the_real_content_in_spite_of_drivers(trap: Trap, command: str) -> None:
     trap.project.write({"src/app.py": "print('changed')\n"})
-    git = Repository.open(trap.project.root).checkout_git
+    git = GitRepository.open(trap.project.root).checkout_git
     await git.run("commit", "-q", "-am", "x", env={"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a", **COMMITTER})
     trap.project.write({"src/app.py": "print('again')\n"})
 
-    shown = await git.text(*command.split())
+    shown = await git.run_text(*command.split())
 
     assert "+print('" in shown
     assert trap.sprung() == set()
 
 
 async def test_a_merge_attribute_with_a_driver_of_the_users_falls_back_to_gits_own_merge(trap: Trap) -> None:
-    git = Repository.open(trap.project.root).git
-    base = await git.text("rev-parse", "HEAD")
+    git = GitRepository.open(trap.project.root).git
+    base = await git.run_text("rev-parse", "HEAD")
 
     async def variant(**files: str) -> str:
         blobs = {f"src/{name}.py": ("100644", await write_blob(git, text.encode())) for name, text in files.items()}
-        tree = await overlay(git, await tree_of(git, base), blobs)
-        return await commit_tree(git, tree, [base], "variant", EPOCH)
+        tree = await overlay_tree(git, await read_tree_id(git, base), blobs)
+        return await commit_tree(git, tree, [base], "variant", EPOCH_DATE)
 
     lines = "".join(f"{number}\n" for number in range(20))
     base = await variant(m=lines)
     ours, theirs = await variant(m="ours\n" + lines), await variant(m=lines + "theirs\n")
 
-    merged = await merge_trees(git, ours, theirs)
-    clash = await merge_trees(git, ours, await variant(m="others\n" + lines))
+    merged = await merge_commits(git, ours, theirs)
+    clash = await merge_commits(git, ours, await variant(m="others\n" + lines))
 
-    assert isinstance(merged, Merged)
+    assert isinstance(merged, MergedTree)
     assert trap.project.show(f"{merged.tree}:src/m.py").decode() == f"ours\n{lines}theirs\n"
-    assert isinstance(clash, Conflicted)
+    assert isinstance(clash, MergeConflict)
     assert clash.paths == ("src/m.py",)
     assert trap.sprung() == set()
 
 
 async def test_moving_a_ref_runs_no_hook(trap: Trap) -> None:
-    git = Repository.open(trap.project.root).git
+    git = GitRepository.open(trap.project.root).git
 
-    await set_ref(git, "refs/heads/landing", await git.text("rev-parse", "HEAD"))
+    await set_ref(git, "refs/heads/landing", await git.run_text("rev-parse", "HEAD"))
 
     assert trap.sprung() == set()
 
 
 async def test_a_driver_that_the_user_adds_during_a_run_is_off_from_the_next_lease_on(
-    project: Project, pool: Pool, tmp_path: Path
+    project: Project, pool: WorktreePool, tmp_path: Path
 ) -> None:
     marker = tmp_path / "marker"
     base = project.commit({".gitattributes": "*.py filter=late\n"})
-    await pool.release(await pool.lease(base))
+    await pool.release_worktree(await pool.lease_worktree(base))
     project.git("config", "filter.late.clean", f"touch {marker}; cat")
 
-    worktree = await pool.lease(base)
+    worktree = await pool.lease_worktree(base)
     (worktree.root / "src" / "app.py").write_text("work\n")
-    await snapshot(worktree, "work", None)
+    await snapshot_worktree(worktree, "work", None)
 
     assert not marker.is_file()
 
@@ -247,7 +247,7 @@ def test_drivers_with_strange_names_are_all_found(project: Project) -> None:
     for name in ("plain", "with space", "dotted.name", "equal=sign", 'quo"ted', "line\\nbreak"):
         subprocess.run(["git", "config", f"filter.{name}.clean", "false"], cwd=project.root, check=True)
 
-    overrides = dict(Repository.open(project.root).git.overrides)
+    overrides = dict(GitRepository.open(project.root).git.overrides)
 
     assert {key for key in overrides if key.endswith(".clean")} == {
         f"filter.{name}.clean"

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from tests.unit.worktrees.conftest import python
-from worktrees.lock import file_lock, try_lock
+from worktrees.lock import hold_file_lock, try_file_lock
 
 COUNTING = """
 import anyio, pathlib, sys
@@ -45,23 +45,23 @@ def test_tasks_and_processes_take_turns(tmp_path: Path) -> None:
 
 async def test_waiting_can_be_cancelled_and_leaves_the_lock_to_others(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
-    async with file_lock(lock):
+    async with hold_file_lock(lock):
         with anyio.move_on_after(0.05) as waiting:
-            async with file_lock(lock):
+            async with hold_file_lock(lock):
                 pytest.fail("two holders at once")
         assert waiting.cancelled_caught
 
     with anyio.fail_after(60):
-        async with file_lock(lock):
-            assert try_lock(lock) is None
+        async with hold_file_lock(lock):
+            assert try_file_lock(lock) is None
 
 
 async def test_an_error_in_the_block_frees_the_lock(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="in the block"):
-        async with file_lock(tmp_path / "lock"):
+        async with hold_file_lock(tmp_path / "lock"):
             raise ValueError("in the block")
 
-    descriptor = try_lock(tmp_path / "lock")
+    descriptor = try_file_lock(tmp_path / "lock")
     assert descriptor is not None
     os.close(descriptor)
 
@@ -70,22 +70,22 @@ def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
     holder = python(HOLDING, str(tmp_path))
     assert holder.stdout
     assert holder.stdout.readline() == "held\n"
-    assert try_lock(tmp_path / "lock") is None
+    assert try_file_lock(tmp_path / "lock") is None
 
     holder.send_signal(signal.SIGKILL)
     holder.communicate()
 
-    descriptor = try_lock(tmp_path / "lock")
+    descriptor = try_file_lock(tmp_path / "lock")
     assert descriptor is not None
     os.close(descriptor)
 
 
 def test_a_lock_on_a_file_that_its_holder_has_removed_is_not_taken_for_a_lock(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
-    first = try_lock(lock)
+    first = try_file_lock(lock)
     assert first is not None
     lock.unlink()
-    second = try_lock(lock)
+    second = try_file_lock(lock)
     assert second is not None
     try:
         assert os.fstat(second).st_ino != os.fstat(first).st_ino

@@ -11,8 +11,8 @@ import pytest
 
 from tests.unit.worktrees.conftest import Project, python, until
 from worktrees.errors import GitError
-from worktrees.git import Git, program, version
-from worktrees.repository import Repository
+from worktrees.git import Git, find_git_program, read_git_version
+from worktrees.repository import GitRepository
 
 ENDLESS = r"(x*)*\1y"
 """A pattern that keeps a regular expression engine busy for hours on a line of many x."""
@@ -32,7 +32,7 @@ def searches(place: Path) -> list[int]:
 
 
 async def test_nothing_of_our_own_environment_reaches_git(
-    project: Project, repository: Repository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    project: Project, repository: GitRepository, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     head = project.git("rev-parse", "HEAD")
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
@@ -41,17 +41,17 @@ async def test_nothing_of_our_own_environment_reaches_git(
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", "/")
     monkeypatch.setenv("SECRET_TOKEN", "canary")
 
-    shown = await repository.git.text("var", "-l")
-    listed = await repository.git.text("-c", "alias.show-env=!env", "show-env")
+    shown = await repository.git.run_text("var", "-l")
+    listed = await repository.git.run_text("-c", "alias.show-env=!env", "show-env")
 
-    assert await repository.git.text("rev-parse", "HEAD") == head
+    assert await repository.git.run_text("rev-parse", "HEAD") == head
     assert "elsewhere" not in shown + listed
     assert "canary" not in listed
 
 
 @pytest.mark.parametrize("words", [("hash-object", "-w", "--stdin"), ("update-ref", "refs/orchestrate/x", "HEAD")])
 async def test_objects_and_refs_are_flushed_to_the_disk(
-    repository: Repository, tmp_path: Path, words: tuple[str, ...]
+    repository: GitRepository, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     trace = tmp_path / "trace"
     await repository.git.run(*words, stdin=b"new\n", env={"GIT_TRACE2_EVENT": str(trace)})
@@ -59,7 +59,7 @@ async def test_objects_and_refs_are_flushed_to_the_disk(
     assert [one["value"] for one in told if one.get("key") == "fsync/hardware-flush"] == ["1"]
 
 
-async def test_a_failure_names_the_command_its_exit_code_and_what_git_said(repository: Repository) -> None:
+async def test_a_failure_names_the_command_its_exit_code_and_what_git_said(repository: GitRepository) -> None:
     with pytest.raises(
         GitError, match=r"^git cat-file … failed \(128\): fatal: Not a valid object name nonsense$"
     ) as e:
@@ -69,20 +69,20 @@ async def test_a_failure_names_the_command_its_exit_code_and_what_git_said(repos
     assert "nonsense" in e.value.stderr
 
 
-async def test_an_exit_code_the_caller_expects_is_no_failure(repository: Repository) -> None:
+async def test_an_exit_code_the_caller_expects_is_no_failure(repository: GitRepository) -> None:
     output = await repository.git.run("rev-parse", "--verify", "--quiet", "refs/heads/none", ok=(0, 1))
 
     assert (output.text, output.exit_code, output.is_cut) == ("", 1, False)
 
 
-async def test_a_git_that_cannot_be_started_is_a_git_error(repository: Repository, tmp_path: Path) -> None:
+async def test_a_git_that_cannot_be_started_is_a_git_error(repository: GitRepository, tmp_path: Path) -> None:
     with pytest.raises(GitError, match=r"git rev-parse could not be started in .*gone"):
         await Git(tmp_path / "gone").run("rev-parse", "HEAD")
     with pytest.raises(GitError, match="could not be started"):
         await repository.git.run("rev-parse", *["x" * 100_000] * 100)
 
 
-async def test_a_lock_that_another_process_releases_is_waited_for(project: Project, repository: Repository) -> None:
+async def test_a_lock_that_another_process_releases_is_waited_for(project: Project, repository: GitRepository) -> None:
     lock = project.root / ".git" / "index.lock"
     lock.touch()
 
@@ -98,14 +98,14 @@ async def _remove_later(lock: Path) -> None:
     await anyio.Path(lock).unlink()
 
 
-async def test_a_lock_that_nobody_releases_is_an_error_after_a_while(project: Project, repository: Repository) -> None:
+async def test_a_lock_that_nobody_releases_is_an_error_after_a_while(project: Project, repository: GitRepository) -> None:
     (project.root / ".git" / "index.lock").touch()
 
     with pytest.raises(GitError, match=r"index\.lock is in the way"):
         await repository.checkout_git.run("update-index", "--force-remove", "README.md")
 
 
-async def test_output_beyond_the_limit_is_cut_and_git_ended(project: Project, repository: Repository) -> None:
+async def test_output_beyond_the_limit_is_cut_and_git_ended(project: Project, repository: GitRepository) -> None:
     project.commit({"big.txt": "x" * 5_000_000})
 
     output = await repository.git.run("cat-file", "blob", "HEAD:big.txt", limit_bytes=1000)
@@ -113,12 +113,12 @@ async def test_output_beyond_the_limit_is_cut_and_git_ended(project: Project, re
     assert (output.stdout, output.is_cut) == (b"x" * 1000, True)
 
 
-async def test_input_that_git_does_not_read_to_its_end_does_not_hang(repository: Repository) -> None:
+async def test_input_that_git_does_not_read_to_its_end_does_not_hang(repository: GitRepository) -> None:
     with pytest.raises(GitError, match="unknown option"):
         await repository.git.run("hash-object", "--stdin", "--nonsense", stdin=b"x" * 3_000_000)
 
 
-async def test_a_cancelled_command_is_killed_with_all_it_started(repository: Repository, tmp_path: Path) -> None:
+async def test_a_cancelled_command_is_killed_with_all_it_started(repository: GitRepository, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     nap = f"alias.nap=!sleep 60 & echo $$ $! > {pids}; wait"
 
@@ -159,17 +159,17 @@ async def test_a_search_ends_when_its_caller_is_killed(project: Project) -> None
     assert await until(lambda: not searches(project.root))
 
 
-async def test_many_commands_at_once_all_succeed(repository: Repository) -> None:
+async def test_many_commands_at_once_all_succeed(repository: GitRepository) -> None:
     heads = []
 
     async def ask() -> None:
-        heads.append(await repository.git.text("rev-parse", "HEAD"))
+        heads.append(await repository.git.run_text("rev-parse", "HEAD"))
 
     async with anyio.create_task_group() as tasks:
         for _ in range(40):
             tasks.start_soon(ask)
 
-    assert heads == [repository.head()] * 40
+    assert heads == [repository.read_head_commit()] * 40
 
 
 def test_a_program_of_the_same_name_in_a_relative_path_entry_is_not_taken(
@@ -180,33 +180,33 @@ def test_a_program_of_the_same_name_in_a_relative_path_entry_is_not_taken(
     fake.chmod(0o755)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f".{os.pathsep}{os.environ['PATH']}")
-    program.cache_clear()
+    find_git_program.cache_clear()
     try:
-        assert Path(program()) != fake
-        assert Path(program()).is_absolute()
+        assert Path(find_git_program()) != fake
+        assert Path(find_git_program()).is_absolute()
     finally:
-        program.cache_clear()
+        find_git_program.cache_clear()
 
 
 def test_without_git_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    program.cache_clear()
+    find_git_program.cache_clear()
     try:
         with pytest.raises(GitError, match="not found on PATH: install git"):
             Git(tmp_path).run_sync("version")
     finally:
-        program.cache_clear()
+        find_git_program.cache_clear()
 
 
 def test_the_version_is_known() -> None:
-    assert (2, 38) <= version() < (4,)
+    assert (2, 38) <= read_git_version() < (4,)
 
 
-async def test_a_call_is_about_as_cheap_as_starting_a_process(repository: Repository) -> None:
+async def test_a_call_is_about_as_cheap_as_starting_a_process(repository: GitRepository) -> None:
     """A guard against accidents, with a bound far above the few milliseconds a call takes."""
-    await repository.git.text("rev-parse", "HEAD")
+    await repository.git.run_text("rev-parse", "HEAD")
     started = time.process_time()
     for _ in range(20):
-        await repository.git.text("rev-parse", "HEAD")
+        await repository.git.run_text("rev-parse", "HEAD")
 
     assert (time.process_time() - started) / 20 < 0.02

@@ -7,15 +7,15 @@ import pytest
 from tests.unit.worktrees.conftest import Project
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.merge import EPOCH, Conflicted, Merged, commit_tree, merge_trees
-from worktrees.repository import Repository
-from worktrees.trees import overlay, tree_of, write_blob
+from worktrees.merge import EPOCH_DATE, MergeConflict, MergedTree, commit_tree, merge_commits
+from worktrees.repository import GitRepository
+from worktrees.trees import overlay_tree, read_tree_id, write_blob
 
 LINES = [f"line {number}" for number in range(20)]
 
 
 @pytest.fixture
-def git(repository: Repository) -> Git:
+def git(repository: GitRepository) -> Git:
     return repository.git
 
 
@@ -24,7 +24,7 @@ async def variant(git: Git, base: str, files: dict[str, str | None]) -> str:
     changes = {
         path: None if text is None else ("100644", await write_blob(git, text.encode())) for path, text in files.items()
     }
-    return await commit_tree(git, await overlay(git, await tree_of(git, base), changes), [base], "variant", EPOCH)
+    return await commit_tree(git, await overlay_tree(git, await read_tree_id(git, base), changes), [base], "variant", EPOCH_DATE)
 
 
 def text(**replaced: str) -> str:
@@ -35,10 +35,10 @@ async def test_commits_of_a_bare_repository_with_a_worktree_are_merged(project: 
     bare = Project(tmp_path / "bare.git")
     project.git("clone", "-q", "--bare", ".", str(bare.root))
     bare.git("worktree", "add", "-q", str(tmp_path / "checkout"), "main")
-    git = Repository.open(tmp_path / "checkout").git
+    git = GitRepository.open(tmp_path / "checkout").git
     base = await variant(git, "HEAD", {"f.txt": text()})
     ours, theirs = [await variant(git, base, {"f.txt": text(**one)}) for one in ({"l0": "ours"}, {"l19": "theirs"})]
-    assert isinstance(await merge_trees(git, ours, theirs), Merged)
+    assert isinstance(await merge_commits(git, ours, theirs), MergedTree)
 
 
 async def test_changes_in_different_places_are_merged(project: Project, git: Git) -> None:
@@ -46,9 +46,9 @@ async def test_changes_in_different_places_are_merged(project: Project, git: Git
     ours = await variant(git, base, {"f.txt": text(l0="ours"), "src/app.py": None})
     theirs = await variant(git, base, {"f.txt": text(l19="theirs"), "new": "x"})
 
-    merged = await merge_trees(git, ours, theirs)
+    merged = await merge_commits(git, ours, theirs)
 
-    assert isinstance(merged, Merged)
+    assert isinstance(merged, MergedTree)
     assert project.show(f"{merged.tree}:f.txt").decode() == text(l0="ours", l19="theirs")
     assert "src/app.py" not in project.files(merged.tree)
     assert "new" in project.files(merged.tree)
@@ -57,8 +57,8 @@ async def test_changes_in_different_places_are_merged(project: Project, git: Git
 async def test_what_is_contained_already_merges_to_the_newer_tree(git: Git) -> None:
     newer = await variant(git, "HEAD", {"new": "x"})
 
-    assert await merge_trees(git, newer, "HEAD") == Merged(await tree_of(git, newer))
-    assert await merge_trees(git, "HEAD", newer) == Merged(await tree_of(git, newer))
+    assert await merge_commits(git, newer, "HEAD") == MergedTree(await read_tree_id(git, newer))
+    assert await merge_commits(git, "HEAD", newer) == MergedTree(await read_tree_id(git, newer))
 
 
 async def test_conflicts_name_exactly_the_paths_in_conflict(git: Git) -> None:
@@ -73,9 +73,9 @@ async def test_conflicts_name_exactly_the_paths_in_conflict(git: Git) -> None:
         {"a b.txt": text(l5="t"), "näme\n.txt": text(l5="t"), "gone.txt": text(l5="t"), "fine.txt": text(l9="t")},
     )
 
-    clash = await merge_trees(git, ours, theirs)
+    clash = await merge_commits(git, ours, theirs)
 
-    assert isinstance(clash, Conflicted)
+    assert isinstance(clash, MergeConflict)
     assert clash.paths == ("a b.txt", "gone.txt", "näme\n.txt")
     assert len(clash.messages) == 3
     assert all(message.startswith("CONFLICT") for message in clash.messages)
@@ -85,9 +85,9 @@ async def test_a_file_against_a_directory_and_two_new_files_of_one_name_are_conf
     ours = await variant(git, "HEAD", {"new": "ours\n", "place": "a file\n"})
     theirs = await variant(git, "HEAD", {"new": "theirs\n", "place/inner": "x\n"})
 
-    clash = await merge_trees(git, ours, theirs)
+    clash = await merge_commits(git, ours, theirs)
 
-    assert isinstance(clash, Conflicted)
+    assert isinstance(clash, MergeConflict)
     assert "new" in clash.paths
     assert any(path.startswith("place") for path in clash.paths)
 
@@ -97,9 +97,9 @@ async def test_a_rename_on_one_side_follows_the_change_on_the_other(project: Pro
     ours = await variant(git, base, {"old.txt": None, "moved/new.txt": text()})
     theirs = await variant(git, base, {"old.txt": text(l3="theirs")})
 
-    merged = await merge_trees(git, ours, theirs)
+    merged = await merge_commits(git, ours, theirs)
 
-    assert isinstance(merged, Merged)
+    assert isinstance(merged, MergedTree)
     assert project.show(f"{merged.tree}:moved/new.txt").decode() == text(l3="theirs")
 
 
@@ -111,10 +111,10 @@ async def test_the_merge_attributes_of_the_tree_are_honoured(
     ours = await variant(git, base, {"CHANGES": "# Changes\n- ours\n"})
     theirs = await variant(git, base, {"CHANGES": "# Changes\n- theirs\n"})
 
-    outcome = await merge_trees(git, ours, theirs)
+    outcome = await merge_commits(git, ours, theirs)
 
-    assert isinstance(outcome, Merged) == is_merged
-    if isinstance(outcome, Merged):
+    assert isinstance(outcome, MergedTree) == is_merged
+    if isinstance(outcome, MergedTree):
         assert project.show(f"{outcome.tree}:CHANGES") == b"# Changes\n- ours\n- theirs\n"
 
 
@@ -122,7 +122,7 @@ async def test_a_merge_does_not_depend_on_the_users_settings(project: Project, g
     base = await variant(git, "HEAD", {"dir/a": text(), "dir/b": text(l1="b")})
     ours = await variant(git, base, {"dir/a": None, "dir/b": None, "moved/a": text(), "moved/b": text(l1="b")})
     theirs = await variant(git, base, {"dir/c": "c\n", "dir/a": text(l9="t")})
-    plain = await merge_trees(git, ours, theirs)
+    plain = await merge_commits(git, ours, theirs)
     for key, value in (
         ("merge.directoryRenames", "true"),
         ("merge.renames", "false"),
@@ -130,30 +130,30 @@ async def test_a_merge_does_not_depend_on_the_users_settings(project: Project, g
     ):
         project.git("config", key, value)
 
-    assert await merge_trees(git, ours, theirs) == plain
+    assert await merge_commits(git, ours, theirs) == plain
 
 
 async def test_unrelated_histories_and_missing_commits_are_errors(git: Git) -> None:
-    alone = await commit_tree(git, await tree_of(git, "HEAD"), [], "alone", EPOCH)
+    alone = await commit_tree(git, await read_tree_id(git, "HEAD"), [], "alone", EPOCH_DATE)
 
     with pytest.raises(GitError, match=r"git merge-tree … failed .*unrelated"):
-        await merge_trees(git, "HEAD", alone)
+        await merge_commits(git, "HEAD", alone)
     with pytest.raises(GitError, match="is no commit"):
-        await merge_trees(git, "HEAD", "0" * 39 + "1")
+        await merge_commits(git, "HEAD", "0" * 39 + "1")
 
 
 async def test_merging_touches_neither_checkout_nor_branches(project: Project, git: Git) -> None:
     before = project.fingerprint()
     ours = await variant(git, "HEAD", {"README.md": "ours\n"})
     theirs = await variant(git, "HEAD", {"README.md": "theirs\n"})
-    await merge_trees(git, ours, theirs)
+    await merge_commits(git, ours, theirs)
 
     assert project.fingerprint() == before
     assert not list((project.root / ".git").glob(".merge_file_*"))
 
 
 async def test_a_commit_depends_only_on_what_is_given(project: Project, git: Git) -> None:
-    tree, parents = await tree_of(git, "HEAD"), [project.git("rev-parse", "HEAD")] * 2
+    tree, parents = await read_tree_id(git, "HEAD"), [project.git("rev-parse", "HEAD")] * 2
     project.git("config", "user.name", "Somebody")
     project.git("config", "i18n.commitEncoding", "ISO-8859-1")
 
@@ -175,7 +175,7 @@ async def test_a_commit_depends_only_on_what_is_given(project: Project, git: Git
 
 @pytest.mark.parametrize("message", ["", "\n", "-m", "nul\0inside", "lone \udce9 surrogate", "# not a comment"])
 async def test_any_message_can_be_committed(project: Project, git: Git, message: str) -> None:
-    commit = await commit_tree(git, await tree_of(git, "HEAD"), [], message, EPOCH)
+    commit = await commit_tree(git, await read_tree_id(git, "HEAD"), [], message, EPOCH_DATE)
 
     expected = message.replace("\0", "").encode("utf-8", "replace").rstrip(b"\n")
     assert project.git("cat-file", "commit", commit).encode().partition(b"\n\n")[2] == expected
@@ -183,4 +183,4 @@ async def test_any_message_can_be_committed(project: Project, git: Git, message:
 
 async def test_what_is_no_date_is_refused(git: Git) -> None:
     with pytest.raises(GitError, match="'soon' is no ISO 8601 date"):
-        await commit_tree(git, await tree_of(git, "HEAD"), [], "x", "soon")
+        await commit_tree(git, await read_tree_id(git, "HEAD"), [], "x", "soon")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import Project
-from worktrees.names import is_readable, link_objection, objection, printable
+from worktrees.names import is_legible_path, find_link_objection, find_path_objection, escape_path
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from worktrees.names import is_readable, link_objection, objection, printable
     ],
 )
 def test_paths_that_are_refused(path: str) -> None:
-    assert objection(path)
+    assert find_path_objection(path)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_paths_that_are_refused(path: str) -> None:
     ],
 )
 def test_paths_that_are_fine(path: str) -> None:
-    assert objection(path) is None
+    assert find_path_objection(path) is None
 
 
 def test_every_name_that_git_itself_refuses_is_refused(project: Project) -> None:
@@ -69,12 +69,12 @@ def test_every_name_that_git_itself_refuses_is_refused(project: Project) -> None
     }
 
     assert refused >= {".git", ".GIT", ".git ", "git~1", ".g\u200cit"}
-    assert all(objection(f"{name}/x") for name in refused)
+    assert all(find_path_objection(f"{name}/x") for name in refused)
 
 
 def test_control_characters_make_a_name_unreadable() -> None:
-    assert not any(map(is_readable, ["\x1b[31m", "a\nb", "tab\t", "c1\x9b", "del\x7f", "nul\0"]))
-    assert all(map(is_readable, ["a b", "näme", "日本", "caf\udce9", "-rf", "*"]))
+    assert not any(map(is_legible_path, ["\x1b[31m", "a\nb", "tab\t", "c1\x9b", "del\x7f", "nul\0"]))
+    assert all(map(is_legible_path, ["a b", "näme", "日本", "caf\udce9", "-rf", "*"]))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_control_characters_make_a_name_unreadable() -> None:
     ],
 )
 def test_links(path: str, target: str, is_fine: bool) -> None:
-    assert (link_objection(path, target) is None) == is_fine
+    assert (find_link_objection(path, target) is None) == is_fine
 
 
 PARTS = st.sampled_from(["a", "b", "..", "."])
@@ -128,7 +128,7 @@ def test_no_chain_of_allowed_links_leads_out_of_the_tree(
     root.mkdir(parents=True)
     for path, target in links.items():
         place = root / path
-        if link_objection(path, target) is None and _is_free(root, place):
+        if find_link_objection(path, target) is None and _is_free(root, place):
             place.parent.mkdir(parents=True, exist_ok=True)
             place.symlink_to(target)
 
@@ -150,11 +150,11 @@ def _lands_in(place: Path, root: Path) -> bool:
 
 
 def test_printable_escapes_what_disturbs_and_nothing_else() -> None:
-    assert printable("a\x1b[31m\n") == "a\\x1b[31m\\n"
-    assert printable("caf\udce9 \u202e näme 日本") == "caf\\udce9 \\u202e näme 日本"
+    assert escape_path("a\x1b[31m\n") == "a\\x1b[31m\\n"
+    assert escape_path("caf\udce9 \u202e näme 日本") == "caf\\udce9 \\u202e näme 日本"
 
 
 @given(st.text())
 def test_printable_is_always_printable_and_encodable(text: str) -> None:
-    assert printable(text).isprintable()
-    assert printable(text).encode("utf-8").decode("utf-8") == printable(text)
+    assert escape_path(text).isprintable()
+    assert escape_path(text).encode("utf-8").decode("utf-8") == escape_path(text)

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 
 from tests.unit.worktrees.conftest import EXPECTED, Project, content, python, until
-from worktrees.pool import Pool
+from worktrees.pool import WorktreePool
 
 LEASING = """
 import anyio, json, pathlib, sys
@@ -61,21 +61,21 @@ async def test_many_leases_in_several_processes_at_once_all_succeed(project: Pro
     assert project.git("fsck", "--no-dangling") == ""
 
 
-async def test_a_killed_process_gives_its_worktrees_back(project: Project, pool: Pool, tmp_path: Path) -> None:
+async def test_a_killed_process_gives_its_worktrees_back(project: Project, pool: WorktreePool, tmp_path: Path) -> None:
     process = leasing(project, tmp_path / "pool")
     assert process.stdout
     names = json.loads(process.stdout.readline())[1]
-    taken = await pool.lease(project.git("rev-parse", "HEAD"))
+    taken = await pool.lease_worktree(project.git("rev-parse", "HEAD"))
     assert taken.name not in names
 
     process.send_signal(signal.SIGKILL)
     process.communicate()
 
-    assert (await pool.lease(taken.commit)).name in names
+    assert (await pool.lease_worktree(taken.commit)).name in names
 
 
 async def test_a_process_killed_while_leasing_leaves_a_pool_that_works(
-    project: Project, pool: Pool, tmp_path: Path
+    project: Project, pool: WorktreePool, tmp_path: Path
 ) -> None:
     for pause in (0.3, 0.4):
         process = leasing(project, tmp_path / "pool")
@@ -83,14 +83,14 @@ async def test_a_process_killed_while_leasing_leaves_a_pool_that_works(
         process.send_signal(signal.SIGKILL)
         process.communicate()
 
-    leased = [await pool.lease(project.git("rev-parse", "HEAD")) for _ in range(8)]
+    leased = [await pool.lease_worktree(project.git("rev-parse", "HEAD")) for _ in range(8)]
 
     assert [content(worktree.root) for worktree in leased] == [EXPECTED] * 8
     assert project.git("worktree", "list").count("\n") >= 8
 
 
 async def test_a_worktree_is_not_leased_while_a_git_of_a_killed_process_is_at_it(
-    project: Project, pool: Pool, tmp_path: Path
+    project: Project, pool: WorktreePool, tmp_path: Path
 ) -> None:
     pid = tmp_path / "pid"
     process = python(NAPPING, str(project.root), str(tmp_path / "pool"), f"alias.nap=!echo $$ > {pid}; exec sleep 60")
@@ -100,9 +100,9 @@ async def test_a_worktree_is_not_leased_while_a_git_of_a_killed_process_is_at_it
     process.kill()
     process.communicate()
 
-    other = await pool.lease(project.git("rev-parse", "HEAD"))
+    other = await pool.lease_worktree(project.git("rev-parse", "HEAD"))
     os.kill(int(pid.read_text()), signal.SIGKILL)
-    assert await until(lambda: name in pool.idle())
-    again = await pool.lease(other.commit)
+    assert await until(lambda: name in pool.list_idle_worktrees())
+    again = await pool.lease_worktree(other.commit)
 
     assert (other.name != name, again.name) == (True, name)

@@ -8,24 +8,24 @@ import pytest
 from tests.unit.worktrees.conftest import Project
 from worktrees.errors import GitError, LockedRepository, RefMoved
 from worktrees.git import Git
-from worktrees.merge import EPOCH, commit_tree, is_ancestor
-from worktrees.refs import delete_refs, list_refs, move_ref, read_ref, set_ref, sweep_ref_locks
-from worktrees.repository import Repository
-from worktrees.trees import tree_of
+from worktrees.merge import EPOCH_DATE, commit_tree, is_ancestor
+from worktrees.refs import delete_refs, list_refs, move_ref, read_ref, set_ref, remove_dead_ref_locks
+from worktrees.repository import GitRepository
+from worktrees.trees import read_tree_id
 
 REF = "refs/heads/orchestrate/run-1"
 
 
 @pytest.fixture
-def git(repository: Repository) -> Git:
+def git(repository: GitRepository) -> Git:
     return repository.git
 
 
 @pytest.fixture
 async def commits(git: Git) -> list[str]:
-    tree, made = await tree_of(git, "HEAD"), [await git.text("rev-parse", "HEAD")]
+    tree, made = await read_tree_id(git, "HEAD"), [await git.run_text("rev-parse", "HEAD")]
     for number in range(4):
-        made.append(await commit_tree(git, tree, [made[-1]], f"commit {number}", EPOCH))
+        made.append(await commit_tree(git, tree, [made[-1]], f"commit {number}", EPOCH_DATE))
     return made
 
 
@@ -126,7 +126,7 @@ async def test_stale_locks_below_our_own_prefixes_are_swept_and_no_others(
     for name in (*locks, *others):
         (git_dir / name).touch()
 
-    swept = await sweep_ref_locks(git, [REF, "refs/orchestrate/run/", "refs/heads/none"])
+    swept = await remove_dead_ref_locks(git, [REF, "refs/orchestrate/run/", "refs/heads/none"])
 
     assert swept == tuple(sorted(name.removesuffix(".lock") for name in locks))
     assert [name for name in (*locks, *others) if (git_dir / name).exists()] == others
@@ -140,7 +140,7 @@ async def test_sweeping_follows_no_link(project: Project, git: Git, commits: lis
     await set_ref(git, "refs/orchestrate/x", commits[0])
     (project.root / ".git" / "refs" / "orchestrate" / "link").symlink_to(outside)
 
-    assert await sweep_ref_locks(git, ["refs/orchestrate"]) == ()
+    assert await remove_dead_ref_locks(git, ["refs/orchestrate"]) == ()
     assert (outside / "precious.lock").exists()
 
 

@@ -8,8 +8,8 @@ from tests.running.projects import calculator, git
 from tests.running.remotes import PASSWORD, USER, bare, http_remotes
 from worktrees.errors import GitError, PushRefused, UnknownRemote
 from worktrees.git import Git
-from worktrees.remote import push_commit, remote_tip, require_remote
-from worktrees.repository import Repository
+from worktrees.remote import push_commit, read_remote_tip, get_push_url
+from worktrees.repository import GitRepository
 
 BRANCH = "orchestrate/better"
 
@@ -20,8 +20,8 @@ def root(tmp_path: Path) -> Path:
 
 
 def ours(root: Path) -> tuple[Git, str]:
-    repository = Repository.open(root)
-    return repository.git, repository.head()
+    repository = GitRepository.open(root)
+    return repository.git, repository.read_head_commit()
 
 
 def commit(root: Path, text: str) -> str:
@@ -35,12 +35,12 @@ def commit(root: Path, text: str) -> str:
 async def test_a_branch_is_made_and_moved_forward(root: Path, tmp_path: Path) -> None:
     bare(tmp_path / "remote.git", root)
     runner, first = ours(root)
-    assert await remote_tip(runner, "origin", BRANCH) is None
+    assert await read_remote_tip(runner, "origin", BRANCH) is None
     await push_commit(runner, "origin", first, BRANCH)
-    assert await remote_tip(runner, "origin", BRANCH) == first
+    assert await read_remote_tip(runner, "origin", BRANCH) == first
     second = commit(root, "two")
     await push_commit(runner, "origin", second, BRANCH)
-    assert await remote_tip(runner, "origin", BRANCH) == second
+    assert await read_remote_tip(runner, "origin", BRANCH) == second
 
 
 async def test_a_branch_that_has_moved_away_is_left_alone(root: Path, tmp_path: Path) -> None:
@@ -99,14 +99,14 @@ async def test_a_relative_path_is_relative_to_the_checkout(root: Path, tmp_path:
 async def test_a_remote_that_nobody_knows_is_named(root: Path) -> None:
     runner, _ = ours(root)
     with pytest.raises(UnknownRemote, match="no remote upstream"):
-        await require_remote(runner, "upstream")
+        await get_push_url(runner, "upstream")
 
 
 async def test_a_url_that_is_a_command_is_not_run(root: Path, tmp_path: Path) -> None:
     git(root, "remote", "add", "origin", f"ext::sh -c 'touch {tmp_path}/ran'")
     runner, _ = ours(root)
     with pytest.raises(GitError, match="not allowed"):
-        await remote_tip(runner, "origin", BRANCH)
+        await read_remote_tip(runner, "origin", BRANCH)
     assert not (tmp_path / "ran").exists()
 
 
@@ -121,7 +121,7 @@ async def test_the_users_credential_helper_is_asked(
         remote = bare(tmp_path / "remote.git", root, url=f"{url}/remote.git")
         runner, head = ours(root)
         await push_commit(runner, "origin", head, BRANCH)
-        assert await remote_tip(runner, "origin", BRANCH) == head
+        assert await read_remote_tip(runner, "origin", BRANCH) == head
     assert git(remote, "rev-parse", BRANCH) == head
 
 

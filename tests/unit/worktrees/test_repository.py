@@ -8,14 +8,14 @@ import pytest
 
 from tests.unit.worktrees.conftest import Project, python
 from worktrees.errors import GitError, NoCommit, NotARepository
-from worktrees.repository import Repository, create_repository
+from worktrees.repository import GitRepository, create_repository
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
 
 
 @pytest.mark.parametrize("inside", [".", "src/deep", "src/app.py", ".git", ".git/refs"])
 def test_a_repository_is_found_from_anywhere_inside_it(project: Project, inside: str) -> None:
-    opened = Repository.open(project.root / inside)
+    opened = GitRepository.open(project.root / inside)
 
     assert (opened.root, opened.git_dir, opened.common_dir) == (
         project.root,
@@ -30,15 +30,15 @@ def test_a_linked_worktree_of_the_user_is_a_checkout_like_any_other(project: Pro
     project.git("worktree", "add", "-q", "-b", "topic", str(linked))
     linked.joinpath("README.md").write_text("changed\n")
 
-    opened = Repository.open(linked / "src")
+    opened = GitRepository.open(linked / "src")
 
     assert (opened.root, opened.git_dir, opened.common_dir) == (
         linked,
         project.root / ".git" / "worktrees" / "linked",
         project.root / ".git",
     )
-    assert (opened.branch(), opened.dirty()) == ("topic", ("README.md",))
-    assert opened.checked_out() == {"main": project.root, "topic": linked}
+    assert (opened.read_branch(), opened.list_dirty_paths()) == ("topic", ("README.md",))
+    assert opened.list_checked_out_branches() == {"main": project.root, "topic": linked}
 
 
 def test_a_worktree_of_a_bare_repository_can_be_worked_on(project: Project, tmp_path: Path) -> None:
@@ -46,33 +46,33 @@ def test_a_worktree_of_a_bare_repository_can_be_worked_on(project: Project, tmp_
     project.git("clone", "-q", "--bare", ".", str(bare.root))
     bare.git("worktree", "add", "-q", str(tmp_path / "checkout"), "main")
 
-    opened = Repository.open(tmp_path / "checkout")
+    opened = GitRepository.open(tmp_path / "checkout")
 
-    assert (opened.root, opened.common_dir, opened.branch()) == (tmp_path / "checkout", bare.root, "main")
-    assert opened.checked_out() == {"main": tmp_path / "checkout"}
+    assert (opened.root, opened.common_dir, opened.read_branch()) == (tmp_path / "checkout", bare.root, "main")
+    assert opened.list_checked_out_branches() == {"main": tmp_path / "checkout"}
 
 
 def test_a_link_to_a_checkout_leads_to_the_real_place(project: Project, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(project.root)
 
-    assert Repository.open(tmp_path / "link" / "src").root == project.root
+    assert GitRepository.open(tmp_path / "link" / "src").root == project.root
 
 
-def test_what_is_checked_out_is_told(project: Project, repository: Repository) -> None:
-    assert (repository.branch(), repository.head()) == ("main", project.git("rev-parse", "HEAD"))
+def test_what_is_checked_out_is_told(project: Project, repository: GitRepository) -> None:
+    assert (repository.read_branch(), repository.read_head_commit()) == ("main", project.git("rev-parse", "HEAD"))
 
     project.git("checkout", "-q", "--detach")
 
-    assert (repository.branch(), repository.checked_out()) == (None, {})
+    assert (repository.read_branch(), repository.list_checked_out_branches()) == (None, {})
 
 
-def test_changed_and_untracked_files_are_dirty_but_not_ignored_ones(project: Project, repository: Repository) -> None:
-    assert repository.dirty() == ()
+def test_changed_and_untracked_files_are_dirty_but_not_ignored_ones(project: Project, repository: GitRepository) -> None:
+    assert repository.list_dirty_paths() == ()
 
     project.write({"src/app.py": "changed\n", "new dir/näme\n.txt": "x", "noise.log": "x"})
     project.git("rm", "-q", "--cached", "README.md")
 
-    assert repository.dirty() == ("README.md", "new dir/näme\\n.txt", "src/app.py")
+    assert repository.list_dirty_paths() == ("README.md", "new dir/näme\\n.txt", "src/app.py")
 
 
 def test_reading_changes_nothing_in_the_users_checkout(project: Project) -> None:
@@ -80,19 +80,19 @@ def test_reading_changes_nothing_in_the_users_checkout(project: Project) -> None
     os.utime(project.root / "README.md")
     before = project.fingerprint()
 
-    opened = Repository.open(project.root)
-    opened.dirty(), opened.branch(), opened.checked_out(), opened.remotes()
+    opened = GitRepository.open(project.root)
+    opened.list_dirty_paths(), opened.read_branch(), opened.list_checked_out_branches(), opened.list_remotes()
 
     assert project.fingerprint() == before
 
 
-def test_remotes_are_read_from_the_configuration(project: Project, repository: Repository) -> None:
-    assert repository.remotes() == {}
+def test_remotes_are_read_from_the_configuration(project: Project, repository: GitRepository) -> None:
+    assert repository.list_remotes() == {}
 
     project.git("remote", "add", "origin", "https://example.invalid/me/project.git")
     project.git("remote", "add", "my.fork-2", "/somewhere/else")
 
-    assert repository.remotes() == {
+    assert repository.list_remotes() == {
         "origin": "https://example.invalid/me/project.git",
         "my.fork-2": "/somewhere/else",
     }
@@ -100,12 +100,12 @@ def test_remotes_are_read_from_the_configuration(project: Project, repository: R
 
 def test_a_path_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotARepository, match="does not exist: name a directory inside a git checkout"):
-        Repository.open(tmp_path / "nowhere")
+        GitRepository.open(tmp_path / "nowhere")
 
 
 def test_a_directory_without_repository_is_refused_with_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(NotARepository, match=r"not inside a git repository: .*git init"):
-        Repository.open(tmp_path)
+        GitRepository.open(tmp_path)
 
 
 @pytest.mark.parametrize("inside", [".", "objects"])
@@ -113,35 +113,35 @@ def test_a_bare_repository_is_refused_with_the_way_out(project: Project, tmp_pat
     project.git("clone", "-q", "--bare", ".", str(tmp_path / "bare.git"))
 
     with pytest.raises(NotARepository, match=r"bare\.git is a bare repository.*git clone"):
-        Repository.open(tmp_path / "bare.git" / inside)
+        GitRepository.open(tmp_path / "bare.git" / inside)
 
 
 def test_a_repository_without_a_commit_is_refused_with_the_way_out(tmp_path: Path) -> None:
     Project(tmp_path).git("init", "-q")
 
     with pytest.raises(NoCommit, match="no commit to start from: commit something first"):
-        Repository.open(tmp_path)
+        GitRepository.open(tmp_path)
 
 
 def test_a_pointer_to_a_repository_that_is_gone_is_refused(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text(f"gitdir: {tmp_path}/gone/.git/worktrees/x\n")
 
     with pytest.raises(NotARepository, match=r"does not lead to a git repository.*git worktree repair"):
-        Repository.open(tmp_path)
+        GitRepository.open(tmp_path)
 
 
 def test_a_git_file_with_other_content_is_refused(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("hello\n")
 
     with pytest.raises(NotARepository, match="neither a git directory nor a pointer"):
-        Repository.open(tmp_path)
+        GitRepository.open(tmp_path)
 
 
 def test_a_repository_of_a_format_git_does_not_know_is_refused(project: Project) -> None:
     project.git("config", "core.repositoryFormatVersion", "99")
 
     with pytest.raises(NotARepository, match=r"git cannot use the repository of .*project: .*99"):
-        Repository.open(project.root)
+        GitRepository.open(project.root)
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def strange(project: Project) -> Project:
 @needs_root
 def test_a_repository_of_another_user_is_refused_as_git_refuses_it(strange: Project) -> None:
     with pytest.raises(NotARepository, match=r"dubious ownership.*git config --global --add safe\.directory"):
-        Repository.open(strange.root / "src")
+        GitRepository.open(strange.root / "src")
 
 
 @needs_root
@@ -165,7 +165,7 @@ def test_one_directory_of_another_users_is_enough_to_be_refused(project: Project
     os.chown(project.root / place, 12345, 12345)
     assert "dubious ownership" in project.complaint("status")
     with pytest.raises(NotARepository, match="dubious ownership"):
-        Repository.open(project.root)
+        GitRepository.open(project.root)
 
 
 @needs_root
@@ -177,26 +177,26 @@ def test_a_repository_of_another_user_that_the_user_trusts_can_be_worked_on(
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(settings))
     settings.write_text(f"[safe]\n\tdirectory = {tmp_path}/elsewhere\n")
     with pytest.raises(NotARepository, match="dubious ownership"):
-        Repository.open(strange.root)
+        GitRepository.open(strange.root)
     settings.write_text(f"[safe]\n\tdirectory = {line.format(root=strange.root)}\n")
 
-    opened = Repository.open(strange.root / "src")
+    opened = GitRepository.open(strange.root / "src")
 
-    assert (opened.branch(), opened.dirty()) == ("main", ())
+    assert (opened.read_branch(), opened.list_dirty_paths()) == ("main", ())
 
 
 @needs_root
 def test_a_repository_cannot_trust_itself(strange: Project) -> None:
     subprocess.run(["git", "config", "--file", str(strange.root / ".git/config"), "safe.directory", "*"], check=True)
     with pytest.raises(NotARepository, match="dubious ownership"):
-        Repository.open(strange.root)
+        GitRepository.open(strange.root)
 
 
 @needs_root
 def test_under_sudo_repositories_of_the_caller_are_ones_own(strange: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUDO_UID", "12345")
     assert "dubious ownership" not in strange.complaint("status")
-    assert Repository.open(strange.root).branch() == "main"
+    assert GitRepository.open(strange.root).read_branch() == "main"
 
 
 def test_a_submodule_is_a_checkout_like_any_other(project: Project, tmp_path: Path) -> None:
@@ -205,14 +205,14 @@ def test_a_submodule_is_a_checkout_like_any_other(project: Project, tmp_path: Pa
     outer.git("init", "-q", "-b", "main")
     outer.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(project.root), "lib/inner")
 
-    assert Repository.open(outer.root / "lib" / "inner").common_dir == outer.root / ".git" / "modules" / "lib" / "inner"
+    assert GitRepository.open(outer.root / "lib" / "inner").common_dir == outer.root / ".git" / "modules" / "lib" / "inner"
 
 
 def test_a_git_directory_apart_from_its_checkout_is_found(project: Project, tmp_path: Path) -> None:
     apart = tmp_path / "apart"
     project.git("init", "-q", "--separate-git-dir", str(apart))
 
-    assert Repository.open(project.root).common_dir == apart
+    assert GitRepository.open(project.root).common_dir == apart
 
 
 def test_a_directory_is_made_a_repository_that_plain_git_can_work_on(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_a_directory_is_made_a_repository_that_plain_git_can_work_on(tmp_path: P
 
     opened = create_repository(made.root, "As published", ("Demo", "demo@localhost"))
 
-    assert (opened.root, opened.branch(), opened.dirty()) == (made.root, "main", ())
+    assert (opened.root, opened.read_branch(), opened.list_dirty_paths()) == (made.root, "main", ())
     assert made.files() == ["a b.txt", "dir/.gitignore"]
     assert made.git("log", "--format=%an <%ae> %s") == "Demo <demo@localhost> As published"
     assert made.git("status", "--porcelain") == ""
@@ -251,7 +251,7 @@ def test_gitpython_is_not_imported_before_it_is_needed(project: Project) -> None
     assert python(code, str(project.root)).communicate()[0].split() == ["False", "True"]
 
 
-def test_odd_names_of_changed_files_are_given_in_printable_form(project: Project, repository: Repository) -> None:
+def test_odd_names_of_changed_files_are_given_in_printable_form(project: Project, repository: GitRepository) -> None:
     project.write({"bad\udcff.txt": "x", "red\x1b[31m.txt": "x", "new\nline": "x"})
 
-    assert repository.dirty() == ("bad\\udcff.txt", "new\\nline", "red\\x1b[31m.txt")
+    assert repository.list_dirty_paths() == ("bad\\udcff.txt", "new\\nline", "red\\x1b[31m.txt")

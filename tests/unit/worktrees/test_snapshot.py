@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.unit.worktrees.conftest import FILES, Project
 from worktrees import checkout
-from worktrees.errors import GitError, TooManyFiles
-from worktrees.merge import EPOCH
-from worktrees.pool import Pool, Worktree
-from worktrees.screen import Limits
-from worktrees.snapshot import Snapshot, snapshot
+from worktrees.errors import GitError, SnapshotTooLarge
+from worktrees.merge import EPOCH_DATE
+from worktrees.pool import WorktreePool, Worktree
+from worktrees.screen import SnapshotLimits
+from worktrees.snapshot import WorktreeSnapshot, snapshot_worktree
 
 needs_user = pytest.mark.skipif(os.geteuid() == 0, reason="root can read every file")
 
@@ -40,7 +40,7 @@ async def test_changes_of_every_kind_are_in_it(worktree: Worktree, project: Proj
     )
     (worktree.root / "empty-dir").mkdir()
 
-    taken = await snapshot(worktree, "work", "refs/orchestrate/run/t1/1")
+    taken = await snapshot_worktree(worktree, "work", "refs/orchestrate/run/t1/1")
 
     assert taken.dropped == ()
     listing = {line.split("\t")[1]: line[:6] for line in project.git("ls-tree", "-r", taken.tree).splitlines()}
@@ -64,7 +64,7 @@ async def test_changes_of_every_kind_are_in_it(worktree: Worktree, project: Proj
 async def test_the_commit_says_who_when_and_on_top_of_what(worktree: Worktree, project: Project) -> None:
     (worktree.root / "new").write_text("x")
 
-    taken = await snapshot(worktree, "Subject\n\nBody", "refs/orchestrate/x", when="2026-01-02T03:04:05+02:00")
+    taken = await snapshot_worktree(worktree, "Subject\n\nBody", "refs/orchestrate/x", when="2026-01-02T03:04:05+02:00")
 
     who = "Orchestrate <orchestrate@localhost> 1767315845 +0200"
     assert project.git("cat-file", "commit", taken.commit).splitlines() == [
@@ -80,21 +80,21 @@ async def test_the_commit_says_who_when_and_on_top_of_what(worktree: Worktree, p
     assert project.git("rev-parse", "refs/orchestrate/x") == taken.commit
 
 
-async def test_the_same_content_gives_the_same_commit(worktree: Worktree, pool: Pool) -> None:
+async def test_the_same_content_gives_the_same_commit(worktree: Worktree, pool: WorktreePool) -> None:
     (worktree.root / "new").write_text("x")
-    first = await snapshot(worktree, "work", "refs/orchestrate/a")
-    second = await snapshot(worktree, "work", "refs/orchestrate/a")
-    await pool.release(worktree)
-    again = await pool.lease(worktree.commit)
+    first = await snapshot_worktree(worktree, "work", "refs/orchestrate/a")
+    second = await snapshot_worktree(worktree, "work", "refs/orchestrate/a")
+    await pool.release_worktree(worktree)
+    again = await pool.lease_worktree(worktree.commit)
     (again.root / "new").write_text("x")
 
-    assert first == second == await snapshot(again, "work", None)
+    assert first == second == await snapshot_worktree(again, "work", None)
 
 
 async def test_without_changes_there_is_still_a_commit_with_the_parents_tree(
     worktree: Worktree, project: Project
 ) -> None:
-    taken = await snapshot(worktree, "nothing", None)
+    taken = await snapshot_worktree(worktree, "nothing", None)
 
     assert taken.tree == project.tree(worktree.commit)
     assert project.git("rev-parse", f"{taken.commit}^") == worktree.commit
@@ -103,7 +103,7 @@ async def test_without_changes_there_is_still_a_commit_with_the_parents_tree(
 async def test_another_parent_can_be_named(worktree: Worktree, project: Project) -> None:
     newer = project.commit({"README.md": "newer\n"})
 
-    taken = await snapshot(worktree, "on top", None, parent=newer)
+    taken = await snapshot_worktree(worktree, "on top", None, parent=newer)
 
     assert project.git("rev-parse", f"{taken.commit}^") == newer
     assert taken.tree == project.tree(worktree.commit)
@@ -114,7 +114,7 @@ async def test_a_snapshot_changes_nothing_in_the_worktree_or_its_index(worktree:
     before = ((worktree.admin / "index").read_bytes(), Project(worktree.root).git("status", "--porcelain"))
     users = project.fingerprint()
 
-    await snapshot(worktree, "work", "refs/orchestrate/x")
+    await snapshot_worktree(worktree, "work", "refs/orchestrate/x")
 
     assert ((worktree.admin / "index").read_bytes(), Project(worktree.root).git("status", "--porcelain")) == before
     assert project.fingerprint() == users
@@ -129,7 +129,7 @@ async def test_a_file_becomes_a_directory_and_a_directory_a_file(worktree: Workt
     (worktree.root / "tests").rmdir()
     (worktree.root / "tests").write_text("a file\n")
 
-    taken = await snapshot(worktree, "work", None)
+    taken = await snapshot_worktree(worktree, "work", None)
 
     assert set(project.files(taken.tree)) == {
         *(".gitignore", "README.md/part", "src/app.py", "src/deep/er/mod.py", "tests"),
@@ -146,28 +146,28 @@ async def test_what_somebody_staged_in_the_worktrees_own_index_makes_no_differen
     place.write({"src/app.py": "final\n"})
     (worktree.root / "new").unlink()
 
-    taken = await snapshot(worktree, "work", None)
+    taken = await snapshot_worktree(worktree, "work", None)
 
     assert project.files(taken.tree) == sorted(FILES)
     assert project.show(f"{taken.tree}:src/app.py") == b"final\n"
 
 
-async def test_a_change_within_the_second_of_the_lease_is_seen_later(pool: Pool, project: Project) -> None:
+async def test_a_change_within_the_second_of_the_lease_is_seen_later(pool: WorktreePool, project: Project) -> None:
     """Git compares times in whole seconds: content of the same length must be compared itself."""
     if time.time() % 1 > 0.6:
         await anyio.sleep(1 - time.time() % 1)
-    worktree = await pool.lease(project.git("rev-parse", "HEAD"))
+    worktree = await pool.lease_worktree(project.git("rev-parse", "HEAD"))
     text = FILES["src/app.py"].swapcase()
     (worktree.root / "src" / "app.py").write_text(text)
     await anyio.sleep(1 - time.time() % 1)
 
-    taken = await snapshot(worktree, "work", None)
+    taken = await snapshot_worktree(worktree, "work", None)
 
     assert project.show(f"{taken.tree}:src/app.py") == text.encode()
 
 
-async def test_compiled_python_is_left_out_unless_the_project_has_it(pool: Pool, project: Project) -> None:
-    worktree = await pool.lease(project.commit({"vendored.pyc": b"old", "lib/__pycache__/x.pyc": b"old"}))
+async def test_compiled_python_is_left_out_unless_the_project_has_it(pool: WorktreePool, project: Project) -> None:
+    worktree = await pool.lease_worktree(project.commit({"vendored.pyc": b"old", "lib/__pycache__/x.pyc": b"old"}))
     Project(worktree.root).write(
         {
             "vendored.pyc": b"new",
@@ -178,7 +178,7 @@ async def test_compiled_python_is_left_out_unless_the_project_has_it(pool: Pool,
         }
     )
 
-    taken = await snapshot(worktree, "work", None)
+    taken = await snapshot_worktree(worktree, "work", None)
 
     assert taken.dropped == (
         "src/__pycache__: caches and compiled Python are not committed",
@@ -189,17 +189,17 @@ async def test_compiled_python_is_left_out_unless_the_project_has_it(pool: Pool,
 
 
 async def test_a_link_that_the_project_already_had_is_kept_even_if_it_leads_out(
-    pool: Pool, project: Project, tmp_path: Path
+    pool: WorktreePool, project: Project, tmp_path: Path
 ) -> None:
     (project.root / "outside").symlink_to("/etc/hosts")
-    worktree = await pool.lease(project.commit({}))
+    worktree = await pool.lease_worktree(project.commit({}))
     (worktree.root / "outside").unlink()
     (worktree.root / "outside").symlink_to("/etc/hosts")
 
-    same = await snapshot(worktree, "same", None)
+    same = await snapshot_worktree(worktree, "same", None)
     (worktree.root / "outside").unlink()
     (worktree.root / "outside").symlink_to(tmp_path)
-    other = await snapshot(worktree, "other", None)
+    other = await snapshot_worktree(worktree, "other", None)
 
     assert same.tree == other.tree == project.tree()
     assert other.dropped == ("outside: it is a link to an absolute path",)
@@ -214,7 +214,7 @@ async def test_files_over_the_limit_are_left_out_without_being_read(worktree: Wo
     (worktree.root / "fine").write_bytes(b"x" * 1000)
     (worktree.root / "over").write_bytes(b"x" * (1024**2 + 1))
 
-    taken = await snapshot(worktree, "work", None, limits=Limits(file_bytes=1024**2))
+    taken = await snapshot_worktree(worktree, "work", None, limits=SnapshotLimits(file_bytes=1024**2))
 
     reason = "it is larger than 1 MiB"
     assert taken.dropped == tuple(f"{path}: {reason}" for path in ("over", "sparse", "src/app.py"))
@@ -224,14 +224,14 @@ async def test_files_over_the_limit_are_left_out_without_being_read(worktree: Wo
 
 @pytest.mark.attack(18)
 async def test_a_file_that_takes_for_ever_to_compare_hangs_nothing(
-    pool: Pool, project: Project, monkeypatch: pytest.MonkeyPatch
+    pool: WorktreePool, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Git keeps sizes in 32 bits: to it an empty file and one of 1 TiB are of the same size, so it reads on and on."""
     monkeypatch.setattr(checkout, "_LOOK_TIMEOUT_S", 0.15)
     monkeypatch.setattr(checkout, "_READ_TIMEOUT_S", 0.15)
     base, other = project.commit({"src/__init__.py": ""}), project.commit({"README.md": "other\n"})
     await anyio.sleep(1 - time.time() % 1)  # git compares whole seconds: only within one does it have to read the file
-    worktree = await pool.lease(base)
+    worktree = await pool.lease_worktree(base)
 
     def spoil() -> Path:
         with (worktree.root / "src" / "__init__.py").open("wb") as sparse:
@@ -240,14 +240,14 @@ async def test_a_file_that_takes_for_ever_to_compare_hangs_nothing(
 
     spoilt = spoil()
     with pytest.raises(GitError, match="is there a huge file"):
-        await snapshot(worktree, "work", None)
+        await snapshot_worktree(worktree, "work", None)
     for tree in (project.tree(base), project.tree(other)):
         spoil()
-        await worktree.restore(tree)
+        await worktree.restore_tree(tree)
         assert spoilt.stat().st_size == 0
     spoil()
-    await pool.release(worktree)
-    assert (await pool.lease(other)).name == worktree.name
+    await pool.release_worktree(worktree)
+    assert (await pool.lease_worktree(other)).name == worktree.name
     assert spoilt.stat().st_size == 0
 
 
@@ -256,8 +256,8 @@ async def test_too_many_changed_files_are_an_error_of_their_own(worktree: Worktr
     for number in range(11):
         (worktree.root / f"new-{number}").touch()
 
-    with pytest.raises(TooManyFiles, match="has 11 changed files, of which a snapshot may have 10"):
-        await snapshot(worktree, "work", None, limits=Limits(files=10))
+    with pytest.raises(SnapshotTooLarge, match="has 11 changed files, of which a snapshot may have 10"):
+        await snapshot_worktree(worktree, "work", None, limits=SnapshotLimits(files=10))
 
 
 async def test_a_file_that_git_refuses_is_left_out_and_the_others_are_not(worktree: Worktree, project: Project) -> None:
@@ -269,7 +269,7 @@ async def test_a_file_that_git_refuses_is_left_out_and_the_others_are_not(worktr
         }
     )
 
-    taken = await snapshot(worktree, "work", None)
+    taken = await snapshot_worktree(worktree, "work", None)
 
     assert [line.split(":")[0] for line in taken.dropped] == ["odd.txt"]
     assert "git refuses it" in taken.dropped[0]
@@ -281,14 +281,14 @@ async def test_an_unreadable_file_is_left_out_by_name(worktree: Worktree) -> Non
     (worktree.root / "secret").write_text("x")
     (worktree.root / "secret").chmod(0)
 
-    assert [line.split(":")[0] for line in (await snapshot(worktree, "work", None)).dropped] == ["secret"]
+    assert [line.split(":")[0] for line in (await snapshot_worktree(worktree, "work", None)).dropped] == ["secret"]
 
 
 async def test_a_ref_outside_refs_and_a_date_that_is_none_are_refused(worktree: Worktree) -> None:
     with pytest.raises(GitError, match="no full ref name"):
-        await snapshot(worktree, "work", "HEAD")
+        await snapshot_worktree(worktree, "work", "HEAD")
     with pytest.raises(GitError, match="no ISO 8601 date"):
-        await snapshot(worktree, "work", None, when="yesterday")
+        await snapshot_worktree(worktree, "work", None, when="yesterday")
 
 
 NAMES = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs")), min_size=1, max_size=20)
@@ -299,12 +299,12 @@ NAMES = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs
 async def test_any_content_under_any_name_survives_or_is_named(
     worktree: Worktree, project: Project, files: dict[str, bytes]
 ) -> None:
-    await worktree.restore(project.tree())
+    await worktree.restore_tree(project.tree())
     wanted = {f"n {name.replace('/', '-')}": data for name, data in files.items()}
     for path, data in wanted.items():
         (worktree.root / path).write_bytes(data)
 
-    taken: Snapshot = await snapshot(worktree, "work", None, when=EPOCH)
+    taken: WorktreeSnapshot = await snapshot_worktree(worktree, "work", None, when=EPOCH_DATE)
 
     kept = set(project.files(taken.tree)) - set(FILES)
     assert len(kept) + len(taken.dropped) == len(wanted)

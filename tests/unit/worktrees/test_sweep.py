@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from worktrees.layout import Names
-from worktrees.seen import Seen
-from worktrees.sweep import give, sweep
+from worktrees.layout import DirectoryNames
+from worktrees.seen import VerifiedDirectories
+from worktrees.sweep import chown_tree, remove_misfits
 
-NAMES = Names(frozenset(), frozenset({"a"}))
+NAMES = DirectoryNames(frozenset(), frozenset({"a"}))
 LAYOUT = {"": NAMES}
 LONG_AGO_NS = 10**18
 
@@ -27,54 +27,54 @@ def settled() -> None:
     time.sleep(0.12)
 
 
-def knows(seen: Seen, directory: Path, names: Names = NAMES) -> bool:
+def knows(seen: VerifiedDirectories, directory: Path, names: DirectoryNames = NAMES) -> bool:
     descriptor = os.open(directory, os.O_RDONLY)
     try:
-        return seen.knows("", descriptor, names)
+        return seen.is_unchanged("", descriptor, names)
     finally:
         os.close(descriptor)
 
 
 def test_a_directory_in_order_is_known_until_something_in_it_changes(directory: Path) -> None:
-    seen = Seen()
+    seen = VerifiedDirectories()
     settled()
-    sweep(directory, LAYOUT, seen)
+    remove_misfits(directory, LAYOUT, seen)
     assert knows(seen, directory)
-    assert not knows(seen, directory, Names(frozenset(), frozenset({"b"})))
+    assert not knows(seen, directory, DirectoryNames(frozenset(), frozenset({"b"})))
 
     (directory / "stranger").touch()
     os.utime(directory, ns=(LONG_AGO_NS, LONG_AGO_NS))
 
     assert not knows(seen, directory)
-    sweep(directory, LAYOUT, seen)
+    remove_misfits(directory, LAYOUT, seen)
     assert [entry.name for entry in directory.iterdir()] == ["a"]
 
 
 def test_a_directory_that_has_just_changed_is_not_known_yet(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("worktrees.seen._SETTLED_NS", 600 * 10**9)  # "just" may be some time ago on a busy machine
-    seen = Seen()
-    sweep(directory, LAYOUT, seen)
+    seen = VerifiedDirectories()
+    remove_misfits(directory, LAYOUT, seen)
 
     assert not knows(seen, directory)
 
 
 def test_what_is_known_can_be_forgotten(directory: Path) -> None:
-    seen = Seen()
+    seen = VerifiedDirectories()
     settled()
-    sweep(directory, LAYOUT, seen)
-    seen.forget()
+    remove_misfits(directory, LAYOUT, seen)
+    seen.forget_all()
 
     assert not knows(seen, directory)
 
 
 def test_a_sweep_that_keeps_strangers_takes_nothing_for_granted_later(directory: Path) -> None:
-    seen = Seen()
+    seen = VerifiedDirectories()
     (directory / "stranger").touch()
     settled()
-    sweep(directory, LAYOUT, seen, keeps_strangers=True)
+    remove_misfits(directory, LAYOUT, seen, keeps_strangers=True)
     assert (directory / "stranger").exists()
 
-    sweep(directory, LAYOUT, seen)
+    remove_misfits(directory, LAYOUT, seen)
 
     assert not (directory / "stranger").exists()
 
@@ -83,11 +83,11 @@ def test_a_sweep_that_keeps_strangers_takes_nothing_for_granted_later(directory:
 def test_a_file_that_is_given_away_looks_as_new_as_its_change_of_owner(directory: Path) -> None:
     os.utime(directory / "a", ns=(LONG_AGO_NS, LONG_AGO_NS))
 
-    assert give(directory, LAYOUT, Seen(), 12345)
+    assert chown_tree(directory, LAYOUT, VerifiedDirectories(), 12345)
 
     found = (directory / "a").stat()
     assert (found.st_uid, abs(found.st_mtime_ns - found.st_ctime_ns) < 10**9) == (12345, True)
-    assert not give(directory, LAYOUT, Seen(), 12345)
+    assert not chown_tree(directory, LAYOUT, VerifiedDirectories(), 12345)
 
 
 @needs_root
@@ -97,6 +97,6 @@ def test_a_link_is_given_away_and_not_what_it_points_to(directory: Path, tmp_pat
     (directory / "a").unlink()
     (directory / "a").symlink_to(target)
 
-    assert give(directory, LAYOUT, Seen(), 12345)
+    assert chown_tree(directory, LAYOUT, VerifiedDirectories(), 12345)
 
     assert ((directory / "a").lstat().st_uid, target.stat().st_uid) == (12345, 0)

@@ -12,21 +12,21 @@ from hypothesis import strategies as st
 from tests.unit.worktrees.conftest import FILES, Project
 from worktrees.errors import GitError
 from worktrees.git import Git
-from worktrees.repository import Repository
+from worktrees.repository import GitRepository
 from worktrees.trees import (
-    Entry,
-    empty_tree,
+    TreeEntry,
+    write_empty_tree,
     list_tree,
-    overlay,
+    overlay_tree,
     read_blob,
     read_blobs,
-    tree_of,
+    read_tree_id,
     write_blob,
 )
 
 
 @pytest.fixture
-def git(repository: Repository) -> Git:
+def git(repository: GitRepository) -> Git:
     return repository.git
 
 
@@ -35,12 +35,12 @@ async def test_a_tree_is_listed_with_modes_ids_and_sizes(project: Project, git: 
     (project.root / "src" / "app.py").chmod(0o755)
     project.commit({"näme\n\t": "x", "empty": ""})
     head = project.git("rev-parse", "HEAD")
-    tree = await overlay(git, await tree_of(git, head), {"sub": ("160000", head)})
+    tree = await overlay_tree(git, await read_tree_id(git, head), {"sub": ("160000", head)})
 
     listed = {entry.path: entry for entry in await list_tree(git, tree)}
 
     assert sorted(listed) == sorted([*FILES, "link", "näme\n\t", "empty", "sub"])
-    assert listed["src/app.py"] == Entry(
+    assert listed["src/app.py"] == TreeEntry(
         "src/app.py", "100755", "blob", project.git("rev-parse", "HEAD:src/app.py"), len(FILES["src/app.py"])
     )
     assert (listed["link"].mode, listed["link"].size) == ("120000", 9)
@@ -55,7 +55,7 @@ async def test_a_listing_can_be_limited_to_paths(git: Git) -> None:
 
 async def test_with_a_path_blobs_are_written_and_read_as_a_checkout_has_them(project: Project, git: Git) -> None:
     project.commit({".gitattributes": "*.txt text eol=crlf\nsub/*.txt -text\n"})
-    inside = git.at(work_tree=project.root)
+    inside = git.with_paths(work_tree=project.root)
     raw, stored = await write_blob(git, b"a\r\nb\r\n"), await write_blob(inside, b"a\r\nb\r\n", "x.txt")
 
     assert await read_blobs(git, [stored]) == {stored: b"a\nb\n"}
@@ -69,7 +69,7 @@ async def test_no_filter_runs_for_a_blob_with_a_path(project: Project, tmp_path:
     project.git("config", "filter.evil.smudge", f"touch {tmp_path}/ran; cat")
     project.git("config", "filter.evil.required", "true")
     (project.root / ".gitattributes").write_text("* filter=evil\n")
-    inside = Repository.open(project.root).git.at(work_tree=project.root)
+    inside = GitRepository.open(project.root).git.with_paths(work_tree=project.root)
 
     assert await read_blob(inside, await write_blob(inside, b"x", "x.txt"), "x.txt") == b"x"
     assert not (tmp_path / "ran").exists()
@@ -94,14 +94,14 @@ async def test_what_is_no_blob_is_refused(git: Git, oid: str) -> None:
 
 
 async def test_the_tree_of_a_commit_is_told_and_of_nothing_else(project: Project, git: Git) -> None:
-    assert await tree_of(git, "HEAD") == project.tree()
+    assert await read_tree_id(git, "HEAD") == project.tree()
     for name in ("nonsense", "--help", "HEAD:README.md"):
         with pytest.raises(GitError):
-            await tree_of(git, name)
+            await read_tree_id(git, name)
 
 
 async def test_the_empty_tree_holds_nothing(git: Git) -> None:
-    assert await list_tree(git, await empty_tree(git)) == ()
+    assert await list_tree(git, await write_empty_tree(git)) == ()
 
 
 class TestOverlay:
@@ -112,21 +112,21 @@ class TestOverlay:
         return ("100644", await write_blob(git, b"new\n"))
 
     async def files(self, git: Git, changes: Mapping[str, tuple[str, str] | None]) -> list[str]:
-        base = await tree_of(git, "HEAD")
-        return sorted(entry.path for entry in await list_tree(git, await overlay(git, base, changes)))
+        base = await read_tree_id(git, "HEAD")
+        return sorted(entry.path for entry in await list_tree(git, await overlay_tree(git, base, changes)))
 
     async def test_nothing_to_change_gives_the_same_tree(self, git: Git) -> None:
-        base = await tree_of(git, "HEAD")
+        base = await read_tree_id(git, "HEAD")
 
-        assert await overlay(git, base, {}) == base
-        assert await overlay(git, base, {"none": None, "no/dir/none": None, "src": None, "README.md/x": None}) == base
+        assert await overlay_tree(git, base, {}) == base
+        assert await overlay_tree(git, base, {"none": None, "no/dir/none": None, "src": None, "README.md/x": None}) == base
 
     async def test_files_are_replaced_added_and_deleted(
         self, git: Git, blob: tuple[str, str], project: Project
     ) -> None:
-        base = await tree_of(git, "HEAD")
+        base = await read_tree_id(git, "HEAD")
 
-        tree = await overlay(
+        tree = await overlay_tree(
             git, base, {"src/app.py": ("100755", blob[1]), "a/new/one": blob, "tests/test_app.py": None}
         )
 
@@ -167,15 +167,15 @@ class TestOverlay:
         with pytest.raises(GitError, match="mktree"):
             await self.files(git, {"a": ("100644", "0" * 39 + "1")})
         with pytest.raises(GitError, match="is no tree"):
-            await overlay(git, "0" * 39 + "1", {"a": blob})
+            await overlay_tree(git, "0" * 39 + "1", {"a": blob})
 
     async def test_a_repository_with_sha256_works_as_well(self, tmp_path: Path) -> None:
         project = Project(tmp_path)
         project.git("init", "-q", "--object-format=sha256")
         project.commit(FILES)
-        git = Repository.open(tmp_path).git
+        git = GitRepository.open(tmp_path).git
 
-        tree = await overlay(git, await tree_of(git, "HEAD"), {"src/app.py": ("100644", await write_blob(git, b"x"))})
+        tree = await overlay_tree(git, await read_tree_id(git, "HEAD"), {"src/app.py": ("100644", await write_blob(git, b"x"))})
 
         assert len(tree) == 64
         assert project.show(f"{tree}:src/app.py") == b"x"
@@ -201,10 +201,10 @@ async def test_overlays_equal_what_git_makes_of_the_same_changes_in_an_index(
     project: Project, git: Git, base: dict[str, bool], changes: dict[str, bool]
 ) -> None:
     old, new = [await write_blob(git, content) for content in (b"old", b"new")]
-    base_tree = await overlay(git, await empty_tree(git), dict.fromkeys(base, ("100644", old)))
+    base_tree = await overlay_tree(git, await write_empty_tree(git), dict.fromkeys(base, ("100644", old)))
     assert sorted(project.files(base_tree)) == sorted(base)
 
-    tree = await overlay(git, base_tree, {path: ("100644", new) if put else None for path, put in changes.items()})
+    tree = await overlay_tree(git, base_tree, {path: ("100644", new) if put else None for path, put in changes.items()})
 
     assert tree == through_an_index(project, base_tree, new, changes)
 
